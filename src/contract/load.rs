@@ -1,0 +1,120 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Column, ColumnType, Contract, Invariant, Physical};
+use crate::declared::{self, DeclarationFiles, Finding};
+
+/// Contracts by dataset id.
+pub type Contracts = BTreeMap<String, Contract>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContractFile {
+    dataset_id: String,
+    version: String,
+    title: String,
+    grain: String,
+    primary_key: Vec<String>,
+    sort_by: Vec<String>,
+    #[serde(default)]
+    partition_by: Vec<String>,
+    geography_type: Option<String>,
+    #[serde(default)]
+    serves: Vec<String>,
+    #[serde(default)]
+    not_covered: Vec<String>,
+    #[serde(rename = "column")]
+    columns: Vec<ColumnFile>,
+    #[serde(rename = "invariant", default)]
+    invariants: Vec<Invariant>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColumnFile {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    #[serde(default)]
+    nullable: bool,
+    description: Option<String>,
+}
+
+/// Reads `schemas/_types.toml` and every contract; what is wrong is added to the findings.
+pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts {
+    let mut types: BTreeMap<String, ColumnType> = BTreeMap::new();
+    let mut contracts = Contracts::new();
+    let all = files.toml_below("schemas");
+    for (path, text) in all.iter().filter(|(path, _)| path.ends_with("/_types.toml")) {
+        match toml::from_str(text) {
+            Ok(read) => types = read,
+            Err(error) => findings.push(Finding::of_toml(path, text, &error)),
+        }
+    }
+    for (path, text) in all.iter().filter(|(path, _)| !path.ends_with("/_types.toml")) {
+        match toml::from_str::<ContractFile>(text) {
+            Ok(file) => {
+                let contract = resolve(file, &types, path, text, findings);
+                contracts.insert(contract.dataset_id.clone(), contract);
+            }
+            Err(error) => findings.push(Finding::of_toml(path, text, &error)),
+        }
+    }
+    contracts
+}
+
+fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str, text: &str, findings: &mut Vec<Finding>) -> Contract {
+    let mut report = |key: &str, message: String| findings.push(Finding::at(path, text, key, message));
+    let expected = declared::id_of_path(path, "schemas");
+    if file.dataset_id != expected {
+        report("dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
+    }
+    let is_semver = file.version.split('.').count() == 3 && file.version.split('.').all(|part| part.parse::<u32>().is_ok());
+    if !is_semver {
+        report("version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
+    }
+    let mut columns: Vec<Column> = Vec::new();
+    for column in file.columns {
+        let Some(column_type) = types.get(&column.type_name) else {
+            report(&format!("\"{}\"", column.type_name), format!("column `{}`: type `{}` is not in schemas/_types.toml", column.name, column.type_name));
+            continue;
+        };
+        if columns.iter().any(|known| known.name == column.name) {
+            report(&format!("\"{}\"", column.name), format!("column `{}` is declared twice", column.name));
+        }
+        let description = column.description.unwrap_or_else(|| column_type.description.clone());
+        columns.push(Column { name: column.name, type_name: column.type_name, column_type: column_type.clone(), nullable: column.nullable, description });
+    }
+    let has = |name: &String| columns.iter().any(|column| column.name == *name);
+    for (key, names) in [("primary_key", &file.primary_key), ("sort_by", &file.sort_by), ("partition_by", &file.partition_by)] {
+        for name in names.iter().filter(|name| !has(name)) {
+            report(key, format!("there is no column `{name}`"));
+        }
+    }
+    for invariant in &file.invariants {
+        let condition = invariant.condition.iter().map(|condition| &condition.column);
+        for name in invariant.columns.iter().chain(&invariant.group_by).chain(condition).filter(|name| !has(name)) {
+            report(&invariant.code, format!("invariant `{}`: there is no column `{name}`", invariant.code));
+        }
+    }
+    for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
+        if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
+            report("dataset_id", format!("every contract needs a column `{name}`"));
+        }
+    }
+    Contract {
+        dataset_id: file.dataset_id,
+        version: file.version,
+        title: file.title,
+        grain: file.grain,
+        primary_key: file.primary_key,
+        sort_by: file.sort_by,
+        partition_by: file.partition_by,
+        geography_type: file.geography_type,
+        serves: file.serves,
+        not_covered: file.not_covered,
+        columns,
+        invariants: file.invariants,
+    }
+}

@@ -1,0 +1,12 @@
+//! Turns `schemas/<family>/<table>.toml` into contracts: columns with types, keys and invariants. From a contract derive the Arrow
+//! schema of the published parts, the validation rules, the data dictionary and the OpenAPI component schemas.
+
+mod arrow_schema;
+mod dictionary;
+mod load;
+mod types;
+
+pub use arrow_schema::{arrow_schema, pointer_fields};
+pub use dictionary::data_dictionary;
+pub use load::{Contracts, load};
+pub use types::{Column, ColumnType, Condition, Contract, Invariant, Physical, Rule, Severity};

@@ -1,0 +1,115 @@
+//! The files that declare the program's work, `pipelines/` and `schemas/`, and findings about them. Built into the program, or read
+//! from a folder. Does not know what the files mean.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::error::{IoExt, Result};
+
+/// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the program, or a folder's.
+#[derive(Debug, Clone)]
+pub struct DeclarationFiles(Arc<BTreeMap<String, Vec<u8>>>);
+
+#[derive(rust_embed::RustEmbed)]
+#[folder = "pipelines"]
+struct BuiltInPipelines;
+
+#[derive(rust_embed::RustEmbed)]
+#[folder = "schemas"]
+struct BuiltInSchemas;
+
+impl DeclarationFiles {
+    /// The declarations the program was built with.
+    pub fn built_in() -> Self {
+        fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Vec<u8>)> {
+            let read = |path: &str| E::get(path).map(|file| file.data.into_owned());
+            E::iter().filter_map(|path| Some((format!("{root}/{path}"), read(&path)?))).collect()
+        }
+        Self(Arc::new(files::<BuiltInPipelines>("pipelines").into_iter().chain(files::<BuiltInSchemas>("schemas")).collect()))
+    }
+
+    /// The declarations of a folder that holds `pipelines/` and `schemas/`.
+    ///
+    /// # Errors
+    /// `Store`, naming the path that cannot be read.
+    pub fn from_dir(root: &Path) -> Result<Self> {
+        let mut files = BTreeMap::new();
+        for folder in ["pipelines", "schemas"] {
+            collect(&root.join(folder), folder, &mut files)?;
+        }
+        Ok(Self(Arc::new(files)))
+    }
+
+    /// The same files with some replaced or added, for trying a change.
+    pub fn with(&self, changes: &[(&str, &str)]) -> Self {
+        let mut files = (*self.0).clone();
+        files.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+        Self(Arc::new(files))
+    }
+
+    /// The TOML files below a folder, in path order. Bytes that are not UTF-8 are replaced, so that the reader names the line.
+    pub fn toml_below(&self, root: &str) -> Vec<(String, String)> {
+        let is_toml = |path: &str| path.starts_with(root) && path.ends_with(".toml");
+        self.0.iter().filter(|(path, _)| is_toml(path)).map(|(path, bytes)| (path.clone(), String::from_utf8_lossy(bytes).into_owned())).collect()
+    }
+
+    /// The bytes of one file.
+    pub fn read(&self, path: &str) -> Option<&[u8]> {
+        self.0.get(path).map(Vec::as_slice)
+    }
+}
+
+/// Something wrong in a declaration, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// `pipelines/census/acs5.toml`.
+    pub file: String,
+    /// Line, counted from 1.
+    pub line: usize,
+    /// The key, as a dotted path.
+    pub key: String,
+    pub message: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}: {}: {}", self.file, self.line, self.key, self.message)
+    }
+}
+
+impl Finding {
+    /// A finding at the first line that holds `key`.
+    pub fn at(file: &str, text: &str, key: &str, message: String) -> Self {
+        let line = text.lines().position(|line| line.contains(key)).map_or(1, |index| index + 1);
+        Self { file: file.to_owned(), line, key: key.to_owned(), message }
+    }
+
+    /// A syntax or type error of the TOML reader.
+    pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let content = text.lines().nth(line - 1).unwrap_or_default();
+        let key = content.split('=').next().unwrap_or_default().trim().to_owned();
+        Self { file: file.to_owned(), line, key, message: error.message().to_owned() }
+    }
+}
+
+/// `pipelines/census/acs5.toml` → `census.acs5`.
+pub fn id_of_path(path: &str, root: &str) -> String {
+    path.trim_start_matches(root).trim_start_matches('/').trim_end_matches(".toml").replace('/', ".")
+}
+
+fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).at("read folder", folder)? {
+        let path = entry.at("read folder", folder)?.path();
+        let name = format!("{name}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            collect(&path, &name, files)?;
+        } else {
+            files.insert(name, std::fs::read(&path).at("read", &path)?);
+        }
+    }
+    Ok(())
+}

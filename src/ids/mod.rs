@@ -1,0 +1,34 @@
+//! Turns identifier text into types that cannot hold anything else. One newtype per identifier, parsed at the edge; leading
+//! zeros are part of every code and are kept. Does not know what an identifier refers to.
+
+mod county_fips;
+mod digest;
+mod record_id;
+mod release_id;
+mod zcta;
+
+pub use county_fips::CountyFips;
+pub use digest::{Digest, Hasher};
+pub use record_id::RecordId;
+pub use release_id::ReleaseId;
+pub use zcta::Zcta;
+
+/// Why a text is not the identifier it was taken for. The message names the expected form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct ParseIdError {
+    /// The text as given, cut to 64 characters.
+    pub text: String,
+    /// The form that was expected, as a phrase: "a ZCTA code: exactly five digits".
+    pub expected: &'static str,
+}
+
+impl ParseIdError {
+    fn new(text: &str, expected: &'static str) -> Self {
+        Self { text: text.chars().take(64).collect(), expected }
+    }
+}
+
+fn is_digits(text: &str, width: usize) -> bool {
+    text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit())
+}

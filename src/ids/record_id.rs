@@ -1,0 +1,39 @@
+use std::fmt;
+use std::str::FromStr;
+
+use super::ParseIdError;
+
+/// Names one published record: `{dataset_id}:{stable native key}`, such as `geo.zcta_metric:2023:90210:population`.
+///
+/// The key comes from the publisher's own codes, never from a row number or from normalised text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId(String);
+
+impl RecordId {
+    /// The dataset that holds the record.
+    pub fn dataset_id(&self) -> &str {
+        self.0.split_once(':').expect("checked when parsed").0
+    }
+
+    /// The whole id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for RecordId {
+    type Err = ParseIdError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
+        match text.split_once(':') {
+            Some((dataset, key)) if !dataset.is_empty() && !key.is_empty() && text.len() <= 512 => Ok(Self(text.to_owned())),
+            _ => Err(ParseIdError::new(text, "a record id: `dataset_id:key`, such as `geo.zcta_metric:2023:90210:population`")),
+        }
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}

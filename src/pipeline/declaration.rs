@@ -1,0 +1,154 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One pipeline: its sources, the datasets it produces, and what is expected of them.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// `{family}.{name}`, equal to the file's place: `census.acs5` is `census/acs5.toml`.
+    pub pipeline_id: String,
+    pub title: String,
+    pub publisher: String,
+    pub licence: String,
+    pub homepage: String,
+    pub cadence: Cadence,
+    /// Datasets built by this pipeline. Empty for a pipeline that only supplies sources to others.
+    pub produces: Vec<String>,
+    /// Sources of other declarations that the build also reads.
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    /// Range of partitions to look for, when the datasets are partitioned.
+    pub partition: Option<PartitionRange>,
+    #[serde(rename = "source", default)]
+    pub sources: Vec<Source>,
+    /// What is expected of each produced dataset, by dataset id.
+    #[serde(default)]
+    pub expect: BTreeMap<String, Expectations>,
+    /// Facts that only this pipeline's Rust reads; checked by it.
+    #[serde(default)]
+    pub settings: toml::Table,
+}
+
+/// How often the publisher issues the files; decides freshness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cadence {
+    Daily,
+    Weekly,
+    Monthly,
+    Quarterly,
+    Yearly,
+}
+
+impl Cadence {
+    /// Length of one publishing period in days.
+    pub fn days(self) -> i64 {
+        match self {
+            Self::Daily => 1,
+            Self::Weekly => 7,
+            Self::Monthly => 31,
+            Self::Quarterly => 92,
+            Self::Yearly => 366,
+        }
+    }
+}
+
+/// Candidate partitions by number, such as survey years. A candidate at either end none of whose files exists is not
+/// published; a candidate between published ones with missing files is a missing source.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionRange {
+    /// URL variable, such as `vintage`.
+    pub variable: String,
+    /// Contract column that holds the value, such as `vintage_year`.
+    pub column: String,
+    pub from: i32,
+    pub to: i32,
+    /// What to say when someone asks for an earlier one.
+    pub earlier: String,
+}
+
+/// One file, or one family of files that differ in URL variables only.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Name of the feed, unique over all declarations, such as `census.acs5_table`.
+    pub source_id: String,
+    /// URL template. `{name}` is a variable, `{name-4}` an integer variable less 4, `{NAME}` a variable in upper case,
+    /// `{env:NAME}` a secret from the environment that is left out of every record of the URL. `bundled:PATH` is a file beside the declarations.
+    pub url: String,
+    /// Values of the variables, other than the partition's.
+    #[serde(default)]
+    pub variables: BTreeMap<String, Vec<String>>,
+    /// The publisher's own label for the bytes, a template as the URL.
+    pub source_version: String,
+    pub format: Format,
+    /// The archive member to read: a name or `*.csv`. Present exactly when the file is a ZIP archive.
+    pub member: Option<String>,
+    /// Our column names and the publisher's names for them (several when the name changed over the years).
+    #[serde(default)]
+    pub columns: BTreeMap<String, Vec<String>>,
+    /// Mapped columns that some files do not have.
+    #[serde(default)]
+    pub optional_columns: Vec<String>,
+    /// Publisher's columns that are not used. `#` stands for one digit; variables as in the URL.
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    /// A file smaller than this is not the file. Lifted for a mirror of samples.
+    #[serde(default)]
+    pub min_bytes: u64,
+    /// A file larger than this is refused, before and after decompression.
+    #[serde(default = "default_max_bytes")]
+    pub max_bytes: u64,
+    /// Whether the build can do without it.
+    #[serde(default = "yes")]
+    pub required: bool,
+}
+
+/// Syntax of a file. Knows nothing of agencies.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Format {
+    /// Delimiter-separated text with a header line, or with declared column names.
+    Delimited {
+        /// The delimiter; several when the publisher changed it: the one that occurs most in the header line is taken.
+        delimiters: Vec<char>,
+        /// Whether `"` quotes a cell. When false a quotation mark is an ordinary character.
+        quoting: bool,
+        /// Column names of a file without a header line.
+        #[serde(default)]
+        header: Vec<String>,
+        /// Lines after the header that are labels, not data.
+        #[serde(default)]
+        label_lines: u32,
+    },
+    /// A JSON array of arrays of strings whose first row is the header (Census Data API).
+    JsonRows,
+}
+
+/// Totals a build must reach. A floor that is missed blocks the dataset; a ceiling warns.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// Fewest rows per partition. Lifted for a mirror of samples.
+    pub min_rows: u64,
+    /// Most rows per partition.
+    pub max_rows: u64,
+    /// Largest loss of rows against the last release, percent; more blocks.
+    pub max_shrink_percent: f64,
+    /// Largest gain of rows against the last release, percent; more warns.
+    pub max_growth_percent: f64,
+    /// Share of quarantined rows that is worth a warning, percent.
+    pub warn_quarantined_percent: f64,
+    /// Share of quarantined rows that blocks, percent.
+    pub max_quarantined_percent: f64,
+}
+
+fn default_max_bytes() -> u64 {
+    2 << 30
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,181 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Declaration, Source};
+use crate::contract::{self, Contracts};
+use crate::declared::{self, DeclarationFiles, Finding};
+use crate::error::{Error, Result};
+
+/// All declarations and contracts of one installation.
+#[derive(Debug, Clone)]
+pub struct Declarations {
+    /// Declarations by pipeline id.
+    pub pipelines: BTreeMap<String, Declaration>,
+    pub contracts: Contracts,
+    /// Files beside the declarations that sources name as `bundled:PATH`.
+    pub files: DeclarationFiles,
+}
+
+impl Declarations {
+    /// Reads and checks everything; the first findings are the error's text.
+    ///
+    /// # Errors
+    /// `Config`, naming file, line and key of each finding.
+    pub fn load(files: DeclarationFiles) -> Result<Self> {
+        let (declarations, findings) = Self::check(files);
+        if findings.is_empty() {
+            return Ok(declarations);
+        }
+        let lines: Vec<String> = findings.iter().take(20).map(Finding::to_string).collect();
+        Err(Error::config(format!("declarations are not valid:\n  {}", lines.join("\n  "))).hint("`pubdata check` lists every finding"))
+    }
+
+    /// Reads everything and returns what could be read together with all findings.
+    pub fn check(files: DeclarationFiles) -> (Self, Vec<Finding>) {
+        let mut findings = Vec::new();
+        let contracts = contract::load(&files, &mut findings);
+        let mut pipelines = BTreeMap::new();
+        let mut texts = BTreeMap::new();
+        for (path, text) in files.toml_below("pipelines") {
+            match toml::from_str::<Declaration>(&text) {
+                Ok(declaration) => {
+                    let expected = declared::id_of_path(&path, "pipelines");
+                    if declaration.pipeline_id != expected {
+                        findings.push(Finding::at(
+                            &path,
+                            &text,
+                            "pipeline_id",
+                            format!("is `{}`, but the file's place says `{expected}`", declaration.pipeline_id),
+                        ));
+                    }
+                    texts.insert(expected.clone(), (path, text));
+                    pipelines.insert(expected, declaration);
+                }
+                Err(error) => findings.push(Finding::of_toml(&path, &text, &error)),
+            }
+        }
+        let declarations = Self { pipelines, contracts, files };
+        declarations.check_references(&texts, &mut findings);
+        (declarations, findings)
+    }
+
+    fn check_references(&self, texts: &BTreeMap<String, (String, String)>, findings: &mut Vec<Finding>) {
+        let mut producers: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut source_owners: BTreeMap<&str, &str> = BTreeMap::new();
+        for (pipeline_id, declaration) in &self.pipelines {
+            let (path, text) = &texts[pipeline_id];
+            let mut report = |key: &str, message: String| findings.push(Finding::at(path, text, key, message));
+            for dataset_id in &declaration.produces {
+                if !self.contracts.contains_key(dataset_id) {
+                    report("produces", format!("`{dataset_id}` has no contract; expected schemas/{}.toml", dataset_id.replace('.', "/")));
+                }
+                if !declaration.expect.contains_key(dataset_id) {
+                    report("produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
+                }
+                if let Some(other) = producers.insert(dataset_id, pipeline_id) {
+                    report("produces", format!("`{dataset_id}` is already produced by `{other}`"));
+                }
+                self.check_partition(declaration, dataset_id, &mut report);
+            }
+            for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
+                report("expect", format!("`{dataset_id}` is not produced here"));
+            }
+            for source in &declaration.sources {
+                if let Some(other) = source_owners.insert(&source.source_id, pipeline_id) {
+                    report("source_id", format!("`{}` is already declared in `{other}`", source.source_id));
+                }
+                self.check_source(declaration, source, &mut report);
+            }
+        }
+        for (pipeline_id, declaration) in &self.pipelines {
+            for source_id in declaration.inputs.iter().filter(|id| !source_owners.contains_key(id.as_str())) {
+                let (path, text) = &texts[pipeline_id];
+                findings.push(Finding::at(path, text, "inputs", format!("no declaration has a source `{source_id}`")));
+            }
+        }
+    }
+
+    fn check_partition(&self, declaration: &Declaration, dataset_id: &str, report: &mut impl FnMut(&str, String)) {
+        let Some(contract) = self.contracts.get(dataset_id) else { return };
+        match &declaration.partition {
+            Some(range) if !contract.partition_by.contains(&range.column) => {
+                report("column", format!("`{dataset_id}` is not partitioned by `{}`", range.column));
+            }
+            Some(range) if range.from > range.to => report("from", format!("{} is after `to` {}", range.from, range.to)),
+            _ => {}
+        }
+    }
+
+    fn check_source(&self, declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
+        let source_id = &source.source_id;
+        let scheme_is_known = ["https://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
+        if !scheme_is_known {
+            report(&source.url, format!("source `{source_id}`: the URL must start with https://, file:// or bundled:"));
+        }
+        if let Some(path) = source.url.strip_prefix("bundled:")
+            && self.files.read(&format!("pipelines/{path}")).is_none()
+        {
+            report(&source.url, format!("source `{source_id}`: there is no file pipelines/{path}"));
+        }
+        if let Some(keys) = declaration.first_keys(source) {
+            for template in std::iter::once(&source.url).chain([&source.source_version]).chain(&source.ignore) {
+                if let Err(error) = super::expand(template, &keys) {
+                    report(template, format!("source `{source_id}`: {error}"));
+                }
+            }
+        }
+        let mapped: BTreeSet<&String> = source.columns.values().flatten().collect();
+        for column in source.ignore.iter().filter(|column| mapped.contains(column)) {
+            report("ignore", format!("source `{source_id}`: column `{column}` is both mapped and ignored"));
+        }
+        for column in source.optional_columns.iter().filter(|column| !source.columns.contains_key(*column)) {
+            report("optional_columns", format!("source `{source_id}`: `{column}` is not a mapped column"));
+        }
+        if let super::Format::Delimited { delimiters, header, .. } = &source.format {
+            if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
+                report("delimiters", format!("source `{source_id}`: give at least one ASCII delimiter"));
+            }
+            for column in header.iter().filter(|column| !mapped.contains(column) && !source.ignore.contains(column)) {
+                report("header", format!("source `{source_id}`: column `{column}` is neither mapped nor ignored"));
+            }
+        }
+        if source.min_bytes > source.max_bytes {
+            report("min_bytes", format!("source `{source_id}`: larger than max_bytes"));
+        }
+    }
+
+    /// The source of that id and the declaration it stands in.
+    pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
+        self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+
+    /// The declaration that produces a dataset.
+    pub fn producer(&self, dataset_id: &str) -> Option<&Declaration> {
+        self.pipelines.values().find(|declaration| declaration.produces.iter().any(|id| id == dataset_id))
+    }
+}
+
+impl Declaration {
+    /// One set of variable values per family of files, to try templates with.
+    fn first_keys(&self, source: &Source) -> Option<BTreeMap<String, String>> {
+        let mut keys: BTreeMap<String, String> = self.partition.iter().map(|range| (range.variable.clone(), range.from.to_string())).collect();
+        for (name, values) in &source.variables {
+            keys.insert(name.clone(), values.first()?.clone());
+        }
+        Some(keys)
+    }
+}
+
+/// Serialises a declaration so that the order of its sources and lists does not show: the text that input hashes are made from.
+/// Only lists that mean a set are sorted; a column's alternatives and a file's header keep their order.
+pub fn canonical_json(declaration: &Declaration) -> String {
+    let mut declaration = declaration.clone();
+    declaration.produces.sort();
+    declaration.inputs.sort();
+    declaration.sources.sort_by(|a, b| a.source_id.cmp(&b.source_id));
+    for source in &mut declaration.sources {
+        source.variables.values_mut().for_each(|values| values.sort());
+        source.ignore.sort();
+        source.optional_columns.sort();
+    }
+    serde_json::to_value(&declaration).expect("a declaration is plain data").to_string()
+}

@@ -1,0 +1,97 @@
+//! Where a record comes from: pointers into snapshots, and the description of the snapshots themselves.
+//!
+//! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of unsigned integers read four at
+//! a time: input, member, offset, length. `input` and `member` are indexes into the build's [`Inputs`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Digest;
+
+/// Name of the column that carries source pointers, in frames and in published parts.
+pub const POINTERS: &str = "source_pointers";
+
+/// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourcePointer {
+    pub source_id: String,
+    /// Digest of the snapshot.
+    pub snapshot: Digest,
+    /// Archive member, when the snapshot is an archive.
+    pub member: Option<String>,
+    /// First byte, counted from 0 in the (decompressed) member or file.
+    pub offset: u64,
+    /// Number of bytes, without the line ending.
+    pub length: u64,
+}
+
+/// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests, whatever the dates say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub source_id: String,
+    /// The values of the URL template's variables, such as `vintage=2023`, sorted by name.
+    pub keys: std::collections::BTreeMap<String, String>,
+    /// The publisher's URL, without secrets.
+    pub url: String,
+    pub sha256: Digest,
+    pub size_bytes: u64,
+    /// The publisher's own label for these bytes ("2019-2023", "2025").
+    pub source_version: String,
+    /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror), `YYYY-MM-DD`.
+    pub source_date: String,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// When the bytes were first fetched, RFC 3339 UTC.
+    pub fetched_at: String,
+}
+
+/// The snapshots of one dataset build, in a fixed order, so that a pointer can name one by number.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    snapshots: Vec<Snapshot>,
+    members: Vec<Option<String>>,
+}
+
+impl Inputs {
+    /// Takes the snapshots, sorted by source and keys: their order is the numbering.
+    pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
+        snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
+        Self { snapshots, members: vec![None] }
+    }
+
+    /// The snapshots in numbering order.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// The snapshots of one source, with their numbers.
+    pub fn of_source<'a>(&'a self, source_id: &'a str) -> impl Iterator<Item = (u64, &'a Snapshot)> {
+        self.snapshots.iter().enumerate().filter(move |(_, snapshot)| snapshot.source_id == source_id).map(|(index, snapshot)| (index as u64, snapshot))
+    }
+
+    /// Returns the number of an archive member, giving it one when it is new. No member is number 0.
+    pub fn member_number(&mut self, member: Option<&str>) -> u64 {
+        let position = self.members.iter().position(|known| known.as_deref() == member);
+        position.unwrap_or_else(|| {
+            self.members.push(member.map(str::to_owned));
+            self.members.len() - 1
+        }) as u64
+    }
+
+    /// Resolves a flat list of pointer numbers, four per pointer.
+    ///
+    /// # Panics
+    /// When the numbers do not come from these inputs: a programming error.
+    pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
+        let resolve_one = |quad: &[u64]| {
+            let snapshot = &self.snapshots[quad[0] as usize];
+            SourcePointer {
+                source_id: snapshot.source_id.clone(),
+                snapshot: snapshot.sha256,
+                member: self.members[quad[1] as usize].clone(),
+                offset: quad[2],
+                length: quad[3],
+            }
+        };
+        numbers.chunks_exact(4).map(resolve_one).collect()
+    }
+}

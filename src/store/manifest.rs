@@ -1,0 +1,154 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::ids::{Digest, ReleaseId};
+use crate::provenance::Snapshot;
+
+/// Format of the manifest file; readers refuse a newer one.
+pub const MANIFEST_FORMAT_VERSION: u32 = 1;
+
+/// What a release holds: every part with its hash, what it was built from, and what validation said.
+///
+/// The release id is the hash of everything here that the build decides; times, run ids and the dates a publisher's server reports are
+/// kept but not hashed, so that equal inputs make equal releases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub format_version: u32,
+    pub release_id: ReleaseId,
+    /// Version of the program that built it.
+    pub pubdata_version: String,
+    /// Whether a source was a mirror of samples: row floors were lifted.
+    pub is_sample: bool,
+    /// Builds by task id: `census.acs5` or `census.acs5/vintage=2023`.
+    pub tasks: BTreeMap<String, TaskEntry>,
+    /// Datasets by id.
+    pub datasets: BTreeMap<String, DatasetEntry>,
+    /// RFC 3339 UTC; not hashed.
+    pub published_at: String,
+    /// The run that published it; not hashed.
+    pub run_id: String,
+}
+
+/// One build: a pipeline for one partition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskEntry {
+    pub pipeline_id: String,
+    /// URL variable and value of the partition; empty when the pipeline has none.
+    pub partition: BTreeMap<String, String>,
+    /// Hash of snapshots, declaration, contracts and code version.
+    pub input_hash: Digest,
+    pub inputs: Vec<Snapshot>,
+    /// True when the last try to renew it failed and this is the last good build.
+    pub is_stale: bool,
+    /// Why it is stale; not hashed.
+    pub stale_reason: Option<String>,
+    pub publisher: String,
+    pub licence: String,
+    pub homepage: String,
+    pub cadence_days: i64,
+    /// RFC 3339 UTC; not hashed.
+    pub built_at: String,
+}
+
+/// One dataset of a release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatasetEntry {
+    pub schema_version: String,
+    /// Sorted by path.
+    pub parts: Vec<Part>,
+}
+
+/// One Parquet file of a release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Below the release folder: `geo.zcta_metric/vintage_year=2023/part-0.parquet`.
+    pub path: String,
+    /// The build that made it.
+    pub task_id: String,
+    /// Contract column and value of each partition folder.
+    pub partition: BTreeMap<String, String>,
+    pub rows: u64,
+    pub size_bytes: u64,
+    pub sha256: Digest,
+    /// Record ids of the first and last row; none in an empty part.
+    pub key_range: Option<(String, String)>,
+    pub report: PartReport,
+}
+
+/// What validation said about the rows of a part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartReport {
+    /// Quarantined records by rule.
+    pub quarantined: BTreeMap<String, u64>,
+    /// Records published with a warning, by code.
+    pub warnings: BTreeMap<String, u64>,
+    /// Findings about totals that did not block (ceilings).
+    pub notes: Vec<String>,
+}
+
+impl Manifest {
+    /// Derives the release id: the hash of the canonical JSON (keys sorted, no white space) of the hashed fields.
+    pub fn derive_release_id(&self) -> ReleaseId {
+        let mut value = serde_json::to_value(self).expect("a manifest is plain data");
+        strip(&mut value, &["release_id", "published_at", "run_id"]);
+        if let Some(tasks) = value["tasks"].as_object_mut() {
+            for task in tasks.values_mut() {
+                strip(task, &["stale_reason", "built_at"]);
+                for input in task["inputs"].as_array_mut().into_iter().flatten() {
+                    strip(input, &["source_date", "etag", "last_modified", "fetched_at"]);
+                }
+            }
+        }
+        ReleaseId::from_digest(&Digest::of(value.to_string().as_bytes()))
+    }
+
+    /// Reads a manifest file.
+    ///
+    /// # Errors
+    /// `Store`, when it is not one, when its format is newer than this program, or when its id is not that of its content.
+    pub fn from_json(bytes: &[u8]) -> Result<Self> {
+        let value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| Error::store(format!("not a manifest: {error}")))?;
+        let format_version = value["format_version"].as_u64().unwrap_or(0);
+        if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
+            return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
+                .hint("use the version of pubdata that wrote it, or a later one"));
+        }
+        let manifest: Self = serde_json::from_value(value).map_err(|error| Error::store(format!("not a manifest: {error}")))?;
+        let derived = manifest.derive_release_id();
+        if derived != manifest.release_id {
+            return Err(Error::store(format!("manifest of {} was changed: its content has the id {derived}", manifest.release_id)));
+        }
+        Ok(manifest)
+    }
+
+    /// The file's bytes: JSON for people to read, keys in a fixed order.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Rows of a dataset over all parts.
+    pub fn rows(&self, dataset_id: &str) -> u64 {
+        self.datasets.get(dataset_id).map_or(0, |dataset| dataset.parts.iter().map(|part| part.rows).sum())
+    }
+
+    /// Quarantined records of a dataset by rule, over all parts.
+    pub fn quarantined(&self, dataset_id: &str) -> BTreeMap<String, u64> {
+        let mut totals = BTreeMap::new();
+        for part in self.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts) {
+            for (rule, count) in &part.report.quarantined {
+                *totals.entry(rule.clone()).or_insert(0) += count;
+            }
+        }
+        totals
+    }
+}
+
+fn strip(value: &mut serde_json::Value, keys: &[&str]) {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| !keys.contains(&key.as_str()));
+    }
+}

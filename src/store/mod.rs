@@ -1,0 +1,8 @@
+//! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
+//! builds a path.
+
+mod home;
+mod manifest;
+
+pub use home::{Home, RunLock};
+pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry};

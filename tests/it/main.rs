@@ -1,0 +1,3 @@
+//! All integration tests, one binary. Folders mirror commands, datasets and URLs.
+
+mod declarations;
