@@ -3,7 +3,7 @@
 mod source_text;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::{Declarations, Format};
@@ -321,4 +321,26 @@ fn every_folder_says_what_it_is() {
         .filter(|path| path != "main.rs")
         .collect();
     assert_eq!(without, Vec::<String>::new(), "a module begins with `//!`: what it turns into what, and what it leaves out");
+}
+
+/// The five moves of `docs/ADDING-A-DATASET.md`, as far as files show them.
+#[test]
+fn every_dataset_is_complete() {
+    let (declarations, findings) = Declarations::check(DeclarationFiles::built_in());
+    assert_eq!(findings, Vec::new());
+    let mut missing = Vec::new();
+    for (pipeline_id, declaration) in &declarations.pipelines {
+        let folder = Path::new("fixtures").join(pipeline_id.replace('.', "/")).join("basic");
+        let wanted = [folder.join("CASE.md"), folder.join("source/.pubdata-mirror")];
+        missing.extend(wanted.iter().filter(|path| !repository().join(path).is_file()).map(|path| format!("{pipeline_id}: no {}", path.display())));
+        if declaration.licence.trim().is_empty() || declaration.publisher.trim().is_empty() {
+            missing.push(format!("{pipeline_id}: no licence or publisher"));
+        }
+        missing.extend(
+            declaration.produces.iter().filter(|id| !declarations.contracts.contains_key(*id)).map(|id| format!("{pipeline_id}: `{id}` has no contract")),
+        );
+        missing
+            .extend(declaration.produces.iter().filter(|id| !declaration.expect.contains_key(*id)).map(|id| format!("{pipeline_id}: `{id}` expects nothing")));
+    }
+    assert_eq!(missing, Vec::<String>::new());
 }
