@@ -9,3 +9,4 @@ pub mod issue;
 pub mod pipeline;
 pub mod provenance;
 pub mod store;
+pub mod validate;
