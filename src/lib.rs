@@ -12,3 +12,4 @@ pub mod normalise;
 pub mod pipeline;
 pub mod provenance;
 pub mod store;
+pub mod validate;
