@@ -4,6 +4,7 @@
 pub mod contract;
 pub mod declared;
 pub mod error;
+pub mod fetch;
 pub mod ids;
 pub mod issue;
 pub mod pipeline;

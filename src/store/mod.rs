@@ -3,6 +3,10 @@
 
 mod home;
 mod manifest;
+mod partial;
+mod snapshots;
 
 pub use home::{Home, RunLock};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry};
+pub use partial::{Partial, PartialOf};
+pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
