@@ -6,6 +6,7 @@ pub mod datasets;
 pub mod declared;
 pub mod decode;
 pub mod error;
+pub mod fetch;
 pub mod ids;
 pub mod issue;
 pub mod normalise;
