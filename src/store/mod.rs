@@ -2,11 +2,17 @@
 //! builds a path.
 
 mod channels;
+
+mod durable;
 mod home;
+mod ledger;
 mod manifest;
 mod releases;
+mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use home::{Home, RunLock};
-pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry};
+pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
+pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use releases::{IncompleteRelease, Releases};
+pub use staging::Staging;
