@@ -5,6 +5,7 @@ use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32T
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
 use polars::prelude::{DataFrame, IntoLazy, NamedFrom, Series, col};
 use pubdata::contract::arrow_schema;
 use pubdata::error::ErrorKind;
@@ -132,7 +133,7 @@ fn large_parts_have_bounded_row_groups() {
     let staged = stage(&place.home, &contracts(), build).unwrap();
     let bytes: Bytes = staging.part(&staged.parts[0].part.path).unwrap().into();
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
-    let groups: Vec<i64> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    let groups: Vec<i64> = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_536, 65_536, 18_928]);
 }
 
