@@ -3,3 +3,4 @@
 
 mod architecture;
 mod declarations;
+mod publish;
