@@ -100,9 +100,9 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     progress.finish();
     let report = report?;
     if global.json {
-        output::json(&report)
+        output::json(&report);
     } else {
-        print_report(&report)
+        print_report(&report);
     }
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }

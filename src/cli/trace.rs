@@ -28,9 +28,9 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     let settings = global.settings(&arguments.channel)?;
     let report = run::trace(&settings, &record_id, release.as_ref()).await?;
     if global.json {
-        output::json(&report)
+        output::json(&report);
     } else {
-        print(&report)
+        print(&report);
     }
     Ok(ExitCode::from(u8::from(!report.is_match)))
 }

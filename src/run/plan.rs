@@ -208,7 +208,7 @@ fn judge(
     let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
     for (request, is_required) in &candidate.files {
         match &fetched[&request.url] {
-            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() }),
+            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..(**snapshot).clone() }),
             Fetched::Failed(message) => {
                 is_failed = true;
                 missing(format!("{} ({}): {message}", request.source_id, request.url));
