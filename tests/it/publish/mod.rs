@@ -2,6 +2,7 @@
 
 mod commit;
 mod crash;
+mod diff;
 mod ledger;
 mod operations;
 mod stage;
