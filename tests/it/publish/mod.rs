@@ -5,6 +5,7 @@ mod crash;
 mod diff;
 mod ledger;
 mod operations;
+mod s3;
 mod stage;
 mod store;
 
