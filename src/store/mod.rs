@@ -2,6 +2,7 @@
 //! builds a path.
 
 mod channels;
+mod diff;
 mod durable;
 mod home;
 mod ledger;
@@ -13,6 +14,7 @@ mod snapshots;
 mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
+pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use home::{Home, RunLock};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
