@@ -68,6 +68,14 @@ fn only_calendar_dates_pass() {
 }
 
 #[test]
+fn lists_have_no_empty_items() {
+    for list in ["01,", ",01", "01,,02", ","] {
+        check(changed(|row| row.grades = Some(list.into())), &[("empty_list_item", &format!("`grades` is `{list}`, expected a list without empty items"))]);
+    }
+    check(changed(|row| row.grades = Some(String::new())), &[]);
+}
+
+#[test]
 fn record_id_belongs_to_its_dataset() {
     for text in ["geo.school:1", "test.thing:", "test.things:1"] {
         let expected = format!("`record_id` is `{text}`, expected `test.thing:` and the record's key");
