@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, IoExt, Result};
 /// HOME/channels/<channel>/<generation>.json         pointers to releases (elsewhere with a store URL)
 /// HOME/state/…                                      what is known of each URL, downloads in progress
 /// HOME/staging/…                                    builds not yet in a release
+/// HOME/runs/<run_id>/issues.jsonl                   findings of a run
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
 /// ```
 #[derive(Debug, Clone)]
@@ -50,6 +51,11 @@ impl Home {
 
     pub fn staging_dir(&self) -> PathBuf {
         self.root.join("staging")
+    }
+
+    /// Details of one run.
+    pub fn run_dir(&self, run_id: &str) -> PathBuf {
+        self.root.join("runs").join(run_id)
     }
 
     pub fn ledger_file(&self) -> PathBuf {
