@@ -83,8 +83,16 @@ fn findings_of_decode_count_as_records_set_aside() {
 
 #[test]
 fn finding_that_blocks_is_a_reason() {
-    let issues = vec![issue("renamed_column", Severity::Block, None, None)];
+    let issues = vec![
+        issue("unknown_special_value", Severity::Block, Some("test.thing:2023:09:population"), None),
+        issue("renamed_column", Severity::Block, None, None),
+        issue("unknown_special_value", Severity::Block, Some("test.thing:2023:08:population"), None),
+    ];
     let verdict = validate(contract(), &expectations(), candidate(&good_rows(1), issues), &inputs(), None, true).unwrap();
-    assert_eq!(verdict.blocked, ["test.thing year=2023: renamed_column: what renamed_column saw"]);
+    let expected = [
+        "test.thing year=2023: renamed_column: what renamed_column saw",
+        "test.thing year=2023: unknown_special_value: test.thing:2023:08:population: what unknown_special_value saw (and 1 more findings of this kind)",
+    ];
+    assert_eq!(verdict.blocked, expected);
     assert_eq!(verdict.quarantine, Vec::new());
 }
