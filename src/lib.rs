@@ -12,5 +12,6 @@ pub mod issue;
 pub mod normalise;
 pub mod pipeline;
 pub mod provenance;
+pub mod publish;
 pub mod store;
 pub mod validate;

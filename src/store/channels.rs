@@ -88,6 +88,10 @@ impl Releases {
             return Ok(entry);
         }
         let winner = self.generation(name, generation).await?;
+        if winner == entry {
+            // A remote store can take the file and lose the answer; the retry then finds its own.
+            return Ok(entry);
+        }
         let run = winner.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
         Err(Error::new(
             ErrorKind::Busy,

@@ -150,7 +150,12 @@ impl Releases {
     /// `Store`, when the part is missing.
     pub async fn part(&self, id: &ReleaseId, part: &Part) -> Result<Bytes> {
         let missing = || Error::store(format!("release {id}: part {} is missing", part.path)).hint("`pubdata verify` lists all that is damaged");
-        self.read(&part_key(id, &part.path)?).await?.ok_or_else(missing)
+        self.part_if_present(id, part).await?.ok_or_else(missing)
+    }
+
+    /// Reads a whole part, if it is there.
+    pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
+        self.read(&part_key(id, &part.path)?).await
     }
 
     /// Writes a part, durably, in place of what may be there from an interrupted try.
@@ -161,9 +166,13 @@ impl Releases {
     }
 
     /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket on S3.
-    pub async fn link_part(&self, from: &ReleaseId, from_path: &str, to: &ReleaseId, to_path: &str) -> Result<()> {
-        let (source, target) = (part_key(from, from_path)?, part_key(to, to_path)?);
-        self.store.copy(&source, &target).await.map_err(|error| Error::from(error).context(format!("release {to}: part {to_path} of release {from}")))
+    /// Returns false when that release does not have it.
+    pub async fn link_part(&self, from: &ReleaseId, from_path: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
+        match self.store.copy(&part_key(from, from_path)?, &part_key(to, to_path)?).await {
+            Ok(()) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(Error::from(error).context(format!("release {to}: part {to_path} of release {from}"))),
+        }
     }
 
     /// Writes the manifest, durably: from now on the release exists.

@@ -3,4 +3,5 @@
 
 mod architecture;
 mod declarations;
+mod publish;
 mod validate;
