@@ -46,7 +46,7 @@ const CRATES: &[(&str, &str)] = &[
     ("futures-util", ANYWHERE),
     ("getrandom", ANYWHERE),
     ("indicatif", "cli"),
-    ("jiff", "cli fetch publish run serve store"),
+    ("jiff", "cli fetch publish run serve store validate"),
     ("memchr", ANYWHERE),
     ("memmap2", "decode serve store"),
     ("object_store", "error store"),
