@@ -7,12 +7,15 @@ use super::report::{ExitCode, RunReport, TaskReport};
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{self, Context, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
-use crate::issue::Issue;
+use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
 use crate::store::{self, Manifest, Snapshots, TaskEntry};
 use crate::validate::{Candidate, quarantine_table, validate};
+
+/// The published table of records set aside.
+const QUARANTINE: &str = "pubdata.quarantine";
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
 ///
@@ -38,8 +41,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         (None, "nothing")
     } else {
         let contracts = &settings.declarations.contracts;
-        let committed =
-            publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, &run_id, &now).await?;
+        let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, &run_id, &now).await?;
         (Some(committed.release_id), if committed.outcome == Outcome::Published { "published" } else { "unchanged" })
     };
     let report = RunReport {
@@ -141,33 +143,19 @@ fn count(staged: &StagedBuild, report: &mut TaskReport) {
 fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, report: &mut TaskReport) -> Result<StagedBuild> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     let (tables, inputs) = build(settings, declaration, task.partition.clone(), entry, None)?;
-    let mut built = Vec::new();
-    let mut blocked = Vec::new();
-    let mut issues: Vec<Issue> = Vec::new();
-    for table in tables {
-        let dataset_id = table.dataset_id.clone();
-        let partition = table.partition.clone();
-        issues.extend(table.issues.iter().cloned());
-        let verdict = judge(settings, plan, declaration, table, &inputs, &task.task_id)?;
-        report.is_above_warning_level |= verdict.is_above_warning_level;
-        blocked.extend(verdict.blocked);
-        if !verdict.quarantine.is_empty() {
-            let contract = contract(settings, "pubdata.quarantine")?;
-            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, &inputs)?;
-            let mut folders = partition.clone();
-            folders.insert("dataset_id".to_owned(), dataset_id.clone());
-            built.push(BuiltTable { dataset_id: contract.dataset_id.clone(), partition: folders, frame, report: store::PartReport::default() });
-        }
-        issues.extend(verdict.quarantine);
-        built.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
-    }
+    let previous_rows = |dataset_id: &str| {
+        let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
+        plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id))
+    };
+    let Checked { tables, issues, blocked, is_above_warning_level } = check(settings, declaration, tables, &inputs, previous_rows, plan.is_sample)?;
+    report.is_above_warning_level = is_above_warning_level;
     if !issues.is_empty() {
         store::append_lines(&super::issues_file(&settings.home, run_id), &issues)?;
     }
     if !blocked.is_empty() {
         return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", super::issues_file(&settings.home, run_id).display())));
     }
-    let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables: built };
+    let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
     publish::stage(&settings.home, &settings.declarations.contracts, build)
 }
 
@@ -197,13 +185,44 @@ pub(super) fn build(
     Ok((tables, context.into_inputs()))
 }
 
-fn judge(settings: &RunSettings, plan: &Plan, declaration: &Declaration, table: Table, inputs: &Inputs, task_id: &str) -> Result<crate::validate::Verdict> {
-    let contract = contract(settings, &table.dataset_id)?;
-    let expectations = &declaration.expect[&table.dataset_id];
-    let is_accepted = settings.accepted.contains(&table.dataset_id);
-    let previous_rows = plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, &table.dataset_id, task_id));
-    let candidate = Candidate { dataset_id: table.dataset_id, partition: table.partition, frame: table.frame, issues: table.issues };
-    validate(contract, expectations, candidate, inputs, previous_rows, plan.is_sample)
+/// Tables as validation left them.
+pub(super) struct Checked {
+    /// With a quarantine table beside each table that had findings.
+    pub(super) tables: Vec<BuiltTable>,
+    pub(super) issues: Vec<Issue>,
+    /// Why nothing may be published; empty when all may.
+    pub(super) blocked: Vec<String>,
+    pub(super) is_above_warning_level: bool,
+}
+
+/// Validates the tables of a build, each against its contract and its pipeline's expectations.
+pub(super) fn check(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    tables: Vec<Table>,
+    inputs: &Inputs,
+    previous_rows: impl Fn(&str) -> Option<u64>,
+    is_sample: bool,
+) -> Result<Checked> {
+    let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new(), is_above_warning_level: false };
+    for Table { dataset_id, partition, frame, issues } in tables {
+        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
+        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        let previous_rows = previous_rows(&dataset_id);
+        let verdict = validate(contract(settings, &dataset_id)?, &declaration.expect[&dataset_id], candidate, inputs, previous_rows, is_sample)?;
+        checked.is_above_warning_level |= verdict.is_above_warning_level;
+        checked.blocked.extend(verdict.blocked);
+        if !verdict.quarantine.is_empty() {
+            let contract = contract(settings, QUARANTINE)?;
+            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
+            let mut folders = partition.clone();
+            folders.insert("dataset_id".to_owned(), dataset_id.clone());
+            checked.tables.push(BuiltTable { dataset_id: QUARANTINE.to_owned(), partition: folders, frame, report: store::PartReport::default() });
+        }
+        checked.issues.extend(verdict.quarantine);
+        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
+    }
+    Ok(checked)
 }
 
 fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str) -> Option<u64> {

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::RunSettings;
 use super::execute::build;
 use super::plan::fingerprint;
+use super::{RunSettings, current_manifest};
 use crate::decode;
 use crate::error::{Error, Result};
 use crate::ids::{RecordId, ReleaseId};
@@ -56,7 +56,7 @@ pub struct TracedSource {
 pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option<&ReleaseId>) -> Result<TraceReport> {
     let manifest = match release {
         Some(release) => settings.releases.manifest(release).await?,
-        None => current(settings).await?,
+        None => current_manifest(settings).await?,
     };
     let (part, record, pointers) = find(settings, &manifest, record_id).await?;
     let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
@@ -79,12 +79,6 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         differences,
         notes,
     })
-}
-
-async fn current(settings: &RunSettings) -> Result<Manifest> {
-    let entry = settings.releases.channel(&settings.channel).await?;
-    let entry = entry.ok_or_else(|| Error::config(format!("channel `{}` has no release yet", settings.channel)).hint("`pubdata run` makes one"))?;
-    settings.releases.manifest(&entry.release_id).await
 }
 
 /// The part, the columns and the pointers of a record.

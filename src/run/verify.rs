@@ -1,12 +1,11 @@
 use serde::Serialize;
 
-use super::RunSettings;
-use super::execute::build;
+use super::execute::{build, check};
+use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
-use crate::publish::{self, Build, BuiltTable, Contribution};
+use crate::publish::{self, Build, Contribution};
 use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
-use crate::validate::{Candidate, quarantine_table, validate};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
 #[derive(Debug, Serialize)]
@@ -30,11 +29,7 @@ pub struct RebuildReport {
 async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<Manifest> {
     match release {
         Some(release) => settings.releases.manifest(release).await,
-        None => {
-            let entry = settings.releases.channel(&settings.channel).await?;
-            let entry = entry.ok_or_else(|| Error::config(format!("channel `{}` has no release yet", settings.channel)).hint("`pubdata run` makes one"))?;
-            settings.releases.manifest(&entry.release_id).await
-        }
+        None => current_manifest(settings).await,
     }
 }
 
@@ -119,21 +114,7 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let (tables, inputs) = build(settings, declaration, entry.partition.values().next().cloned(), entry, None)?;
-    let contracts = &settings.declarations.contracts;
-    let mut built = Vec::new();
-    for table in tables {
-        let (dataset_id, partition) = (table.dataset_id.clone(), table.partition.clone());
-        let candidate = Candidate { dataset_id: table.dataset_id, partition: table.partition, frame: table.frame, issues: table.issues };
-        let verdict = validate(&contracts[&dataset_id], &declaration.expect[&dataset_id], candidate, &inputs, None, manifest.is_sample)?;
-        if !verdict.quarantine.is_empty() {
-            let contract = &contracts["pubdata.quarantine"];
-            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, &inputs)?;
-            let mut folders = partition.clone();
-            folders.insert("dataset_id".to_owned(), dataset_id.clone());
-            built.push(BuiltTable { dataset_id: contract.dataset_id.clone(), partition: folders, frame, report: store::PartReport::default() });
-        }
-        built.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
-    }
-    let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: built };
-    publish::stage(scratch, contracts, build)
+    let checked = check(settings, declaration, tables, &inputs, |_| None, manifest.is_sample)?;
+    let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };
+    publish::stage(scratch, &settings.declarations.contracts, build)
 }

@@ -3,4 +3,6 @@
 
 mod architecture;
 mod declarations;
+mod peers;
 mod publish;
+mod validate;
