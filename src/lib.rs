@@ -2,11 +2,15 @@
 //! read-only HTTP API on top. `docs/ARCHITECTURE.md` says which folder holds what and which may import which.
 
 pub mod contract;
+pub mod datasets;
 pub mod declared;
+pub mod decode;
 pub mod error;
 pub mod fetch;
 pub mod ids;
 pub mod issue;
+pub mod normalise;
 pub mod pipeline;
 pub mod provenance;
 pub mod store;
+pub mod validate;
