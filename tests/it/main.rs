@@ -3,3 +3,5 @@
 
 mod architecture;
 mod declarations;
+mod fetch;
+mod publisher;
