@@ -39,6 +39,7 @@ impl Mirror {
             return Ok(Self { place: Place::Url(url), is_sample: OnceCell::new() });
         }
         let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
+        let folder = folder.canonicalize().unwrap_or(folder);
         if !folder.is_dir() {
             return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
         }

@@ -1,7 +1,8 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use pubdata::error::ErrorKind;
-use pubdata::fetch::{Fetcher, NoProgress};
+use pubdata::fetch::{Fetcher, NoProgress, Outcome};
 use pubdata::ids::Digest;
 
 use super::desk::{Desk, table};
@@ -104,4 +105,23 @@ async fn requests_to_one_host_keep_their_distance() {
         }
         assert_eq!(desk.clock.waits(), [interval, interval], "at {rate} requests per second");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_files_are_fetched_at_once() {
+    let desk = Desk::new().await;
+    let fetcher = Arc::new(desk.fetcher());
+    let fetches: Vec<_> = (1..=20)
+        .map(|number| {
+            let (target, fetcher) = (format!("/{number}.dat"), Arc::clone(&fetcher));
+            desk.publisher.route(&target, vec![Reply::page(503), Reply::file(table(number))]);
+            let request = desk.request(&target);
+            tokio::spawn(async move { fetcher.fetch(&request, &NoProgress).await })
+        })
+        .collect();
+    for (fetch, number) in fetches.into_iter().zip(1..) {
+        let Outcome::New(snapshot) = fetch.await.unwrap().unwrap() else { panic!("file {number} is new") };
+        assert_eq!(snapshot.sha256, Digest::of(&table(number)));
+    }
+    assert_eq!((desk.stored().len(), desk.partials()), (20, vec![]));
 }
