@@ -3,7 +3,7 @@ use polars::prelude::*;
 use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
 use crate::contract::{Column, Severity};
 
-/// Checks each cell against the type of its column: presence, digits, values, bounds, dates, and the form of `record_id`.
+/// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list items, and the form of `record_id`.
 ///
 /// # Errors
 /// `Config`, when a type's rule does not fit its physical representation.
@@ -47,6 +47,11 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
             let limit = 10i64.saturating_pow(u32::from(column_type.precision));
             let rows = range::rows_that(cells.i64()?.iter(), |units| units <= -limit || units >= limit);
             broken.push(("too_many_digits", rows, format!("at most {} digits", column_type.precision)));
+        }
+        Physical::StringList => {
+            let has_items = |list: &str| list.is_empty() || list.split(',').all(|item| !item.is_empty());
+            let rows = range::rows_that(cells.str()?.iter(), |list| !has_items(list));
+            broken.push(("empty_list_item", rows, "a list without empty items".to_owned()));
         }
         Physical::Float64 => broken.push(("not_finite", range::rows_that(cells.f64()?.iter(), |value| !value.is_finite()), "a finite number".to_owned())),
         _ => {}

@@ -111,7 +111,7 @@ fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> 
         let (Some(sum), Some(rows)) = (sum, rows) else { continue };
         for row in rows.as_ref().idx()?.iter().flatten() {
             let key = show_key(contract, frame, &invariant.group_by, row as usize)?;
-            let detail = format!("`{listed}` add up to {} over {key}; expected: {}", sum / units, invariant.description.trim_end_matches('.'));
+            let detail = format!("the sum of `{listed}` over {key} is {}; expected: {}", sum / units, invariant.description.trim_end_matches('.'));
             breaches.push(Breach { code: invariant.code.clone(), severity: invariant.severity, row: row as usize, detail });
         }
     }

@@ -20,7 +20,7 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame
     for equal_rows in groups(&excerpt, &content)?.into_iter().filter(|rows| rows.len() > 1) {
         let mut by_place: Vec<(Vec<Option<u64>>, usize)> = Vec::new();
         for row in equal_rows {
-            let numbers = pointers.get_as_series(row).map(|numbers| numbers.u64().map(|numbers| numbers.to_vec())).transpose()?;
+            let numbers = pointers.get_as_series(row).map(|numbers| numbers.u64().map(ChunkedArray::to_vec)).transpose()?;
             by_place.push((numbers.unwrap_or_default(), row));
         }
         by_place.sort();

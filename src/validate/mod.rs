@@ -117,7 +117,7 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
         }
     }
 
-    let blocking = issues.iter().filter(|issue| issue.severity == Severity::Block).map(|issue| format!("{}: {}", issue.code, issue.detail)).collect();
+    let blocking = blocking_details(&issues);
     let frame = warnings::fill(frame, &to_warn, &issues, &mut notes)?;
     let mut quarantine: Vec<Issue> = issues.into_iter().filter(|issue| issue.severity == Severity::Quarantine).collect();
     quarantine.extend(quarantine::issues_of(&dataset_id, &frame, to_quarantine, inputs)?);
@@ -144,6 +144,20 @@ fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
         }
     }
     counts
+}
+
+/// Says what blocks by itself, one text per code: a changed file breaks the same rule on every record.
+fn blocking_details(sorted_issues: &[Issue]) -> Vec<String> {
+    let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
+    for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Block) {
+        by_code.entry(&issue.code).or_default().push(issue);
+    }
+    let detail_of = |(code, issues): (&str, Vec<&Issue>)| {
+        let record = issues[0].record.as_deref().map_or_else(String::new, |record| format!(" {record}:"));
+        let others = if issues.len() > 1 { format!(" (and {} more findings of this kind)", issues.len() - 1) } else { String::new() };
+        format!("{code}:{record} {}{others}", issues[0].detail)
+    };
+    by_code.into_iter().map(detail_of).collect()
 }
 
 /// `geo.zcta_metric vintage_year=2023`, or the dataset alone when it has no partitions.

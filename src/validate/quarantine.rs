@@ -64,7 +64,7 @@ pub fn quarantine_table(contract: &Contract, dataset_id: &str, partition: &BTree
                 .numbers_of(pointer)
                 .ok_or_else(|| Error::contract(format!("a finding `{}` points to {}, which is not an input of this build", issue.code, pointer.source_id)))
         });
-        pointers.append_slice(numbers.transpose()?.as_ref().map(|numbers| numbers.as_slice()).unwrap_or_default());
+        pointers.append_slice(numbers.transpose()?.as_ref().map(<[u64; 4]>::as_slice).unwrap_or_default());
     }
     let height = rows.len();
     let column = |name: &str, texts: Vec<Option<String>>| StringChunked::from_iter_options(name.into(), texts.into_iter()).into_column();

@@ -3,4 +3,8 @@
 
 mod architecture;
 mod declarations;
+mod fetch;
+mod peers;
 mod publish;
+mod publisher;
+mod validate;
