@@ -105,6 +105,19 @@ impl Snapshots {
         (metadata.is_file() && metadata.len() == known.snapshot.size_bytes).then_some(known)
     }
 
+    /// Digests of the newest snapshot of every URL.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be read.
+    pub fn newest(&self) -> Result<std::collections::BTreeSet<Digest>> {
+        let mut newest = std::collections::BTreeSet::new();
+        for path in files_of(&self.urls_dir)? {
+            let bytes = fs::read(&path).at("read", &path)?;
+            newest.extend(serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot.sha256));
+        }
+        Ok(newest)
+    }
+
     /// Where a snapshot's bytes are, whether or not they are there.
     pub fn path(&self, snapshot: &Snapshot) -> PathBuf {
         self.source_dir(&snapshot.source_id).join(format!("{}-{}", snapshot.sha256, file_name(&snapshot.url, &snapshot.keys)))
