@@ -8,4 +8,5 @@ pub mod ids;
 pub mod issue;
 pub mod pipeline;
 pub mod provenance;
+pub mod serve;
 pub mod store;

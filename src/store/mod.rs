@@ -2,7 +2,11 @@
 //! builds a path.
 
 mod home;
+mod keys;
 mod manifest;
+mod plans;
 
 pub use home::{Home, RunLock};
+pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry};
+pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
