@@ -77,6 +77,20 @@ impl Inputs {
         }) as u64
     }
 
+    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does not point into these inputs.
+    pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
+        let is_its_snapshot = |snapshot: &Snapshot| snapshot.source_id == pointer.source_id && snapshot.sha256 == pointer.snapshot;
+        let input = self.snapshots.iter().position(is_its_snapshot)?;
+        let member = self.members.iter().position(|member| *member == pointer.member)?;
+        Some([input as u64, member as u64, pointer.offset, pointer.length])
+    }
+
+    /// Whether a flat list of numbers is whole pointers into these inputs.
+    pub fn can_resolve(&self, numbers: &[u64]) -> bool {
+        let is_known = |quad: &[u64]| quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64;
+        numbers.len().is_multiple_of(4) && numbers.chunks_exact(4).all(is_known)
+    }
+
     /// Resolves a flat list of pointer numbers, four per pointer.
     ///
     /// # Panics

@@ -101,7 +101,12 @@ pub struct Source {
     /// A file larger than this is refused, before and after decompression.
     #[serde(default = "default_max_bytes")]
     pub max_bytes: u64,
-    /// Whether the build can do without it.
+    /// A file that lost more of its size than this since the last release, percent, is not believed: its datasets keep their last build.
+    #[serde(default = "default_max_shrink_percent")]
+    pub max_shrink_percent: f64,
+    /// The publisher's date of a bundled file, `YYYY-MM-DD`.
+    pub source_date: Option<String>,
+    /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
 }
@@ -147,6 +152,10 @@ pub struct Expectations {
 
 fn default_max_bytes() -> u64 {
     2 << 30
+}
+
+fn default_max_shrink_percent() -> f64 {
+    20.0
 }
 
 fn yes() -> bool {

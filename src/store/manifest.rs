@@ -39,6 +39,12 @@ pub struct TaskEntry {
     pub partition: BTreeMap<String, String>,
     /// Hash of snapshots, declaration, contracts and code version.
     pub input_hash: Digest,
+    /// What of the input hash the pipeline's declaration is.
+    pub declaration_hash: Digest,
+    /// What of the input hash the contracts are.
+    pub contracts_hash: Digest,
+    /// What of the input hash the program is.
+    pub code_version: String,
     pub inputs: Vec<Snapshot>,
     /// True when the last try to renew it failed and this is the last good build.
     pub is_stale: bool,
@@ -145,6 +151,33 @@ impl Manifest {
         }
         totals
     }
+}
+
+/// Composes a part's path below its release: the dataset's folder, then `column=value` folders in the contract's order. Other keys of the
+/// partition go into the file's name: DuckDB and polars read a dataset's folder as one table only when all its files lie equally deep.
+///
+/// # Errors
+/// `Contract`, when a column of `partition_by` has no value, or a value cannot be a folder's name.
+pub fn part_path(dataset_id: &str, partition_by: &[String], partition: &BTreeMap<String, String>) -> Result<String> {
+    let plain = |key: &str| {
+        let value = partition.get(key).ok_or_else(|| Error::contract(format!("{dataset_id}: the partition has no `{key}`")))?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if value.is_empty() || value.starts_with('.') || !value.bytes().all(is_plain) {
+            return Err(Error::contract(format!("{dataset_id}: `{value}` of partition `{key}` cannot be a folder's name")));
+        }
+        Ok(value)
+    };
+    let mut path = dataset_id.to_owned();
+    for key in partition_by {
+        path.push_str(&format!("/{key}={}", plain(key)?));
+    }
+    let others: Vec<&String> = partition.keys().filter(|key| !partition_by.contains(key)).collect();
+    path.push_str(if others.is_empty() { "/part-0" } else { "/part" });
+    for key in others {
+        path.push_str(&format!("-{key}-{}", plain(key)?));
+    }
+    path.push_str(".parquet");
+    Ok(path)
 }
 
 fn strip(value: &mut serde_json::Value, keys: &[&str]) {

@@ -1,3 +1,10 @@
 //! All integration tests, one binary. Folders mirror commands, datasets and URLs.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::float_cmp, reason = "a test may stop at once, say why it skips, and compare exact figures")]
 
+mod architecture;
 mod declarations;
+mod fetch;
+mod peers;
+mod publish;
+mod publisher;
+mod validate;

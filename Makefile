@@ -1,0 +1,91 @@
+# `make help` lists the targets. `make run` and `make test` need Rust and nothing else.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+.PHONY: help build run test check bench bless docs clean
+
+# `dev` answers after one short build; the fixtures are small, so nothing waits for optimised code. For real data: PROFILE=release.
+PROFILE ?= dev
+PORT ?= 8080
+DEMO_HOME ?= .pubdata
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+PUBDATA := $(TARGET_DIR)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/pubdata
+MIRRORS := $(foreach folder,$(sort $(wildcard fixtures/*/*/basic/source)),--mirror $(folder))
+# nextest when it is there (a process per test, clear summaries), else what Rust brings along.
+TEST_RUNNER := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
+
+# With one process per test, thread pools would multiply.
+test bless check: export POLARS_MAX_THREADS := 2
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build the program (PROFILE=release for real work)
+	cargo build --locked --profile $(PROFILE)
+
+run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) and print working requests; ctrl-c ends it
+	@echo "== publishing the fixtures into $(DEMO_HOME)"
+	$(PUBDATA) run --home $(DEMO_HOME) $(MIRRORS) || { code=$$?; [ $$code -eq 10 ] || exit $$code; }
+	key_file=$(DEMO_HOME)/demo-key
+	if [ ! -s $$key_file ]; then # kept, so that a second run does not pile up keys
+		umask 077
+		$(PUBDATA) keys create --home $(DEMO_HOME) --name demo --scopes general,geo,sec,stream,admin --plan unlimited --json \
+			| sed -n 's/.*"key": *"\([^"]*\)".*/\1/p' > $$key_file
+	fi
+	[ -s $$key_file ] || { echo "could not create the demo key; remove $(DEMO_HOME) and try again" >&2; exit 1; }
+	echo "== starting the server on 127.0.0.1:$(PORT)"
+	$(PUBDATA) serve --home $(DEMO_HOME) --bind 127.0.0.1:$(PORT) &
+	server=$$!
+	trap 'kill $$server 2>/dev/null || true' EXIT
+	ready() { { exec 3<>/dev/tcp/127.0.0.1/$(PORT) && printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3 && head -n 1 <&3 | grep -q ' 200 '; } 2>/dev/null; }
+	for attempt in $$(seq 150); do
+		kill -0 $$server 2>/dev/null || { echo "the server ended; is port $(PORT) taken? try: make run PORT=8081" >&2; exit 1; }
+		ready && break
+		sleep 0.2
+	done
+	ready || { echo "the server is not ready after 30 s" >&2; exit 1; }
+	key=$$(cat $$key_file)
+	base=http://127.0.0.1:$(PORT)
+	printf '\nReady. Try:\n'
+	auth="-H 'Authorization: Bearer $$key'"
+	for path in \
+		/v1/geo-demographics/locations/90210 \
+		'/v1/geo-demographics/locations/90210/demographics?history=true' \
+		'/v1/geo-demographics/locations/35950/schools?radius_mi=3' \
+		/v1/geo-demographics/counties/06037 \
+		/v1/provenance/geo.zcta_metric:2023:90210:population
+	do
+		echo "  curl $$auth '$$base$$path'"
+	done
+	echo "  curl $$auth -H 'Content-Type: application/json' -d '{\"locations\": [\"90210\", \"95120\"], \"metrics\": [\"population\"]}' '$$base/v1/geo-demographics/locations/compare'"
+	echo "  curl '$$base/v1/coverage'"
+	printf '\nDocumentation: %s/docs   Stop: ctrl-c\n\n' "$$base"
+	trap 'kill -INT $$server 2>/dev/null || true; wait $$server || true; exit 0' INT TERM
+	wait $$server
+
+test: ## Run all tests
+	cargo $(TEST_RUNNER) --locked
+
+check: ## Format, lints, declarations, layers
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo run --locked --quiet -- check
+	cargo test --locked --quiet --test it architecture
+
+bench: ## Measure what docs/PERFORMANCE.md states
+	cargo bench --locked
+
+bless: ## Rewrite expected files from the program's output; read the diff before you commit it
+	PUBDATA_BLESS=1 cargo test --locked --test it golden
+	git status --short fixtures
+
+docs: ## Regenerate docs/data-dictionary.md from schemas/
+	cargo run --locked --quiet -- schema dictionary > docs/data-dictionary.md.new
+	mv docs/data-dictionary.md.new docs/data-dictionary.md
+
+clean: ## Remove build output and the demo home
+	cargo clean
+	rm -rf $(DEMO_HOME)

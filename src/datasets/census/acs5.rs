@@ -1,0 +1,400 @@
+//! Turns the table-based ACS Summary File (and, with a key, tables of the Census Data API) into one row per vintage × area × metric.
+//! Source: "American Community Survey Summary File Handbook", table-based format, 2021 on. Never computes a margin of error: a
+//! percentage derived from counts has none.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::estimate::{Cells, JamValues, OpenEnded, Reading};
+use crate::datasets::context::finding;
+use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::error::{Error, Result};
+use crate::issue::{Issue, Severity};
+use crate::normalise::{left_join, pointer_column, pointers, text, without_repeats};
+use crate::pipeline::Declaration;
+use crate::provenance::POINTERS;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    levels: Levels,
+    jam_values: JamValues,
+    #[serde(rename = "metric")]
+    metrics: Vec<Metric>,
+}
+
+/// GEO_ID prefix of each level that is kept.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Levels {
+    zcta: String,
+    county: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metric {
+    key: String,
+    unit: String,
+    table: String,
+    /// Lines of the table: one for a published figure, those of the numerator for a share.
+    estimate: Vec<u16>,
+    denominator: Option<u16>,
+    universe: Option<String>,
+    open_ended: Option<OpenEnded>,
+    published: Option<PublishedShare>,
+}
+
+/// Where the Bureau publishes a percentage with its margin of error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedShare {
+    table: String,
+    estimate: String,
+    moe: String,
+    universe: String,
+}
+
+impl Metric {
+    fn line(&self, kind: char, line: u16) -> String {
+        format!("{}_{kind}{line:03}", self.table)
+    }
+
+    fn estimates(&self) -> Vec<String> {
+        self.estimate.iter().map(|line| self.line('E', *line)).collect()
+    }
+
+    fn denominator(&self) -> Option<String> {
+        self.denominator.map(|line| self.line('E', line))
+    }
+
+    /// The margin column of a published figure; a share has none.
+    fn moe(&self) -> Option<String> {
+        self.denominator.is_none().then(|| self.line('M', self.estimate[0]))
+    }
+
+    fn columns(&self) -> Vec<String> {
+        self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).collect()
+    }
+
+    fn universe_variable(&self) -> String {
+        format!("{}_001", self.table)
+    }
+}
+
+/// One level of geography: a dataset.
+struct Level<'s> {
+    dataset_id: &'static str,
+    area_column: &'static str,
+    prefix: &'s str,
+    /// Sources of published percentages for this level.
+    published: [&'static str; 2],
+}
+
+pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+    let settings: Settings = settings(declaration)?;
+    for metric in &settings.metrics {
+        let problem = match (metric.denominator, metric.estimate.as_slice()) {
+            (_, []) => "needs at least one line in `estimate`",
+            (None, [_, _, ..]) => "has several lines in `estimate` but no `denominator`",
+            _ => match Cells::new(&settings.jam_values, metric.open_ended.as_ref()) {
+                Ok(_) => continue,
+                Err(_) => "has a special value that is not a number",
+            },
+        };
+        return Err(Error::config(format!("pipelines/census/acs5.toml: settings.metric `{}` {problem}", metric.key)));
+    }
+    Ok(())
+}
+
+pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+    let settings: Settings = settings(context.declaration)?;
+    let levels = [
+        Level {
+            dataset_id: "geo.zcta_metric",
+            area_column: "zcta",
+            prefix: &settings.levels.zcta,
+            published: ["census.acs5_subject_zcta", "census.acs5_profile_zcta"],
+        },
+        Level {
+            dataset_id: "geo.county_metric",
+            area_column: "county_fips",
+            prefix: &settings.levels.county,
+            published: ["census.acs5_subject_county", "census.acs5_profile_county"],
+        },
+    ];
+    let prefixes: Vec<String> = levels.iter().map(|level| level.prefix.to_owned()).collect();
+    let tables = read_tables(context, &settings, &prefixes)?;
+    let names = read_names(context, &prefixes)?;
+    let universes = read_universes(context)?;
+    levels.iter().map(|level| build_level(context, &settings, level, &tables, &names, &universes)).collect()
+}
+
+/// Decodes the tables side by side, with the columns that the metrics name.
+fn read_tables(context: &Context<'_>, settings: &Settings, prefixes: &[String]) -> Result<BTreeMap<String, SourceFrame>> {
+    let snapshots = context.snapshots("census.acs5_table");
+    let read = |(number, snapshot): &(u64, crate::provenance::Snapshot)| {
+        let table = snapshot.keys.get("table").map(|table| table.to_uppercase()).unwrap_or_default();
+        let mut columns: Vec<String> = settings.metrics.iter().filter(|metric| metric.table == table).flat_map(Metric::columns).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let adjust = |plan: crate::decode::ColumnPlan| {
+            let plan = columns.iter().fold(plan, |plan, column| plan.want(column, &[column], false));
+            plan.keep_prefixes("geo_id", prefixes.to_vec())
+        };
+        Ok((table, context.read_snapshot(*number, snapshot, adjust)?))
+    };
+    let tables: BTreeMap<String, SourceFrame> = snapshots.par_iter().map(read).collect::<Result<_>>()?;
+    match settings.metrics.iter().find(|metric| !tables.contains_key(&metric.table)) {
+        Some(metric) => Err(Error::format(format!("table {} is missing: a vintage is built from all of its tables or not at all", metric.table))),
+        None => Ok(tables),
+    }
+}
+
+/// Names of the areas by GEO_ID.
+fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<DataFrame> {
+    let mut names = Vec::new();
+    for (number, snapshot) in context.snapshots("census.acs5_geos") {
+        names.push(context.read_snapshot(number, &snapshot, |plan| plan.keep_prefixes("geo_id", prefixes.to_vec()))?.frame);
+    }
+    let mut frame = names.pop().ok_or_else(|| Error::format("the geography file is missing"))?;
+    frame.rename(POINTERS, "name_pointers".into())?;
+    without_repeats(&frame)
+}
+
+/// The universe of each variable and the pointer to it, in the Bureau's words.
+fn read_universes(context: &Context<'_>) -> Result<BTreeMap<String, (String, Vec<u64>)>> {
+    let shells = context.read_one("census.acs5_shells")?.frame;
+    let (variables, universes, pointers) = (text(&shells, "variable")?, text(&shells, "universe")?, pointers(&shells, POINTERS)?);
+    let rows = variables.iter().zip(universes.iter()).zip(pointers);
+    Ok(rows.filter_map(|((variable, universe), pointer)| Some((variable?.to_owned(), (universe?.to_owned(), pointer?)))).collect())
+}
+
+fn build_level(
+    context: &Context<'_>,
+    settings: &Settings,
+    level: &Level<'_>,
+    tables: &BTreeMap<String, SourceFrame>,
+    names: &DataFrame,
+    universes: &BTreeMap<String, (String, Vec<u64>)>,
+) -> Result<Table> {
+    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).collect();
+    let mut frames = BTreeMap::new();
+    for (table, source) in tables {
+        let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
+        frames.insert(table.as_str(), without_repeats(&source.frame.filter(&is_of_level)?)?);
+    }
+    let areas = areas_of(level, frames.values(), names, &mut issues)?;
+    let published = read_published(context, level, &areas)?;
+    let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
+    let mut rows = MetricRows::new(level, vintage);
+    for metric in &settings.metrics {
+        let frame = &frames[metric.table.as_str()];
+        if context.is_replay() && frame.height() == 0 {
+            continue;
+        }
+        let Some(universe) = universes.get(&metric.universe_variable()) else {
+            if context.is_replay() {
+                continue;
+            }
+            return Err(Error::format(format!("the table shells have no universe for {}", metric.universe_variable())));
+        };
+        let cells = Cells::new(&settings.jam_values, metric.open_ended.as_ref()).map_err(|unknown| Error::config(unknown.0))?;
+        rows.add_metric(metric, &cells, &areas, frame, &published, universe, &mut issues)?;
+    }
+    let partition = BTreeMap::from([("vintage_year".to_owned(), vintage.to_string())]);
+    Ok(Table { dataset_id: level.dataset_id.to_owned(), partition, frame: rows.finish()?, issues })
+}
+
+/// Every area that any table has, with its code and name, in order.
+fn areas_of<'f>(level: &Level<'_>, frames: impl Iterator<Item = &'f DataFrame>, names: &DataFrame, issues: &mut Vec<Issue>) -> Result<DataFrame> {
+    let geo_ids: Vec<LazyFrame> = frames.map(|frame| frame.clone().lazy().select([col("geo_id")])).collect();
+    let union = concat(geo_ids, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).sort(["geo_id"], SortMultipleOptions::default()).collect()?;
+    let mut codes = Vec::with_capacity(union.height());
+    for geo_id in text(&union, "geo_id")?.iter().flatten() {
+        let code = geo_id.strip_prefix(level.prefix).filter(|code| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit()));
+        if code.is_none() {
+            let detail = format!("`{geo_id}` is not {} and five digits", level.prefix);
+            issues.push(finding("bad_area_code", Severity::Quarantine, level.dataset_id, geo_id, detail));
+        }
+        codes.push(code);
+    }
+    let codes = StringChunked::from_iter_options("code".into(), codes.into_iter());
+    let is_area = codes.is_not_null();
+    let mut areas = union.clone();
+    areas.with_column(codes.into_column())?;
+    left_join(areas.filter(&is_area)?, names.clone(), "geo_id")
+}
+
+/// The published percentages of a level, one column per variable and one of pointers per file, aligned with the areas.
+fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -> Result<Vec<DataFrame>> {
+    let mut aligned = Vec::new();
+    for source_id in level.published {
+        for (number, snapshot) in context.snapshots(source_id) {
+            let fields: Vec<&str> = snapshot.keys.get("fields").map(|fields| fields.split(',').collect()).unwrap_or_default();
+            let adjust = |plan: crate::decode::ColumnPlan| fields.iter().fold(plan, |plan, field| plan.want(field, &[field], false));
+            let frame = context.read_snapshot(number, &snapshot, adjust)?.frame;
+            let code = if level.area_column == "zcta" { col("zcta") } else { col("state") + col("county") };
+            let coded = without_repeats(&frame.lazy().with_column(code.alias("code")).collect()?)?;
+            aligned.push(left_join(areas.select(["code"])?, coded, "code")?);
+        }
+    }
+    Ok(aligned)
+}
+
+/// Collects the rows of one dataset, column by column.
+struct MetricRows<'l> {
+    level: &'l Level<'l>,
+    vintage: i32,
+    text: BTreeMap<&'static str, StringChunkedBuilder>,
+    value: Vec<Option<i64>>,
+    moe: Vec<Option<i64>>,
+    is_derived: Vec<bool>,
+    pointers: Vec<Vec<u64>>,
+}
+
+const TEXT_COLUMNS: [&str; 12] =
+    ["record_id", "area", "area_name", "metric", "unit", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable"];
+
+impl<'l> MetricRows<'l> {
+    fn new(level: &'l Level<'l>, vintage: i32) -> Self {
+        let text = TEXT_COLUMNS.iter().chain(&["warnings"]).map(|name| (*name, StringChunkedBuilder::new((*name).into(), 0))).collect();
+        Self { level, vintage, text, value: Vec::new(), moe: Vec::new(), is_derived: Vec::new(), pointers: Vec::new() }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one metric's sources, each of another kind")]
+    fn add_metric(
+        &mut self,
+        metric: &Metric,
+        cells: &Cells,
+        areas: &DataFrame,
+        frame: &DataFrame,
+        published: &[DataFrame],
+        universe: &(String, Vec<u64>),
+        issues: &mut Vec<Issue>,
+    ) -> Result<()> {
+        let aligned = left_join(areas.clone(), frame.clone(), "geo_id")?;
+        let table_pointers = pointers(&aligned, POINTERS)?;
+        let name_pointers = pointers(&aligned, "name_pointers")?;
+        let (codes, names) = (text(&aligned, "code")?, text(&aligned, "name")?);
+        let estimates = metric.estimates().iter().map(|column| text(&aligned, column)).collect::<Result<Vec<_>>>()?;
+        let whole = metric.denominator().map(|column| text(&aligned, &column).cloned()).transpose()?;
+        let moe = metric.moe().map(|column| text(&aligned, &column).cloned()).transpose()?;
+        let share = PublishedColumns::find(metric, published)?;
+        for row in 0..aligned.height() {
+            let code = codes.get(row).unwrap_or_default();
+            let record = format!("{}:{}:{code}:{}", self.level.dataset_id, self.vintage, metric.key);
+            let Some(table_pointer) = &table_pointers[row] else {
+                let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
+                issues.push(finding("missing_area", Severity::Quarantine, self.level.dataset_id, &record, detail));
+                continue;
+            };
+            let from_table = match &whole {
+                Some(whole) => cells.share(estimates.iter().map(|column| column.get(row)), whole.get(row)),
+                None => cells.read(estimates[0].get(row), moe.as_ref().and_then(|moe| moe.get(row))),
+            };
+            let from_share = share.as_ref().and_then(|share| share.row(row)).map(|(estimate, moe, pointer)| (cells.read(estimate, moe), pointer));
+            let (reading, source) = match (from_table, from_share) {
+                (Ok(reading), None) => (reading, None),
+                (Ok(derived), Some((Ok(mut reading), pointer))) => {
+                    if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
+                        reading.warning = Some("published_differs_from_counts");
+                    }
+                    (reading, Some(pointer))
+                }
+                (Err(unknown), _) | (_, Some((Err(unknown), _))) => {
+                    let detail = format!("{}: {}; nothing of this vintage is published until its meaning is declared", metric.table, unknown.0);
+                    issues.push(finding("unknown_special_value", Severity::Block, self.level.dataset_id, &record, detail));
+                    continue;
+                }
+            };
+            let mut pointer = table_pointer.clone();
+            pointer.extend_from_slice(name_pointers[row].as_deref().unwrap_or_default());
+            pointer.extend_from_slice(&universe.1);
+            pointer.extend_from_slice(source.unwrap_or_default());
+            self.push(metric, &record, code, names.get(row), reading, source.is_some(), &universe.0, pointer);
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
+    fn push(
+        &mut self,
+        metric: &Metric,
+        record: &str,
+        code: &str,
+        name: Option<&str>,
+        reading: Reading,
+        is_published_share: bool,
+        universe: &str,
+        pointer: Vec<u64>,
+    ) {
+        let share = metric.published.as_ref().filter(|_| is_published_share);
+        let variables =
+            share.map_or_else(|| metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","), |share| share.estimate.clone());
+        let moe_variable = share.map_or_else(|| metric.moe(), |share| Some(share.moe.clone()));
+        let universe = share.map_or_else(|| metric.universe.as_deref().unwrap_or(universe), |share| &share.universe);
+        let cells = [
+            Some(record),
+            Some(code),
+            name,
+            Some(&metric.key),
+            Some(&metric.unit),
+            Some(reading.moe_status),
+            reading.qualifier.as_deref(),
+            reading.null_reason,
+            Some(universe),
+            Some(share.map_or(metric.table.as_str(), |share| &share.table)),
+            Some(variables.as_str()),
+            moe_variable.as_deref(),
+        ];
+        for (column, cell) in TEXT_COLUMNS.iter().zip(cells) {
+            self.text.get_mut(column).expect("made in `new`").append_option(cell);
+        }
+        self.text.get_mut("warnings").expect("made in `new`").append_value(reading.warning.unwrap_or_default());
+        self.value.push(reading.value);
+        self.moe.push(reading.moe);
+        self.is_derived.push(metric.denominator.is_some() && !is_published_share);
+        self.pointers.push(pointer);
+    }
+
+    fn finish(self) -> Result<DataFrame> {
+        let height = self.value.len();
+        let area_column = self.level.area_column;
+        let mut columns: Vec<Column> = self.text.into_values().map(|builder| builder.finish().into_column()).collect();
+        for column in &mut columns {
+            if column.name() == "area" {
+                column.rename(area_column.into());
+            }
+        }
+        columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
+        columns.push(Column::new("value".into(), self.value));
+        columns.push(Column::new("moe".into(), self.moe));
+        columns.push(Column::new("is_derived".into(), self.is_derived));
+        columns.push(pointer_column(self.pointers.iter().map(Vec::as_slice)));
+        Ok(DataFrame::new(height, columns)?)
+    }
+}
+
+/// The columns of one published percentage, aligned with the areas.
+struct PublishedColumns {
+    estimate: StringChunked,
+    moe: StringChunked,
+    pointers: Vec<Option<Vec<u64>>>,
+}
+
+impl PublishedColumns {
+    fn find(metric: &Metric, published: &[DataFrame]) -> Result<Option<Self>> {
+        let Some(share) = &metric.published else { return Ok(None) };
+        let Some(frame) = published.iter().find(|frame| frame.column(&share.estimate).is_ok()) else { return Ok(None) };
+        Ok(Some(Self { estimate: text(frame, &share.estimate)?.clone(), moe: text(frame, &share.moe)?.clone(), pointers: pointers(frame, POINTERS)? }))
+    }
+
+    /// Estimate, margin and pointer of a row, when the file has the area.
+    fn row(&self, row: usize) -> Option<(Option<&str>, Option<&str>, &[u64])> {
+        self.pointers[row].as_deref().map(|pointer| (self.estimate.get(row), self.moe.get(row), pointer))
+    }
+}

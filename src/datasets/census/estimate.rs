@@ -1,0 +1,320 @@
+//! What a pair of estimate and margin cells means. One [`Reading`] per pair. Source: the Bureau's "Notes on ACS Estimate and
+//! Annotation Values" and the "Explanation of Symbols" in each table's notes. All figures are tenths of the metric's unit, so that
+//! medians and percentages with one decimal stay exact.
+
+use serde::Deserialize;
+
+/// Numbers in estimate and margin columns that are not figures.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JamValues {
+    pub(super) insufficient_sample: String,
+    pub(super) moe_insufficient_sample: String,
+    pub(super) moe_open_ended: String,
+    pub(super) moe_controlled: String,
+    pub(super) not_applicable: String,
+    pub(super) suppressed: String,
+}
+
+/// Sentinels of a median's lowest and highest interval, the bounds they stand for, and the Bureau's phrase for each.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenEnded {
+    pub(super) low: String,
+    pub(super) low_bound: String,
+    pub(super) low_phrase: String,
+    pub(super) high: String,
+    pub(super) high_bound: String,
+    pub(super) high_phrase: String,
+}
+
+/// A pair of cells, understood. Figures in tenths.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Reading {
+    pub(super) value: Option<i64>,
+    pub(super) moe: Option<i64>,
+    /// `published`, `controlled`, `not_published` or `open_ended`.
+    pub(super) moe_status: &'static str,
+    pub(super) qualifier: Option<String>,
+    pub(super) null_reason: Option<&'static str>,
+    pub(super) warning: Option<&'static str>,
+}
+
+/// A cell that has no known meaning: nothing may be published from the file until someone has looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown(pub(super) String);
+
+/// The Bureau's special values are nine equal digits below zero; nothing that low is a figure.
+const HIGHEST_JAM: i64 = -1_111_111_110;
+
+/// What the cells of one metric can hold.
+pub(super) struct Cells {
+    jam: [(i64, Jam); 6],
+    open_ended: Option<OpenInterval>,
+}
+
+struct OpenInterval {
+    low: i64,
+    low_bound: i64,
+    low_phrase: String,
+    high: i64,
+    high_bound: i64,
+    high_phrase: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Jam {
+    InsufficientSample,
+    MoeInsufficientSample,
+    MoeOpenEnded,
+    MoeControlled,
+    NotApplicable,
+    Suppressed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Absent,
+    Figure(i64),
+    Jam(Jam),
+}
+
+impl Cells {
+    /// # Errors
+    /// The setting that is not a number.
+    pub(super) fn new(jam: &JamValues, open_ended: Option<&OpenEnded>) -> Result<Self, Unknown> {
+        let open_interval = |open: &OpenEnded| {
+            Ok(OpenInterval {
+                low: number(&open.low)?,
+                low_bound: number(&open.low_bound)?,
+                low_phrase: open.low_phrase.clone(),
+                high: number(&open.high)?,
+                high_bound: number(&open.high_bound)?,
+                high_phrase: open.high_phrase.clone(),
+            })
+        };
+        Ok(Self {
+            jam: [
+                (number(&jam.insufficient_sample)?, Jam::InsufficientSample),
+                (number(&jam.moe_insufficient_sample)?, Jam::MoeInsufficientSample),
+                (number(&jam.moe_open_ended)?, Jam::MoeOpenEnded),
+                (number(&jam.moe_controlled)?, Jam::MoeControlled),
+                (number(&jam.not_applicable)?, Jam::NotApplicable),
+                (number(&jam.suppressed)?, Jam::Suppressed),
+            ],
+            open_ended: open_ended.map(open_interval).transpose()?,
+        })
+    }
+
+    /// Reads a published estimate and its margin of error.
+    ///
+    /// # Errors
+    /// A special value that is not in the list, or text that is no number.
+    pub(super) fn read(&self, estimate: Option<&str>, moe: Option<&str>) -> Result<Reading, Unknown> {
+        let estimate = self.cell(estimate)?;
+        let moe = self.cell(moe)?;
+        let value = match estimate {
+            Cell::Figure(value) => value,
+            Cell::Absent => return Ok(Reading::null("not_published")),
+            Cell::Jam(Jam::InsufficientSample) => return Ok(Reading::null("insufficient_sample")),
+            Cell::Jam(Jam::NotApplicable) => return Ok(Reading::null("not_applicable")),
+            Cell::Jam(Jam::Suppressed) => return Ok(Reading::null("suppressed")),
+            Cell::Jam(other) => return Err(Unknown(format!("the margin's code for {other:?} stands in an estimate column"))),
+        };
+        match moe {
+            Cell::Figure(moe) => Ok(Reading { value: Some(value), moe: Some(moe), moe_status: "published", ..Reading::default() }),
+            Cell::Jam(Jam::MoeControlled) => Ok(Reading { value: Some(value), moe_status: "controlled", ..Reading::default() }),
+            Cell::Jam(Jam::MoeOpenEnded) => self.read_open_ended(value),
+            Cell::Absent | Cell::Jam(_) => Ok(Reading { value: Some(value), moe_status: "not_published", ..Reading::default() }),
+        }
+    }
+
+    /// An estimate whose margin says that it lies in an open-ended interval: the bound and the phrase. A sentinel that is not
+    /// declared is read by its last digit, as the Bureau makes them (…1 above, …9 below), with a warning.
+    fn read_open_ended(&self, value: i64) -> Result<Reading, Unknown> {
+        let open =
+            |bound, phrase: String, warning| Reading { value: Some(bound), moe_status: "open_ended", qualifier: Some(phrase), warning, ..Reading::default() };
+        match &self.open_ended {
+            Some(interval) if value == interval.high => Ok(open(interval.high_bound, interval.high_phrase.clone(), None)),
+            Some(interval) if value == interval.low => Ok(open(interval.low_bound, interval.low_phrase.clone(), None)),
+            _ => match value % 100 {
+                10 => Ok(open(value - 10, format!("{} or more", grouped(value / 10 - 1)), Some("undeclared_open_interval"))),
+                90 => Ok(open(value + 10, format!("less than {}", grouped(value / 10 + 1)), Some("undeclared_open_interval"))),
+                _ => Err(Unknown(format!("the margin says that {} lies in an open-ended interval, but it is no sentinel", decimal(value)))),
+            },
+        }
+    }
+
+    /// Reads counts that a share is computed from.
+    ///
+    /// # Units
+    /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's published percentages.
+    ///
+    /// # Errors
+    /// As [`Cells::read`].
+    pub(super) fn share<'t>(&self, parts: impl Iterator<Item = Option<&'t str>>, whole: Option<&str>) -> Result<Reading, Unknown> {
+        let mut sum = 0;
+        for part in parts {
+            match self.count(part)? {
+                Ok(count) => sum += count,
+                Err(reason) => return Ok(Reading::null(reason)),
+            }
+        }
+        let whole = match self.count(whole)? {
+            Ok(0) => return Ok(Reading::null("zero_universe")),
+            Ok(whole) => whole,
+            Err(reason) => return Ok(Reading::null(reason)),
+        };
+        let tenths = (sum * 2_000 + whole) / (whole * 2);
+        Ok(Reading { value: Some(tenths), moe_status: "not_published", ..Reading::default() })
+    }
+
+    /// A count, or why there is none.
+    fn count(&self, text: Option<&str>) -> Result<Result<i64, &'static str>, Unknown> {
+        match self.cell(text)? {
+            Cell::Figure(tenths) if tenths >= 0 && tenths % 10 == 0 => Ok(Ok(tenths / 10)),
+            Cell::Figure(tenths) => Err(Unknown(format!("{} is not a count", decimal(tenths)))),
+            Cell::Absent => Ok(Err("not_published")),
+            Cell::Jam(Jam::NotApplicable) => Ok(Err("not_applicable")),
+            Cell::Jam(Jam::Suppressed) => Ok(Err("suppressed")),
+            Cell::Jam(_) => Ok(Err("insufficient_sample")),
+        }
+    }
+
+    fn cell(&self, text: Option<&str>) -> Result<Cell, Unknown> {
+        let Some(text) = text.filter(|text| !matches!(*text, "null" | ".")) else { return Ok(Cell::Absent) };
+        let value = number(text)?;
+        if value > HIGHEST_JAM {
+            return Ok(Cell::Figure(value));
+        }
+        let known = self.jam.iter().find(|(code, _)| *code == value);
+        known.map(|(_, jam)| Cell::Jam(*jam)).ok_or_else(|| Unknown(format!("special value {text} is not in the declared list")))
+    }
+}
+
+impl Reading {
+    pub(super) fn null(reason: &'static str) -> Self {
+        Self { moe_status: "not_published", null_reason: Some(reason), ..Self::default() }
+    }
+}
+
+/// Reads a decimal with at most one digit other than zero after the point, in tenths.
+fn number(text: &str) -> Result<i64, Unknown> {
+    let unknown = || Unknown(format!("`{text}` is not a number with at most one decimal"));
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let has_one_decimal = fraction.bytes().skip(1).all(|byte| byte == b'0');
+    if whole.is_empty() || whole.len() > 15 || !is_digits(whole) || !is_digits(fraction) || !has_one_decimal {
+        return Err(unknown());
+    }
+    let tenth = i64::from(fraction.bytes().next().map_or(0, |byte| byte - b'0'));
+    let whole: i64 = whole.parse().map_err(|_| unknown())?;
+    Ok(sign * (whole * 10 + tenth))
+}
+
+fn decimal(tenths: i64) -> String {
+    format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, tenths.abs() / 10, tenths.abs() % 10)
+}
+
+/// Writes a whole number with thousands separators, as the Bureau's phrases do.
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells() -> Cells {
+        let text = |text: &str| text.to_owned();
+        let jam = JamValues {
+            insufficient_sample: text("-666666666"),
+            moe_insufficient_sample: text("-222222222"),
+            moe_open_ended: text("-333333333"),
+            moe_controlled: text("-555555555"),
+            not_applicable: text("-888888888"),
+            suppressed: text("-999999999"),
+        };
+        let open = OpenEnded {
+            low: text("2499"),
+            low_bound: text("2500"),
+            low_phrase: text("less than 2,500"),
+            high: text("250001"),
+            high_bound: text("250000"),
+            high_phrase: text("250,000 or more"),
+        };
+        Cells::new(&jam, Some(&open)).unwrap()
+    }
+
+    fn read(estimate: &str, moe: &str) -> Reading {
+        cells().read(Some(estimate).filter(|text| !text.is_empty()), Some(moe).filter(|text| !text.is_empty())).unwrap()
+    }
+
+    #[test]
+    fn ordinary_pairs_keep_both_figures() {
+        let published = |value, moe| Reading { value: Some(value), moe: Some(moe), moe_status: "published", ..Reading::default() };
+        assert_eq!(read("19652", "1335"), published(196_520, 13_350));
+        assert_eq!(read("39.6", "0.5"), published(396, 5));
+        assert_eq!(read("0", "13"), published(0, 130), "a real zero with sampling error");
+        assert_eq!(read("250001", "5000"), published(2_500_010, 50_000), "a sentinel with a numeric margin is an ordinary value");
+    }
+
+    #[test]
+    fn every_special_value_has_its_reason() {
+        assert_eq!(read("-666666666", "-222222222"), Reading::null("insufficient_sample"));
+        assert_eq!(read("-666666666.0", "-222222222.0"), Reading::null("insufficient_sample"));
+        assert_eq!(read("-888888888", "-888888888"), Reading::null("not_applicable"));
+        assert_eq!(read("-999999999", "-999999999"), Reading::null("suppressed"));
+        assert_eq!(read("", ""), Reading::null("not_published"));
+        assert_eq!(read("null", "null"), Reading::null("not_published"));
+        assert_eq!(read("812", "-555555555"), Reading { value: Some(8_120), moe_status: "controlled", ..Reading::default() });
+        assert_eq!(read("812", "-222222222"), Reading { value: Some(8_120), moe_status: "not_published", ..Reading::default() });
+    }
+
+    #[test]
+    fn open_ended_medians_carry_bound_and_phrase() {
+        let open = |value, phrase: &str, warning| Reading {
+            value: Some(value),
+            moe_status: "open_ended",
+            qualifier: Some(phrase.to_owned()),
+            warning,
+            ..Reading::default()
+        };
+        assert_eq!(read("250001", "-333333333"), open(2_500_000, "250,000 or more", None));
+        assert_eq!(read("2499", "-333333333"), open(25_000, "less than 2,500", None));
+        assert_eq!(read("200001", "-333333333"), open(2_000_000, "200,000 or more", Some("undeclared_open_interval")));
+        assert_eq!(read("9999", "-333333333"), open(100_000, "less than 10,000", Some("undeclared_open_interval")));
+        assert!(cells().read(Some("87760"), Some("-333333333")).is_err());
+    }
+
+    #[test]
+    fn unknown_special_values_are_never_figures() {
+        for estimate in ["-777777777", "-111111111", "abc", "12.34", "1e5", "-", "--5", "9999999999999999"] {
+            assert!(cells().read(Some(estimate), Some("5")).is_err(), "{estimate}");
+            assert!(cells().read(Some("5"), Some(estimate)).is_err(), "{estimate}");
+        }
+    }
+
+    #[test]
+    fn shares_round_half_up_to_a_tenth() {
+        let share = |part: &str, whole: &str| cells().share([Some(part)].into_iter(), Some(whole)).unwrap();
+        let value = |tenths| Reading { value: Some(tenths), moe_status: "not_published", ..Reading::default() };
+        assert_eq!(share("1", "3"), value(333));
+        assert_eq!(share("2", "3"), value(667));
+        assert_eq!(share("1", "2000"), value(1), "0.05 rounds up");
+        assert_eq!(share("0", "7"), value(0));
+        assert_eq!(share("7", "7"), value(1000));
+        assert_eq!(share("5748", "8025"), value(716), "90210, owner occupied, 2023");
+        assert_eq!(share("0", "0"), Reading::null("zero_universe"));
+        assert_eq!(share("-999999999", "7"), Reading::null("suppressed"));
+    }
+}

@@ -1,0 +1,5 @@
+//! U.S. Census Bureau: survey tables and geography.
+
+pub(super) mod acs5;
+mod estimate;
+pub(super) mod gazetteer;

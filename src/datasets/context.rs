@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use polars::prelude::DataFrame;
+
+use crate::decode::{self, ColumnPlan, Malformed};
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::Digest;
+use crate::issue::{Issue, Severity};
+use crate::pipeline::{Declaration, Declarations, Source, expand};
+use crate::provenance::{Inputs, Snapshot, SourcePointer};
+
+/// What a build may see: its declaration, its partition and its snapshots.
+pub struct Context<'a> {
+    pub declaration: &'a Declaration,
+    declarations: &'a Declarations,
+    /// Value of the partition's URL variable, when the pipeline has partitions.
+    pub partition: Option<String>,
+    inputs: Mutex<Inputs>,
+    locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
+    /// Reads only these records: how one record is made again from its own bytes.
+    only: Option<BTreeMap<Digest, Vec<(u64, u64)>>>,
+}
+
+/// The decoded records of one snapshot.
+pub struct SourceFrame {
+    /// The values of the URL variables.
+    pub keys: BTreeMap<String, String>,
+    pub source_version: String,
+    pub frame: DataFrame,
+    /// Findings of decoding, not yet assigned to a dataset.
+    malformed: Vec<(Malformed, SourcePointer)>,
+}
+
+impl<'a> Context<'a> {
+    /// `locate` gives the file of a snapshot; `only`, when given, restricts every source to the records pointed to.
+    pub fn new(
+        declarations: &'a Declarations,
+        declaration: &'a Declaration,
+        partition: Option<String>,
+        inputs: Inputs,
+        locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
+        only: Option<&[SourcePointer]>,
+    ) -> Self {
+        let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
+        Self { declaration, declarations, partition, inputs: Mutex::new(inputs), locate, only }
+    }
+
+    /// The inputs with every archive member numbered that was read.
+    ///
+    /// # Panics
+    /// When a build panicked while it numbered a member.
+    pub fn into_inputs(self) -> Inputs {
+        self.inputs.into_inner().expect("no build panicked while numbering")
+    }
+
+    /// Whether only the records of one published record are read.
+    pub fn is_replay(&self) -> bool {
+        self.only.is_some()
+    }
+
+    /// The snapshots of a source, in the order of their keys.
+    pub fn snapshots(&self, source_id: &str) -> Vec<(u64, Snapshot)> {
+        let inputs = self.inputs.lock().expect("no build panicked while numbering");
+        inputs.of_source(source_id).map(|(number, snapshot)| (number, snapshot.clone())).collect()
+    }
+
+    /// Decodes every snapshot of a source with the columns its declaration maps.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot, when a file is not what was declared.
+    pub fn read(&self, source_id: &str) -> Result<Vec<SourceFrame>> {
+        self.snapshots(source_id).iter().map(|(number, snapshot)| self.read_snapshot(*number, snapshot, |plan| plan)).collect()
+    }
+
+    /// Decodes the single snapshot of a source.
+    ///
+    /// # Errors
+    /// `Format` as [`Context::read`], and when the source has no snapshot or several.
+    pub fn read_one(&self, source_id: &str) -> Result<SourceFrame> {
+        let mut frames = self.read(source_id)?;
+        match (frames.pop(), frames.is_empty()) {
+            (Some(frame), true) => Ok(frame),
+            (first, _) => Err(Error::format(format!("source `{source_id}` has {} files where one is read", frames.len() + usize::from(first.is_some())))),
+        }
+    }
+
+    /// Decodes one snapshot; `adjust` adds columns or a row filter to the declared plan.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot.
+    pub fn read_snapshot(&self, number: u64, snapshot: &Snapshot, adjust: impl FnOnce(ColumnPlan) -> ColumnPlan) -> Result<SourceFrame> {
+        let source = self.source(&snapshot.source_id)?;
+        let path = (self.locate)(snapshot);
+        let place = || format!("{} ({})", snapshot.source_id, snapshot.url);
+        let ignore = source.ignore.iter().map(|pattern| expand(pattern, &snapshot.keys)).collect::<Result<Vec<_>>>()?;
+        let mut plan = ColumnPlan::new(ignore);
+        for (name, source_names) in &source.columns {
+            let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
+            plan = plan.want(name, &source_names, source.optional_columns.contains(name));
+        }
+        let plan = adjust(plan);
+        let member = source.member.as_ref().map(|pattern| decode::member_name(&path, pattern)).transpose().context(place)?;
+        let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
+        let empty = Vec::new();
+        let only = self.only.as_ref().map(|ranges| ranges.get(&snapshot.sha256).unwrap_or(&empty).as_slice());
+        let task = decode::Task {
+            path: &path,
+            format: &source.format,
+            member: member.as_deref(),
+            plan: &plan,
+            input: number,
+            member_number,
+            max_bytes: source.max_bytes,
+            only,
+        };
+        let decoded = decode::decode(&task).context(place)?;
+        let pointer = |malformed: &Malformed| SourcePointer {
+            source_id: snapshot.source_id.clone(),
+            snapshot: snapshot.sha256,
+            member: member.clone(),
+            offset: malformed.offset,
+            length: malformed.length,
+        };
+        let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
+        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
+    }
+
+    fn source(&self, source_id: &str) -> Result<&'a Source> {
+        let found = self.declarations.source(source_id).map(|(_, source)| source);
+        found.ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))
+    }
+
+    /// Turns numbers of a pointer column into pointers.
+    ///
+    /// # Panics
+    /// When a build panicked while it numbered a member.
+    pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
+        self.inputs.lock().expect("no build panicked while numbering").resolve(numbers)
+    }
+}
+
+impl SourceFrame {
+    /// The findings of decoding, as findings about a dataset.
+    pub fn issues(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
+        self.malformed.iter().map(move |(malformed, pointer)| Issue {
+            code: "malformed_record".to_owned(),
+            severity: malformed.severity,
+            dataset_id: dataset_id.to_owned(),
+            record: Some(format!("{}@{}", pointer.source_id, pointer.offset)),
+            detail: malformed.detail.clone(),
+            source_text: Some(malformed.source_text.clone()),
+            pointer: Some(pointer.clone()),
+        })
+    }
+}
+
+/// A finding about a record that normalising made.
+pub fn finding(code: &str, severity: Severity, dataset_id: &str, record: &str, detail: String) -> Issue {
+    Issue { code: code.to_owned(), severity, dataset_id: dataset_id.to_owned(), record: Some(record.to_owned()), detail, source_text: None, pointer: None }
+}

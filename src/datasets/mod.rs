@@ -1,0 +1,63 @@
+//! What each agency's files mean. One file per pipeline, one registry line each; a pipeline turns its declared sources into tables in
+//! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
+//! environment, the network or the store.
+
+mod census;
+mod context;
+mod nces;
+
+use std::collections::BTreeMap;
+
+use polars::prelude::DataFrame;
+
+pub use context::{Context, SourceFrame};
+
+use crate::error::{Error, Result};
+use crate::issue::Issue;
+use crate::pipeline::Declaration;
+
+/// One pipeline's code.
+pub struct Pipeline {
+    pub pipeline_id: &'static str,
+    /// Raised whenever the meaning of the output changes, so that unchanged sources are built again.
+    pub logic: u32,
+    /// Makes the tables of one partition.
+    pub build: fn(&Context<'_>) -> Result<Vec<Table>>,
+    /// Checks the declaration's settings without data.
+    pub check: fn(&Declaration) -> Result<()>,
+}
+
+/// Every pipeline that produces datasets, one line each.
+pub const REGISTRY: &[Pipeline] = &[
+    Pipeline { pipeline_id: "census.acs5", logic: 1, build: census::acs5::build, check: census::acs5::check },
+    Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: census::gazetteer::build, check: census::gazetteer::check },
+    Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: nces::ccd_directory::build, check: nces::ccd_directory::check },
+];
+
+/// The code of a pipeline.
+///
+/// # Errors
+/// `Config`, when a declaration produces datasets and no code is registered for it.
+pub fn pipeline(pipeline_id: &str) -> Result<&'static Pipeline> {
+    REGISTRY.iter().find(|pipeline| pipeline.pipeline_id == pipeline_id).ok_or_else(|| {
+        let known: Vec<&str> = REGISTRY.iter().map(|pipeline| pipeline.pipeline_id).collect();
+        Error::config(format!("no code is registered for pipeline `{pipeline_id}`; registered: {}", known.join(", ")))
+    })
+}
+
+/// Rows of one dataset and partition, before validation.
+pub struct Table {
+    pub dataset_id: String,
+    /// Contract column and value of the partition folders.
+    pub partition: BTreeMap<String, String>,
+    /// The contract's columns except the verdict, in the conventions of `contract::Physical`.
+    pub frame: DataFrame,
+    /// Findings of decoding and normalising. A record with a `Quarantine` finding has no row.
+    pub issues: Vec<Issue>,
+}
+
+/// Reads a declaration's `settings` into the pipeline's own type.
+fn settings<T: serde::de::DeserializeOwned>(declaration: &Declaration) -> Result<T> {
+    let read = toml::Value::Table(declaration.settings.clone()).try_into();
+    read.map_err(|error: toml::de::Error| Error::config(format!("pipelines/{}.toml: settings: {}", declaration.pipeline_id.replace('.', "/"), error.message())))
+}

@@ -1,0 +1,3 @@
+//! National Center for Education Statistics: the public school directory.
+
+pub(super) mod ccd_directory;

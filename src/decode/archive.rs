@@ -1,0 +1,115 @@
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use zip::ZipArchive;
+
+use crate::error::{Error, IoExt, Result};
+
+/// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory or disk.
+const MAX_RATIO: u64 = 500;
+
+/// Returns the one member that matches a pattern: a name, or `*` and an ending. Letter case does not count.
+///
+/// # Errors
+/// `Format`, when the file is no ZIP archive, or no member or more than one matches.
+pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
+    let archive = open_archive(path)?;
+    let pattern = pattern.to_lowercase();
+    let is_match = |name: &str| pattern.strip_prefix('*').map_or(name == pattern, |ending| name.ends_with(ending));
+    let mut matches: Vec<String> = names(&archive).filter(|name| is_match(&name.to_lowercase())).collect();
+    matches.sort_unstable();
+    match matches.as_slice() {
+        [name] => Ok(name.clone()),
+        [] => Err(Error::format(format!("no member matches `{pattern}`; members: {}", list_names(&archive)))),
+        several => Err(Error::format(format!("{} members match `{pattern}`: {}", several.len(), several.join(", ")))),
+    }
+}
+
+/// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
+pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<impl Read + use<>> {
+    let mut archive = open_archive(path)?;
+    let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
+    let (size, compressed, is_encrypted) = {
+        let entry = archive.by_index_raw(index).map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
+        (entry.size(), entry.compressed_size(), entry.encrypted())
+    };
+    if is_encrypted {
+        return Err(Error::format(format!("member `{member}` is encrypted")));
+    }
+    if size > max_bytes {
+        return Err(Error::format(format!("member `{member}` declares {size} bytes, more than the {max_bytes} declared as the maximum")));
+    }
+    if size / compressed.max(1) > MAX_RATIO {
+        return Err(Error::format(format!("member `{member}` grows {} times when decompressed, more than {MAX_RATIO}", size / compressed.max(1))));
+    }
+    Ok(MemberReader::new(archive, index))
+}
+
+fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
+    let file = File::open(path).at("open", path)?;
+    ZipArchive::new(BufReader::with_capacity(1 << 16, file)).map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
+}
+
+/// The members' names; one that is not text cannot be asked for.
+fn names(archive: &ZipArchive<BufReader<File>>) -> impl Iterator<Item = String> {
+    archive.file_names().filter_map(|name| name.ok().map(std::borrow::Cow::into_owned))
+}
+
+fn list_names(archive: &ZipArchive<BufReader<File>>) -> String {
+    let mut names: Vec<String> = names(archive).take(20).collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// Owns the archive while one of its members is read, on a thread of its own.
+struct MemberReader {
+    pieces: std::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
+    current: Vec<u8>,
+    position: usize,
+    is_finished: bool,
+}
+
+impl MemberReader {
+    fn new(mut archive: ZipArchive<BufReader<File>>, index: usize) -> Self {
+        // The archive lends its members; a thread of its own is the owner, and decompression runs beside parsing. The channel holds
+        // few pieces, so memory is bounded, and a reader that is dropped ends the thread.
+        let (sender, pieces) = std::sync::mpsc::sync_channel(4);
+        std::thread::spawn(move || {
+            let mut member = match archive.by_index(index) {
+                Ok(member) => member,
+                Err(error) => {
+                    let _ = sender.send(Err(std::io::Error::other(error)));
+                    return;
+                }
+            };
+            loop {
+                let mut piece = vec![0; 1 << 18];
+                let result = member.read(&mut piece).map(|count| {
+                    piece.truncate(count);
+                    piece
+                });
+                let is_last = result.as_ref().map_or(true, Vec::is_empty);
+                if sender.send(result).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self { pieces, current: Vec::new(), position: 0, is_finished: false }
+    }
+}
+
+impl Read for MemberReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.position == self.current.len() && !self.is_finished {
+            self.position = 0;
+            // The last piece is empty; a channel that closes before it means that decompression broke down.
+            self.current = self.pieces.recv().map_err(|_| std::io::Error::other("decompression stopped before the end"))??;
+            self.is_finished = self.current.is_empty();
+        }
+        let count = buffer.len().min(self.current.len() - self.position);
+        buffer[..count].copy_from_slice(&self.current[self.position..self.position + count]);
+        self.position += count;
+        Ok(count)
+    }
+}

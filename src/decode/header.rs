@@ -1,0 +1,117 @@
+use crate::error::{Error, Result};
+
+/// Which columns of a file are read, which are known and not used, and which rows are kept.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnPlan {
+    wanted: Vec<Wanted>,
+    ignore: Vec<String>,
+    keep: Option<(String, Vec<String>)>,
+}
+
+#[derive(Debug, Clone)]
+struct Wanted {
+    name: String,
+    source_names: Vec<String>,
+    is_optional: bool,
+}
+
+impl ColumnPlan {
+    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one digit.
+    pub fn new(ignore: Vec<String>) -> Self {
+        Self { ignore, ..Self::default() }
+    }
+
+    /// Reads a column under our name from the first of the publisher's names that the file has.
+    #[must_use]
+    pub fn want(mut self, name: &str, source_names: &[&str], is_optional: bool) -> Self {
+        let source_names = source_names.iter().map(|name| (*name).to_owned()).collect();
+        self.wanted.push(Wanted { name: name.to_owned(), source_names, is_optional });
+        self
+    }
+
+    /// Keeps only rows whose text in a wanted column starts with one of the prefixes.
+    #[must_use]
+    pub fn keep_prefixes(mut self, name: &str, prefixes: Vec<String>) -> Self {
+        self.keep = Some((name.to_owned(), prefixes));
+        self
+    }
+
+    /// Finds each wanted column in a header.
+    ///
+    /// # Errors
+    /// `Format`, naming the columns: missing, twice there, or neither mapped nor ignored.
+    pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
+        // A trailing delimiter makes a last column without a name (data.census.gov).
+        let header = header.strip_suffix(&[""]).unwrap_or(header);
+        if let Some(twice) = header.iter().enumerate().find_map(|(index, name)| header[..index].contains(name).then_some(name)) {
+            return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
+        }
+        let mut names = Vec::new();
+        let mut positions = Vec::new();
+        let mut missing = Vec::new();
+        for wanted in &self.wanted {
+            let position = wanted.source_names.iter().find_map(|name| header.iter().position(|column| column == name));
+            if position.is_none() && !wanted.is_optional {
+                missing.push(format!("`{}`", wanted.source_names.join("` or `")));
+            }
+            names.push(wanted.name.clone());
+            positions.push(position);
+        }
+        let is_known = |column: &str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column));
+        let unknown: Vec<String> = header
+            .iter()
+            .filter(|column| !is_known(column) && !self.ignore.iter().any(|pattern| matches(pattern, column)))
+            .map(|column| format!("`{column}`"))
+            .collect();
+        if !missing.is_empty() || !unknown.is_empty() {
+            let mut parts = Vec::new();
+            if !missing.is_empty() {
+                parts.push(format!("missing: {}", missing.join(", ")));
+            }
+            if !unknown.is_empty() {
+                parts.push(format!("neither mapped nor ignored: {}", unknown.join(", ")));
+            }
+            return Err(Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
+                .hint("look at the file; when the publisher renamed or added a column, map or ignore it in the declaration"));
+        }
+        let keep = self.keep.as_ref().map(|(name, prefixes)| {
+            let column = names.iter().position(|wanted| wanted == name).expect("a kept column is a wanted column");
+            (column, prefixes.iter().map(|prefix| prefix.as_bytes().to_vec()).collect())
+        });
+        Ok(Resolved { names, positions, keep, width: header.len() })
+    }
+}
+
+/// A plan applied to a header.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    /// Our names, in plan order.
+    pub(super) names: Vec<String>,
+    /// The place of each in the file; none when an optional column is not there.
+    pub(super) positions: Vec<Option<usize>>,
+    /// Index into `names`, and the prefixes that keep a row.
+    keep: Option<(usize, Vec<Vec<u8>>)>,
+    /// Number of columns in the header.
+    pub(super) width: usize,
+}
+
+impl Resolved {
+    /// Whether a row is kept, given the cell at a place in the file.
+    pub(super) fn is_kept<'c>(&self, cell_at: impl FnOnce(usize) -> &'c [u8]) -> bool {
+        let Some((column, prefixes)) = &self.keep else { return true };
+        self.positions[*column].is_none_or(|position| {
+            let cell = cell_at(position);
+            prefixes.iter().any(|prefix| cell.starts_with(prefix))
+        })
+    }
+
+    /// The place in the file of the column that decides whether a row is kept.
+    pub(super) fn keep_position(&self) -> Option<usize> {
+        self.keep.as_ref().and_then(|(column, _)| self.positions[*column])
+    }
+}
+
+fn matches(pattern: &str, column: &str) -> bool {
+    pattern.len() == column.len()
+        && pattern.bytes().zip(column.bytes()).all(|(wanted, byte)| if wanted == b'#' { byte.is_ascii_digit() } else { wanted == byte })
+}

@@ -1,0 +1,185 @@
+//! Turns a file into a frame of text columns with a byte pointer per record. One row per record kept. Knows formats, not agencies:
+//! which columns there are and what they mean is the caller's. Never infers a type: every cell arrives as text.
+
+mod archive;
+mod delimited;
+mod header;
+mod json_rows;
+mod text_frame;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use polars::prelude::DataFrame;
+
+pub use archive::member_name;
+pub use header::ColumnPlan;
+
+use crate::error::{Error, IoExt, Result, ResultExt};
+use crate::issue::Severity;
+use crate::pipeline::Format;
+
+/// A file to decode.
+pub struct Task<'a> {
+    pub path: &'a Path,
+    pub format: &'a Format,
+    /// The archive member, resolved by [`member_name`]; none when the file is not an archive.
+    pub member: Option<&'a str>,
+    pub plan: &'a ColumnPlan,
+    /// Numbers of the snapshot and the member, for the pointers.
+    pub input: u64,
+    pub member_number: u64,
+    /// Largest size after decompression.
+    pub max_bytes: u64,
+    /// Reads only these records, given by offset and length: how a record is made again from its own bytes.
+    pub only: Option<&'a [(u64, u64)]>,
+}
+
+/// The records of a file.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The wanted columns as text, and [`crate::provenance::POINTERS`]. An empty cell is null.
+    pub frame: DataFrame,
+    /// Records that could not be read.
+    pub malformed: Vec<Malformed>,
+}
+
+/// A record that is not in the declared layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    pub severity: Severity,
+    pub detail: String,
+    /// The record's text, cut to 2,000 characters.
+    pub source_text: String,
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// Decodes a file.
+///
+/// # Shape
+/// One row per record that the plan keeps; the plan's columns in order, then the pointers.
+///
+/// # Errors
+/// `Format`, when the file is not what it was declared to be: another header, a column neither mapped nor ignored, a damaged archive.
+/// `Store`, when it cannot be read.
+///
+/// # Issues
+/// A record with another number of cells than the header, or text that is not UTF-8.
+pub fn decode(task: &Task<'_>) -> Result<Decoded> {
+    let decoded = match task.format {
+        Format::Delimited { delimiters, quoting, header, label_lines } => {
+            let layout = delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines };
+            delimited::decode(task, &layout)
+        }
+        Format::JsonRows => json_rows::decode(task),
+    };
+    decoded.context(|| task.member.map_or_else(|| file_name(task.path), |member| format!("{} member {member}", file_name(task.path))))
+}
+
+/// Reads the bytes of one record.
+///
+/// # Errors
+/// `Store` or `Format`, when the file or member cannot be read or ends before the record does.
+pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, max_bytes: u64) -> Result<Vec<u8>> {
+    let mut reader = open(path, member, max_bytes)?;
+    reader.skip_to(offset)?;
+    reader.take_exactly(length)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A file or an archive member, read from front to back with the position known. Plain files skip by seeking.
+struct ByteReader<'a> {
+    source: Source<'a>,
+    position: u64,
+    max_bytes: u64,
+}
+
+enum Source<'a> {
+    File(BufReader<File>),
+    Member(Box<dyn Read + 'a>),
+}
+
+fn open<'a>(path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+    let source = match member {
+        None => Source::File(BufReader::with_capacity(1 << 20, File::open(path).at("open", path)?)),
+        Some(member) => Source::Member(Box::new(BufReader::with_capacity(1 << 18, archive::open_member(path, member, max_bytes)?))),
+    };
+    Ok(ByteReader { source, position: 0, max_bytes })
+}
+
+impl ByteReader<'_> {
+    /// Skips to an offset at or after the present position.
+    fn skip_to(&mut self, offset: u64) -> Result<()> {
+        let distance = offset.checked_sub(self.position).ok_or_else(|| Error::format("records are not in file order"))?;
+        match &mut self.source {
+            Source::File(file) => file.seek_relative(i64::try_from(distance).unwrap_or(i64::MAX)).map_err(unreadable)?,
+            Source::Member(member) => {
+                std::io::copy(&mut member.take(distance), &mut std::io::sink()).map_err(unreadable)?;
+            }
+        }
+        self.position = offset;
+        Ok(())
+    }
+
+    fn take_exactly(&mut self, length: u64) -> Result<Vec<u8>> {
+        if length > self.max_bytes {
+            return Err(Error::format(format!("a record of {length} bytes is larger than the whole file may be")));
+        }
+        let mut bytes = Vec::new();
+        Read::take(&mut *self, length).read_to_end(&mut bytes).map_err(unreadable)?;
+        if (bytes.len() as u64) < length {
+            return Err(Error::format(format!("ends {} bytes before the record does", length - bytes.len() as u64)));
+        }
+        Ok(bytes)
+    }
+
+    /// Goes back to the first byte of a plain file; a member must be opened anew.
+    fn rewind(&mut self) -> Result<bool> {
+        match &mut self.source {
+            Source::File(file) => {
+                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                self.position = 0;
+                Ok(true)
+            }
+            Source::Member(_) => Ok(false),
+        }
+    }
+}
+
+impl Read for ByteReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = match &mut self.source {
+            Source::File(file) => file.read(buffer)?,
+            Source::Member(member) => member.read(buffer)?,
+        };
+        self.position += count as u64;
+        if self.position > self.max_bytes {
+            return Err(std::io::Error::other(format!("is larger than the {} bytes declared as its maximum", self.max_bytes)));
+        }
+        Ok(count)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form `map_err` wants")]
+fn unreadable(error: std::io::Error) -> Error {
+    Error::format(format!("cannot be read: {error}"))
+}
+
+/// Groups pointers of one build by snapshot: what [`Task::only`] takes.
+pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a crate::provenance::SourcePointer>) -> BTreeMap<crate::ids::Digest, Vec<(u64, u64)>> {
+    let mut ranges: BTreeMap<_, Vec<(u64, u64)>> = BTreeMap::new();
+    for pointer in pointers {
+        ranges.entry(pointer.snapshot).or_default().push((pointer.offset, pointer.length));
+    }
+    for list in ranges.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    ranges
+}

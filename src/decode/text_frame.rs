@@ -1,0 +1,48 @@
+use polars::prelude::*;
+
+use super::header::Resolved;
+use super::{Decoded, Malformed};
+use crate::error::Result;
+use crate::issue::Severity;
+use crate::provenance::POINTERS;
+
+/// Collects kept records into text columns and pointers.
+pub(super) struct TextFrame {
+    columns: Vec<StringChunkedBuilder>,
+    pointers: Vec<(u64, u64)>,
+    malformed: Vec<Malformed>,
+    input: u64,
+    member_number: u64,
+}
+
+impl TextFrame {
+    pub(super) fn new(resolved: &Resolved, input: u64, member_number: u64) -> Self {
+        let columns = resolved.names.iter().map(|name| StringChunkedBuilder::new(name.as_str().into(), 1024)).collect();
+        Self { columns, pointers: Vec::new(), malformed: Vec::new(), input, member_number }
+    }
+
+    /// Adds a record; `cell` gives the bytes at a place in the file. Cells are trimmed; an empty one is null.
+    pub(super) fn push<'c>(&mut self, resolved: &Resolved, offset: u64, length: u64, mut cell: impl FnMut(usize) -> Option<&'c [u8]>) {
+        for (column, position) in self.columns.iter_mut().zip(&resolved.positions) {
+            let text = position.and_then(&mut cell).map(<[u8]>::trim_ascii).filter(|bytes| !bytes.is_empty());
+            column.append_option(text.map(|bytes| std::str::from_utf8(bytes).expect("the caller has checked the record")));
+        }
+        self.pointers.push((offset, length));
+    }
+
+    /// Adds a finding about a record that cannot be read.
+    pub(super) fn malformed(&mut self, detail: String, record: &[u8], offset: u64) {
+        let source_text = String::from_utf8_lossy(record).chars().take(2_000).collect();
+        self.malformed.push(Malformed { severity: Severity::Quarantine, detail, source_text, offset, length: record.len() as u64 });
+    }
+
+    pub(super) fn finish(self) -> Result<Decoded> {
+        let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), self.pointers.len(), self.pointers.len() * 4, DataType::UInt64);
+        for (offset, length) in &self.pointers {
+            list.append_slice(&[self.input, self.member_number, *offset, *length]);
+        }
+        let mut columns: Vec<Column> = self.columns.into_iter().map(|builder| builder.finish().into_column()).collect();
+        columns.push(list.finish().into_column());
+        Ok(Decoded { frame: DataFrame::new(self.pointers.len(), columns)?, malformed: self.malformed })
+    }
+}

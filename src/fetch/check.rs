@@ -1,0 +1,148 @@
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::Request;
+use crate::error::{Error, IoExt, Result};
+
+/// Bytes at the beginning that tell a page from a file.
+const HEAD_BYTES: u64 = 4096;
+
+/// An archive's end record is its last 22 bytes and a comment of at most 65,535.
+const TAIL_BYTES: u64 = 65_535 + 22;
+
+/// What to do about bytes that are not the file.
+pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
+
+/// Refuses a content type that no bulk file has. Servers label files carelessly, so that only what cannot be right is refused.
+///
+/// # Errors
+/// `Fetch`, naming the type.
+pub(super) fn content_type(content_type: &str) -> Result<()> {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if ["text/html", "application/xhtml+xml"].contains(&essence.as_str()) {
+        return Err(Error::fetch(format!("the server sent a web page (content type {essence}) in place of the file")).hint(NOT_THE_FILE_HINT));
+    }
+    if ["image/", "video/", "audio/", "font/"].iter().any(|kind| essence.starts_with(kind)) {
+        return Err(Error::fetch(format!("the server sent content type {essence} in place of the file")).hint(NOT_THE_FILE_HINT));
+    }
+    Ok(())
+}
+
+/// Checks that a whole file can be what the request asks for. Does not read an archive's members.
+///
+/// # Errors
+/// `Fetch`, saying what the bytes are and what was expected.
+pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()> {
+    let mut file = File::open(path).at("open", path)?;
+    let size_bytes = file.metadata().at("read", path)?.len();
+    let refuse = |message: String| Err(Error::fetch(message).hint(NOT_THE_FILE_HINT));
+    if size_bytes == 0 {
+        return refuse("the file is empty".to_owned());
+    }
+    if size_bytes > request.max_bytes {
+        return Err(too_large(size_bytes, request.max_bytes));
+    }
+    let mut head = Vec::new();
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut head).at("read", path)?;
+    file.seek(SeekFrom::Start(size_bytes.saturating_sub(TAIL_BYTES))).at("read", path)?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail).at("read", path)?;
+    if is_html(&head) {
+        return refuse("the file is a web page (it begins as HTML)".to_owned());
+    }
+    if request.is_archive && !head.starts_with(b"PK\x03\x04") {
+        return refuse(format!("the file is not a ZIP archive: it begins with {}", shown(&head)));
+    }
+    if request.is_archive && !has_end_record(&tail, size_bytes) {
+        return refuse("the ZIP archive has no end record: it is cut short or damaged".to_owned());
+    }
+    let first = start_of_text(&head).first();
+    if request.is_json && !matches!(first, Some(b'[' | b'{')) {
+        return refuse(format!("the file is not JSON: it begins with {}", shown(&head)));
+    }
+    let last = tail.trim_ascii_end().last();
+    if request.is_json && !matches!((first, last), (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}'))) {
+        return refuse("the JSON text is cut short: its last bracket is missing".to_owned());
+    }
+    if size_bytes < request.min_bytes && !is_sample {
+        return refuse(format!("the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`", request.min_bytes));
+    }
+    Ok(())
+}
+
+/// The refusal of a file above the declared size.
+pub(super) fn too_large(size_bytes: u64, max_bytes: u64) -> Error {
+    Error::fetch(format!("the file is too large: {size_bytes} bytes or more, above the {max_bytes} declared as `max_bytes`"))
+        .hint("if the publisher's file has grown, raise `max_bytes` in the declaration")
+}
+
+fn start_of_text(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start()
+}
+
+/// Whether bytes begin as a web page, after byte order mark, white space, XML declaration and comments.
+fn is_html(head: &[u8]) -> bool {
+    let mut rest = start_of_text(head);
+    for (opening, closing) in [(&b"<?xml"[..], &b"?>"[..]), (b"<!--", b"-->"), (b"<!--", b"-->")] {
+        if rest.starts_with(opening) {
+            let end = memchr::memmem::find(rest, closing).map_or(rest.len(), |at| at + closing.len());
+            rest = rest[end..].trim_ascii_start();
+        }
+    }
+    [&b"<!doctype html"[..], b"<html"].iter().any(|opening| rest.get(..opening.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(opening)))
+}
+
+/// Whether the tail of an archive holds an end record whose directory lies before it.
+fn has_end_record(tail: &[u8], size_bytes: u64) -> bool {
+    memchr::memmem::rfind_iter(tail, b"PK\x05\x06").any(|at| {
+        let Some(record) = tail.get(at..at + 22) else { return false };
+        let number = |from: usize| u64::from(u32::from_le_bytes([record[from], record[from + 1], record[from + 2], record[from + 3]]));
+        let position = size_bytes - (tail.len() - at) as u64;
+        let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
+        let (directory_bytes, directory_at) = (number(12), number(16));
+        // Archives above 4 GiB have these numbers in another record.
+        let is_64_bit = directory_at == u64::from(u32::MAX) || directory_bytes == u64::from(u32::MAX);
+        at + 22 + comment <= tail.len() && (is_64_bit || directory_at + directory_bytes <= position)
+    })
+}
+
+fn shown(head: &[u8]) -> String {
+    format!("`{}`", head[..head.len().min(24)].escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn web_pages_are_told_from_files() {
+        for page in [
+            "<!DOCTYPE html><p>",
+            "\u{feff}\r\n <HTML lang=en>",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0//EN\">",
+            "<!-- moved --><html>",
+        ] {
+            assert!(is_html(page.as_bytes()), "{page}");
+        }
+        for file in ["GEO_ID|B01003_E001\n", "<?xml version=\"1.0\"?><rss>", "[[\"NAME\"]]", "<", ""] {
+            assert!(!is_html(file.as_bytes()), "{file}");
+        }
+    }
+
+    #[test]
+    fn an_end_record_must_follow_its_directory() {
+        let record = |directory_bytes: u32, directory_at: u32| {
+            let mut bytes = b"PK\x05\x06\0\0\0\0\x01\0\x01\0".to_vec();
+            bytes.extend(directory_bytes.to_le_bytes());
+            bytes.extend(directory_at.to_le_bytes());
+            bytes.extend([0, 0]);
+            bytes
+        };
+        assert!(has_end_record(&record(40, 60), 122));
+        assert!(!has_end_record(&record(40, 61), 122));
+        assert!(has_end_record(&record(u32::MAX, u32::MAX), 122));
+        assert!(!has_end_record(&record(40, 60)[..21], 121));
+        assert!(!has_end_record(b"no record", 9));
+    }
+}

@@ -1,0 +1,312 @@
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use reqwest::Url;
+use tokio::io::AsyncReadExt;
+
+use super::http::{Answer, Http, Target};
+use super::mirror::{self, Mirror, Place};
+use super::pace::is_loopback;
+use super::retry::{Tries, http_date, utc_date};
+use super::secret::SecretUrl;
+use super::{FetchProgress, FetchSettings, Outcome, Request, check};
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::Digest;
+use crate::provenance::Snapshot;
+use crate::store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
+
+/// A file younger than this may change again without a change of its date.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// Fetches files into the snapshot store.
+pub struct Fetcher {
+    settings: FetchSettings,
+    snapshots: Snapshots,
+    mirrors: Vec<Mirror>,
+    http: Http,
+}
+
+/// Where a whole file came from and what was said of it there.
+struct Arrival {
+    origin: String,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    stamp: Option<FileStamp>,
+}
+
+impl Fetcher {
+    /// Sets up fetching; asks nobody yet.
+    ///
+    /// # Errors
+    /// `Config`, when a mirror is neither a folder nor a URL or the contact cannot be sent.
+    pub fn new(settings: FetchSettings, snapshots: Snapshots) -> Result<Self> {
+        let mirrors = settings.mirrors.iter().map(|text| Mirror::open(text)).collect::<Result<Vec<_>>>()?;
+        let http = Http::new(settings.clone())?;
+        Ok(Self { settings, snapshots, mirrors, http })
+    }
+
+    /// The store that fetched files go to.
+    pub fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
+    }
+
+    /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a fetch or [`Fetcher::prepare`] has ended well.
+    pub fn is_sample(&self) -> bool {
+        self.mirrors.iter().any(|mirror| mirror.is_sample.get() == Some(&true))
+    }
+
+    /// Asks the mirrors given by URL whether they hold samples. Fetching does this by itself.
+    ///
+    /// # Errors
+    /// `Fetch`, when a mirror does not answer; `Config`, when its description is not valid.
+    pub async fn prepare(&self) -> Result<()> {
+        for mirror in &self.mirrors {
+            let Place::Url(base) = &mirror.place else { continue };
+            mirror.is_sample.get_or_try_init(|| self.ask_whether_sample(base)).await.context(|| format!("mirror {base}"))?;
+        }
+        Ok(())
+    }
+
+    /// Fetches one file. Nothing becomes a snapshot that is not whole and of the declared kind; whatever happens, snapshots that are
+    /// already stored stay as they are.
+    ///
+    /// # Errors
+    /// `Fetch`, when no usable file came; `Config`, for a URL that cannot be asked; `Store`, when our own files fail; `Busy`, when
+    /// another process is fetching the same file.
+    pub async fn fetch(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
+        let outcome = self.fetch_file(request, progress).await;
+        progress.finished();
+        outcome.context(|| format!("source `{}`", request.source_id))
+    }
+
+    async fn fetch_file(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
+        self.prepare().await?;
+        let url = SecretUrl::parse(&request.url)?;
+        if request.url.starts_with("bundled:") {
+            return self.take_bundled(request, &url).await;
+        }
+        if request.url.starts_with("file://") {
+            let path = mirror::file_url_path(&url.recorded)?;
+            return self.copy(request, &url, path, progress).await;
+        }
+        check_scheme(&url.recorded)?;
+        if self.mirrors.is_empty() {
+            if let Some(variable) = url.variables.iter().find(|variable| (self.settings.secret)(variable).is_none()) {
+                return Ok(Outcome::NotConfigured { variable: variable.clone() });
+            }
+            let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
+            return self.download(request, &url, to_send, url.recorded.clone(), progress).await;
+        }
+        let path = mirror::mirror_path(&url.recorded)?;
+        for mirror in &self.mirrors {
+            let outcome = match &mirror.place {
+                Place::Folder(folder) => self.copy(request, &url, folder.join(&path), progress).await?,
+                Place::Url(base) => {
+                    let to_send = mirror::mirror_url(base, &path)?;
+                    let origin = to_send.to_string();
+                    self.download(request, &url, to_send, origin, progress).await?
+                }
+            };
+            if outcome != Outcome::Absent {
+                return Ok(outcome);
+            }
+        }
+        Ok(Outcome::Absent)
+    }
+
+    async fn download(&self, request: &Request, url: &SecretUrl, to_send: Url, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
+        let known = self.known(request, url).filter(|known| known.origin == origin);
+        let mut partial = self.partial(request, url).await?;
+        let target = Target { origin, url: to_send, secrets: url, max_bytes: request.max_bytes, known: known.as_ref() };
+        let mut tries = Tries::new(&self.settings);
+        let answer = loop {
+            match self.http.attempt(&target, &mut partial, progress).await {
+                Ok(answer) => break Ok(answer),
+                Err(failure) => {
+                    if let Err(error) = tries.after(failure, &target.origin).await {
+                        break Err(error.context(&target.origin));
+                    }
+                }
+            }
+        };
+        match answer {
+            Ok(Answer::Whole) => {
+                let (etag, last_modified) = partial.of().map_or((None, None), |of| (of.etag.clone(), of.last_modified.clone()));
+                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp: None }).await
+            }
+            Ok(Answer::NotModified(known)) => {
+                partial.discard()?;
+                self.unchanged(request, known)
+            }
+            Ok(Answer::Absent) => {
+                partial.discard()?;
+                Ok(Outcome::Absent)
+            }
+            Err(error) => {
+                // Bytes that came before the transfer broke stay for the next run.
+                if partial.is_empty() {
+                    partial.discard()?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let mut file = match tokio::fs::File::open(&path).await {
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Outcome::Absent),
+            file => file.map_err(|error| Error::fetch(format!("cannot open {}: {error}", path.display())))?,
+        };
+        let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
+        let before = file.metadata().await.map_err(unreadable)?;
+        if !before.is_file() {
+            return Ok(Outcome::Absent);
+        }
+        let (origin, stamp) = (mirror::origin_of(&path), stamp_of(&before));
+        if let Some(known) = self.known(request, url).filter(|known| known.origin == origin && known.stamp == Some(stamp)) {
+            return self.unchanged(request, &known);
+        }
+        if before.len() > request.max_bytes {
+            return Err(check::too_large(before.len(), request.max_bytes).context(origin));
+        }
+        progress.started(&url.recorded, Some(before.len()));
+        let last_modified = before.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok());
+        let last_modified = last_modified.and_then(|at| jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
+        let mut partial = self.partial(request, url).await?;
+        partial.begin(PartialOf { origin: origin.clone(), etag: None, last_modified: last_modified.clone(), total_bytes: Some(before.len()) })?;
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer).await.map_err(unreadable)? {
+                0 => break,
+                length if partial.len() + length as u64 > before.len() => break,
+                length => {
+                    partial.write(&buffer[..length])?;
+                    progress.advanced(length as u64);
+                }
+            }
+        }
+        let after = tokio::fs::metadata(&path).await.map_err(unreadable)?;
+        if partial.len() != before.len() || stamp_of(&after) != stamp {
+            partial.discard()?;
+            return Err(Error::fetch("the file changed while it was being read").hint("run again when the mirror is complete").context(origin));
+        }
+        let stamp = is_settled(stamp, self.settings.clock.now()).then_some(stamp);
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp }).await
+    }
+
+    async fn take_bundled(&self, request: &Request, url: &SecretUrl) -> Result<Outcome> {
+        let bytes = request.bundled.as_deref().ok_or_else(|| Error::config(format!("{}: the bundled file was not found", url.recorded)))?;
+        if let Some(known) = self.known(request, url).filter(|known| known.snapshot.sha256 == Digest::of(bytes)) {
+            return self.unchanged(request, &known);
+        }
+        let mut partial = self.partial(request, url).await?;
+        let origin = url.recorded.clone();
+        partial.begin(PartialOf { origin: origin.clone(), etag: None, last_modified: None, total_bytes: Some(bytes.len() as u64) })?;
+        partial.write(bytes)?;
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None }).await
+    }
+
+    /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
+    async fn finish(&self, request: &Request, url: &SecretUrl, partial: Partial, arrival: Arrival) -> Result<Outcome> {
+        let previous = self.known(request, url).map(|known| known.snapshot);
+        let now = self.settings.clock.now();
+        let published = arrival.last_modified.as_deref().and_then(http_date).map(utc_date);
+        let mut snapshot = Snapshot {
+            source_id: request.source_id.clone(),
+            keys: request.keys.clone(),
+            url: url.recorded.clone(),
+            sha256: partial.digest(),
+            size_bytes: partial.len(),
+            source_version: request.source_version.clone(),
+            source_date: published.or_else(|| request.source_date.clone()).unwrap_or_else(|| utc_date(now)),
+            etag: arrival.etag,
+            last_modified: arrival.last_modified,
+            fetched_at: now.to_string(),
+        };
+        let previous = previous.filter(|previous| previous.sha256 == snapshot.sha256);
+        if let Some(previous) = &previous {
+            // The same bytes under a new date are still the bytes of the first one.
+            snapshot.fetched_at.clone_from(&previous.fetched_at);
+            snapshot.source_date.clone_from(&previous.source_date);
+        }
+        let known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp };
+        let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
+        let accept = move || {
+            if let Err(error) = check::file(partial.path(), &request, is_sample) {
+                partial.discard()?;
+                return Err(error.context(known.origin));
+            }
+            snapshots.accept(partial, &known)?;
+            tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");
+            Ok(known.snapshot)
+        };
+        let snapshot = unblocked(accept).await?;
+        Ok(if previous.is_some() { Outcome::Unchanged(snapshot) } else { Outcome::New(snapshot) })
+    }
+
+    /// The known snapshot, under the label the declaration has for it today.
+    fn unchanged(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
+        let mut known = known.clone();
+        if known.snapshot.source_version != request.source_version {
+            known.snapshot.source_version.clone_from(&request.source_version);
+            self.snapshots.remember(&known)?;
+        }
+        Ok(Outcome::Unchanged(known.snapshot))
+    }
+
+    fn known(&self, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
+        self.snapshots.known_url(&request.source_id, &url.recorded).filter(|known| known.snapshot.keys == request.keys)
+    }
+
+    async fn partial(&self, request: &Request, url: &SecretUrl) -> Result<Partial> {
+        let (snapshots, source_id, url) = (self.snapshots.clone(), request.source_id.clone(), url.recorded.clone());
+        unblocked(move || snapshots.partial(&source_id, &url)).await
+    }
+
+    async fn ask_whether_sample(&self, base: &Url) -> Result<bool> {
+        let url = mirror::mirror_url(base, mirror::MIRROR_FILE)?;
+        let mut tries = Tries::new(&self.settings);
+        loop {
+            match self.http.small_text(&url).await {
+                Ok(None) => return Ok(false),
+                Ok(Some(content)) => return mirror::is_sample_mirror(&content, base.as_str()),
+                Err(failure) => tries.after(failure, url.as_str()).await?,
+            }
+        }
+    }
+}
+
+/// Only this machine is asked without encryption.
+fn check_scheme(url: &str) -> Result<()> {
+    let parsed = Url::parse(url).map_err(|error| Error::config(format!("URL {url}: {error}")))?;
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" if parsed.host_str().is_some_and(is_loopback) => Ok(()),
+        scheme => Err(Error::config(format!("URL {url}: `{scheme}` is not fetched")).hint("use https://, file:// or bundled:")),
+    }
+}
+
+fn stamp_of(metadata: &std::fs::Metadata) -> FileStamp {
+    let since_1970 = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX));
+    #[cfg(unix)]
+    let changed_ns = {
+        use std::os::unix::fs::MetadataExt;
+        metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
+    };
+    #[cfg(not(unix))]
+    let changed_ns = 0;
+    FileStamp { size_bytes: metadata.len(), modified_ns: metadata.modified().map_or(0, since_1970), changed_ns }
+}
+
+/// Whether a file is old enough that its next change will show in its stamp.
+fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
+    let newest = i128::from(stamp.modified_ns.max(stamp.changed_ns));
+    newest + (YOUNG.as_nanos() as i128) < now.as_nanosecond()
+}
+
+/// Runs file work that may take long beside the network work.
+async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Error::store(format!("file work was stopped: {error}"))))
+}

@@ -1,0 +1,126 @@
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use serde::Deserialize;
+use tokio::sync::OnceCell;
+
+use crate::error::{Error, Result};
+
+/// The file that says what a mirror is; without it a mirror holds whole files.
+pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
+
+/// A folder, or the URL of one, that holds publishers' files under names made from their URLs.
+pub(super) struct Mirror {
+    pub(super) place: Place,
+    /// Whether it holds samples; for a URL, once that was asked.
+    pub(super) is_sample: OnceCell<bool>,
+}
+
+pub(super) enum Place {
+    Folder(PathBuf),
+    Url(Url),
+}
+
+#[derive(Deserialize)]
+struct MirrorFile {
+    #[serde(default)]
+    sample: bool,
+}
+
+impl Mirror {
+    /// Opens a mirror by its folder, `file://` URL or `http(s)://` URL.
+    ///
+    /// # Errors
+    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is not valid.
+    pub(super) fn open(text: &str) -> Result<Self> {
+        if text.starts_with("http://") || text.starts_with("https://") {
+            let url = Url::parse(&format!("{}/", text.trim_end_matches('/'))).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
+            let url = url.ok_or_else(|| Error::config(format!("mirror {text}: not a URL that a path can be added to")))?;
+            return Ok(Self { place: Place::Url(url), is_sample: OnceCell::new() });
+        }
+        let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
+        let folder = folder.canonicalize().unwrap_or(folder);
+        if !folder.is_dir() {
+            return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
+        }
+        let is_sample = match std::fs::read_to_string(folder.join(MIRROR_FILE)) {
+            Ok(content) => is_sample_mirror(&content, text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(Error::config(format!("mirror {text}: cannot read {MIRROR_FILE}: {error}"))),
+        };
+        Ok(Self { place: Place::Folder(folder), is_sample: OnceCell::new_with(Some(is_sample)) })
+    }
+}
+
+/// Reads the content of a `.pubdata-mirror` file.
+///
+/// # Errors
+/// `Config`, when it is not valid.
+pub(super) fn is_sample_mirror(content: &str, mirror: &str) -> Result<bool> {
+    let file: MirrorFile =
+        toml::from_str(content).map_err(|error| Error::config(format!("mirror {mirror}: {MIRROR_FILE} is not valid: {}", error.message())))?;
+    Ok(file.sample)
+}
+
+/// The name of a URL's file on a mirror, below the mirror's folder: `host/path`, with `@` for the `?` of a query, `%2F` for a `/` in it
+/// and `index.html` for a path that ends in `/`. Percent-encoding is kept as it stands in the URL.
+///
+/// # Errors
+/// `Config`, for a URL that has no such name: not `http(s)://`, no host, `.` or `..` as a segment (percent-encoded or not), or characters
+/// that do not belong in a URL.
+pub fn mirror_path(url: &str) -> Result<String> {
+    let refuse = |reason: &str| Error::config(format!("URL {}: no name on a mirror: {reason}", url.escape_debug()));
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).ok_or_else(|| refuse("not https:// or http://"))?;
+    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+    let is_foreign = |character: char| !character.is_ascii_graphic() || "\\<>\"`{}|^".contains(character);
+    if rest.contains(is_foreign) {
+        return Err(refuse("it has characters that do not belong in a URL"));
+    }
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (host, segments) = path.split_once('/').unwrap_or((path, ""));
+    let is_host = |character: char| character.is_ascii_alphanumeric() || ".-_:[]".contains(character);
+    if host.is_empty() || host.starts_with('.') || !host.chars().all(is_host) {
+        return Err(refuse("its host is not a host name"));
+    }
+    if segments.split('/').any(|segment| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")) {
+        return Err(refuse("`.` and `..` are not allowed in its path"));
+    }
+    let index = if segments.is_empty() || segments.ends_with('/') { "index.html" } else { "" };
+    let query = if query.is_empty() { String::new() } else { format!("@{}", query.replace('/', "%2F")) };
+    Ok(format!("{host}/{segments}{index}{query}"))
+}
+
+/// The place of a mirror's file under the mirror's URL: the file's name as a URL path, so that any server of the folder finds it.
+pub(super) fn mirror_url(base: &Url, path: &str) -> Result<Url> {
+    let text = format!("{base}{}", path.replace('%', "%25"));
+    Url::parse(&text).map_err(|error| Error::config(format!("mirror URL {text}: {error}")))
+}
+
+/// The path of a `file://` URL.
+pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
+    let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+    path.ok_or_else(|| Error::config(format!("URL {url}: not the URL of a file on this machine")).hint("write file:///path/to/file"))
+}
+
+/// How a file of this machine is named as an origin.
+pub(super) fn origin_of(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_url_leads_out_of_the_mirror_url(url in "https?://([a-z.]{0,3}|[.]{1,3})(/([.]{1,3}|%2[eEfF]|[a-z@]{1,3}|%5c|//|~|:)?){0,6}(\\?[a-z./&=%@]{0,12})?") {
+            let base = Url::parse("http://127.0.0.1:1/below/").unwrap();
+            if let Ok(path) = mirror_path(&url) {
+                let url = mirror_url(&base, &path).unwrap();
+                prop_assert!(url.as_str().starts_with(base.as_str()) && url.query().is_none() && url.fragment().is_none(), "{}", url);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from `https://`, a mirror or a `file://` path, checked
+//! before they are accepted. The only user of the network client. Does not look into archives and knows no agency.
+
+mod check;
+mod clock;
+mod fetcher;
+mod http;
+mod mirror;
+mod pace;
+mod progress;
+mod retry;
+mod secret;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use clock::{Clock, SystemClock};
+pub use fetcher::Fetcher;
+pub use mirror::mirror_path;
+pub use progress::{FetchProgress, NoProgress};
+
+use crate::provenance::Snapshot;
+
+/// One file to fetch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub source_id: String,
+    /// The values of the URL template's variables.
+    pub keys: BTreeMap<String, String>,
+    /// `https://`, `file://` or `bundled:`; `http://` to this machine only. May hold `{env:NAME}` as the value of a query parameter.
+    pub url: String,
+    /// The publisher's own label for the bytes.
+    pub source_version: String,
+    /// The publisher's date of bytes that carry none, as bundled files do; without it, the day they were first fetched.
+    pub source_date: Option<String>,
+    pub is_archive: bool,
+    pub is_json: bool,
+    /// A smaller file is refused, unless it comes from a mirror of samples.
+    pub min_bytes: u64,
+    /// A larger file is refused while it is still being read.
+    pub max_bytes: u64,
+    /// The bytes of a `bundled:` URL.
+    pub bundled: Option<Vec<u8>>,
+}
+
+/// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Bytes that this URL did not have before.
+    New(Snapshot),
+    /// The bytes that are already known.
+    Unchanged(Snapshot),
+    /// The publisher says that there is no such file (404, 410), or no mirror has it.
+    Absent,
+    /// The URL needs a secret that is not configured; nothing was asked.
+    NotConfigured {
+        /// The environment variable that would hold it.
+        variable: String,
+    },
+}
+
+/// How to fetch. The defaults suit the publishers; tests replace the clock.
+#[derive(Clone)]
+pub struct FetchSettings {
+    /// Folders or URLs that stand in for all publishers; the first that has a file wins, and no publisher is asked.
+    pub mirrors: Vec<String>,
+    /// Who to write to, sent in the `User-Agent` as publishers ask.
+    pub contact: Option<String>,
+    /// Reads a secret by its environment variable's name.
+    pub secret: fn(&str) -> Option<String>,
+    /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. This machine is not limited.
+    pub requests_per_second: f64,
+    /// Requests per second by host name, where they differ; limits this machine too when it is named.
+    pub host_requests_per_second: BTreeMap<String, f64>,
+    /// Transfers from one host at a time.
+    pub transfers_per_host: usize,
+    /// Tries per file, the first included.
+    pub tries: u32,
+    /// Wait before the second try; doubles with each further one, up to `longest_wait`.
+    pub first_wait: Duration,
+    pub longest_wait: Duration,
+    /// Longest `Retry-After` that is waited for; a server that asks for more is left alone until the next run.
+    pub longest_retry_after: Duration,
+    pub connect_timeout: Duration,
+    /// Longest silence of a server.
+    pub read_timeout: Duration,
+    /// Longest duration of one try.
+    pub total_timeout: Duration,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// No host is asked more often, whatever the settings say: the SEC's published limit, and no publisher allows more.
+pub const MAX_REQUESTS_PER_SECOND: f64 = 10.0;
+
+impl Default for FetchSettings {
+    fn default() -> Self {
+        Self {
+            mirrors: Vec::new(),
+            contact: None,
+            secret: |name| std::env::var(name).ok().filter(|value| !value.is_empty()),
+            requests_per_second: 4.0,
+            host_requests_per_second: BTreeMap::new(),
+            transfers_per_host: 3,
+            tries: 6,
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(60),
+            longest_retry_after: Duration::from_secs(300),
+            connect_timeout: Duration::from_secs(20),
+            read_timeout: Duration::from_secs(60),
+            total_timeout: Duration::from_secs(3 * 3600),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// The URL as it is recorded: without the query parameters that hold a secret.
+///
+/// # Errors
+/// `Config`, when a secret stands anywhere but as the whole value of a query parameter.
+pub fn recorded_url(url: &str) -> crate::error::Result<String> {
+    secret::SecretUrl::parse(url).map(|url| url.recorded)
+}

@@ -1,0 +1,117 @@
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+use super::FetchSettings;
+use crate::error::{Error, Result};
+
+/// How a try failed.
+pub(super) enum Failure {
+    /// Another try will not help.
+    Final(Error),
+    /// Another try may help, after the time the server asked for if it did.
+    Again { error: Error, after: Option<Duration> },
+}
+
+impl Failure {
+    pub(super) fn again(error: Error) -> Self {
+        Self::Again { error, after: None }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// Counts the tries of one fetch.
+pub(super) struct Tries<'a> {
+    settings: &'a FetchSettings,
+    failures: u32,
+}
+
+impl<'a> Tries<'a> {
+    pub(super) fn new(settings: &'a FetchSettings) -> Self {
+        Self { settings, failures: 0 }
+    }
+
+    /// Waits for the next try.
+    ///
+    /// # Errors
+    /// The failure, when there is no next try.
+    pub(super) async fn after(&mut self, failure: Failure, origin: &str) -> Result<()> {
+        let (error, after) = match failure {
+            Failure::Final(error) => return Err(error),
+            Failure::Again { error, after } => (error, after),
+        };
+        self.failures += 1;
+        let longest = self.settings.longest_retry_after;
+        if let Some(after) = after.filter(|after| *after > longest) {
+            let message = format!("{error}, and asks to be left alone for {} s, longer than the {} s that are waited", after.as_secs(), longest.as_secs());
+            return Err(Error::fetch(message).hint("run again later; the last good snapshot stays in use"));
+        }
+        if self.failures >= self.settings.tries {
+            let hint = error.way_out().unwrap_or("check the network and run again; the last good snapshot stays in use").to_owned();
+            let tries = if self.failures == 1 { "try" } else { "tries" };
+            return Err(Error::fetch(format!("{error} (gave up after {} {tries})", self.failures)).hint(hint));
+        }
+        let wait = after.unwrap_or_else(|| backoff(self.settings.first_wait, self.settings.longest_wait, self.failures));
+        tracing::warn!(url = origin, %error, failures = self.failures, wait_ms = wait.as_millis() as u64, "trying again");
+        self.settings.clock.sleep(wait).await;
+        Ok(())
+    }
+}
+
+/// The wait before the next try: a random time between half of and the whole exponential backoff, so that many clients do not
+/// come back at once. `failures` counts from 1.
+pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u32) -> Duration {
+    let whole = first_wait.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX)).min(longest_wait);
+    // Without random numbers there is still a backoff.
+    let random = getrandom::u32().unwrap_or(u32::MAX / 2);
+    whole / 2 + (whole / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+/// Reads a `Retry-After` header: seconds, or an HTTP date.
+pub(super) fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = http_date(text)?;
+    Some(Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO))
+}
+
+/// Reads an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+pub(super) fn http_date(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().parse_timestamp(text.trim()).ok()
+}
+
+/// The day of a time in UTC, `YYYY-MM-DD`.
+pub(super) fn utc_date(at: Timestamp) -> String {
+    at.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_read_as_seconds_or_date() {
+        let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
+        assert_eq!(retry_after(" 120 ", now), Some(Duration::from_secs(120)));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now), Some(Duration::from_secs(37)));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:48:00 GMT", now), Some(Duration::ZERO));
+        assert_eq!(retry_after("soon", now), None);
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_its_limit_and_keeps_half_of_it() {
+        let (first, longest) = (Duration::from_secs(1), Duration::from_secs(10));
+        for (failures, whole) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)] {
+            let wait = backoff(first, longest, failures);
+            assert!(wait >= Duration::from_secs(whole) / 2 && wait <= Duration::from_secs(whole), "{failures} failures: {wait:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
+
+use polars::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::provenance::POINTERS;
+
+/// Rows of a frame that cannot be published, with the first reason found for each.
+#[derive(Debug)]
+pub struct Rejects {
+    reasons: Vec<Option<(&'static str, String)>>,
+}
+
+impl Rejects {
+    /// No row rejected yet.
+    pub fn new(height: usize) -> Self {
+        Self { reasons: vec![None; height] }
+    }
+
+    /// Rejects a row, unless it already is.
+    pub fn add(&mut self, row: usize, code: &'static str, detail: String) {
+        self.reasons[row].get_or_insert((code, detail));
+    }
+
+    /// The rows to keep, as a mask.
+    pub fn kept(&self) -> BooleanChunked {
+        self.reasons.iter().map(Option::is_none).collect::<BooleanChunked>()
+    }
+
+    /// The rejected rows: number, code and detail.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &'static str, &str)> {
+        self.reasons.iter().enumerate().filter_map(|(row, reason)| reason.as_ref().map(|(code, detail)| (row, *code, detail.as_str())))
+    }
+}
+
+/// Converts a text column; a cell that `parse` refuses rejects its row with `bad_value`. Null stays null.
+///
+/// # Errors
+/// When there is no such text column: a programming error.
+pub fn convert<T>(frame: &DataFrame, name: &str, expected: &str, rejects: &mut Rejects, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>> {
+    let cells = text(frame, name)?;
+    let convert_one = |(row, cell): (usize, Option<&str>)| {
+        let cell = cell?;
+        let value = parse(cell);
+        if value.is_none() {
+            rejects.add(row, "bad_value", format!("{name} is `{cell}`, not {expected}"));
+        }
+        value
+    };
+    Ok(cells.iter().enumerate().map(convert_one).collect())
+}
+
+/// Rejects rows in which a column that must have a value has none.
+///
+/// # Errors
+/// When there is no such column: a programming error.
+pub fn require(frame: &DataFrame, name: &str, rejects: &mut Rejects) -> Result<()> {
+    for (row, is_null) in frame.column(name)?.is_null().iter().enumerate() {
+        if is_null == Some(true) {
+            rejects.add(row, "missing_value", format!("{name} is empty"));
+        }
+    }
+    Ok(())
+}
+
+/// A text column of a frame.
+///
+/// # Errors
+/// When there is no such text column: a programming error.
+pub fn text<'f>(frame: &'f DataFrame, name: &str) -> Result<&'f StringChunked> {
+    Ok(frame.column(name)?.str()?)
+}
+
+/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than that must be zeros.
+pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (kept, rest) = fraction.split_at(fraction.len().min(scale));
+    if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) || rest.bytes().any(|byte| byte != b'0') {
+        return None;
+    }
+    let number: i64 = format!("{whole}{kept:0<scale$}").parse().ok()?;
+    Some(sign * number)
+}
+
+/// Reads a coordinate in degrees; a leading plus sign is allowed.
+pub fn degrees(text: &str, limit: f64) -> Option<f64> {
+    let value: f64 = text.strip_prefix('+').unwrap_or(text).parse().ok()?;
+    (value.is_finite() && value.abs() <= limit).then_some(value)
+}
+
+/// Reads `MM/DD/YYYY` as an ISO date.
+pub fn us_date(text: &str) -> Option<String> {
+    let mut parts = text.splitn(3, '/');
+    let (month, day, year) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    jiff::civil::Date::new(year, month, day).ok().map(|date| date.to_string())
+}
+
+/// Joins on a key, keeping every left row in its order; the right frame must hold each key once.
+///
+/// # Errors
+/// `Format`, naming a key that the right frame holds twice.
+pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFrame> {
+    let repeated = right.select([key])?.is_duplicated()?;
+    if repeated.any() {
+        let keys = right.column(key)?.filter(&repeated)?;
+        return Err(Error::format(format!("{key} {} occurs more than once with different content", keys.get(0)?)));
+    }
+    let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+    Ok(left.lazy().join(right.lazy(), [col(key)], [col(key)], arguments).collect()?)
+}
+
+/// Drops rows that repeat an earlier one in every column but the pointers.
+///
+/// # Errors
+/// When polars fails.
+pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
+    let names: Vec<String> = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
+    Ok(frame.unique_stable(Some(&names), UniqueKeepStrategy::First, None)?)
+}
+
+/// The pointer numbers of each row; none where a join found no partner.
+///
+/// # Errors
+/// When there is no such list column: a programming error.
+pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
+    let lists = frame.column(name)?.list()?;
+    let mut rows = Vec::with_capacity(lists.len());
+    for list in lists.amortized_iter() {
+        rows.push(match list {
+            Some(list) => Some(list.as_ref().u64()?.into_no_null_iter().collect()),
+            None => None,
+        });
+    }
+    Ok(rows)
+}
+
+/// Builds a pointer column from the numbers of each row.
+pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]>) -> Column {
+    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), rows.len(), rows.len() * 8, DataType::UInt64);
+    rows.for_each(|numbers| list.append_slice(numbers));
+    list.finish().into_column()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_keep_every_digit_or_are_refused() {
+        assert_eq!(unscaled("30.327", 3), Some(30_327));
+        assert_eq!(unscaled("1.71", 3), Some(1_710));
+        assert_eq!(unscaled("594", 3), Some(594_000));
+        assert_eq!(unscaled("-0.5", 1), Some(-5));
+        assert_eq!(unscaled("1.2340", 3), Some(1_234));
+        assert_eq!(unscaled("1.2345", 3), None);
+        assert_eq!(unscaled("", 3), None);
+        assert_eq!(unscaled("1e3", 3), None);
+        assert_eq!(unscaled("99999999999999999999", 3), None);
+    }
+
+    #[test]
+    fn dates_and_degrees_are_checked() {
+        assert_eq!(us_date("10/01/2025").as_deref(), Some("2025-10-01"));
+        assert_eq!(us_date("13/01/2025"), None);
+        assert_eq!(degrees("+18.180555", 90.0), Some(18.180_555));
+        assert_eq!(degrees("91", 90.0), None);
+        assert_eq!(degrees("NaN", 90.0), None);
+    }
+}

@@ -1,0 +1,185 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
+    StructArray, UInt64Array,
+};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field, Fields};
+use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
+
+use crate::contract::{Column, Contract, Physical, arrow_schema, pointer_fields};
+use crate::error::{Error, Result, ResultExt};
+use crate::provenance::{Inputs, SourcePointer};
+
+/// Turns a frame into a record batch of the contract's schema. Nothing is cast or mended: a cell that is not as the contract says is an error.
+///
+/// # Errors
+/// `Contract`, naming dataset, column and record, for a missing or unknown column, another type, a null that is not allowed, text
+/// that is not a date, a list with an empty item, a figure that is not finite or has too many digits.
+pub fn record_batch(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
+    convert(contract, frame, inputs).context(|| contract.dataset_id.clone())
+}
+
+fn convert(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
+    if let Some(unknown) = frame.get_column_names().iter().find(|name| contract.column(name).is_none()) {
+        return Err(Error::contract(format!("column `{unknown}` is not in the contract")));
+    }
+    let series = |name: &str| frame.column(name).map(|column| column.as_materialized_series().clone()).ok();
+    let ids = series("record_id").filter(|ids| ids.dtype() == &FrameType::String);
+    let mut arrays = Vec::with_capacity(contract.columns.len());
+    for column in &contract.columns {
+        let series = series(&column.name).ok_or_else(|| Error::contract(format!("column `{}` is missing", column.name)))?;
+        let cells = Cells { column, series: &series, ids: ids.as_ref() };
+        arrays.push(cells.array(inputs)?);
+    }
+    Ok(RecordBatch::try_new(Arc::new(arrow_schema(contract)), arrays)?)
+}
+
+/// One column of the frame, with what is needed to say where in it something is wrong.
+struct Cells<'a> {
+    column: &'a Column,
+    series: &'a Series,
+    ids: Option<&'a Series>,
+}
+
+impl Cells<'_> {
+    fn array(&self, inputs: &Inputs) -> Result<ArrayRef> {
+        let series = self.series;
+        let physical = self.column.column_type.physical;
+        let expected = match physical {
+            Physical::String | Physical::Date | Physical::StringList => FrameType::String,
+            Physical::Int32 => FrameType::Int32,
+            Physical::Int64 | Physical::Decimal => FrameType::Int64,
+            Physical::Float64 => FrameType::Float64,
+            Physical::Boolean => FrameType::Boolean,
+            Physical::Pointers => FrameType::List(Box::new(FrameType::UInt64)),
+        };
+        if series.dtype() != &expected {
+            return Err(Error::contract(format!("column `{}` is {}, where {physical:?} is carried as {expected}", self.column.name, series.dtype())));
+        }
+        if !self.column.nullable && series.null_count() > 0 {
+            let row = series.is_null().iter().position(|is_null| is_null == Some(true)).unwrap_or(0);
+            return Err(self.at(row, "is null, and the contract does not allow it"));
+        }
+        Ok(match physical {
+            Physical::String => Arc::new(series.str()?.iter().collect::<StringArray>()),
+            Physical::Int32 => Arc::new(series.i32()?.iter().collect::<Int32Array>()),
+            Physical::Int64 => Arc::new(series.i64()?.iter().collect::<Int64Array>()),
+            Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
+            Physical::Float64 => Arc::new(self.finite()?),
+            Physical::Date => Arc::new(self.dates(series.str()?)?),
+            Physical::Decimal => Arc::new(self.decimals()?),
+            Physical::StringList => Arc::new(self.lists(series.str()?)?),
+            Physical::Pointers => Arc::new(self.pointers(inputs)?),
+        })
+    }
+
+    fn at(&self, row: usize, problem: impl std::fmt::Display) -> Error {
+        let id = self.ids.and_then(|ids| ids.str().ok()?.get(row).map(str::to_owned)).unwrap_or_else(|| format!("in row {row}"));
+        Error::contract(format!("column `{}` of record {id} {problem}", self.column.name))
+    }
+
+    fn finite(&self) -> Result<Float64Array> {
+        let values = self.series.f64()?;
+        match values.iter().position(|value| value.is_some_and(|value| !value.is_finite())) {
+            Some(row) => Err(self.at(row, "is not a finite number")),
+            None => Ok(values.iter().collect()),
+        }
+    }
+
+    fn dates(&self, texts: &StringChunked) -> Result<Date32Array> {
+        let mut days = Vec::with_capacity(texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            let day = |text: &str| day_number(text).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a date YYYY-MM-DD")));
+            days.push(text.map(day).transpose()?);
+        }
+        Ok(Date32Array::from(days))
+    }
+
+    fn decimals(&self) -> Result<Decimal128Array> {
+        let column_type = &self.column.column_type;
+        let limit = 10_i128.checked_pow(u32::from(column_type.precision)).unwrap_or(i128::MAX);
+        let mut values = Vec::with_capacity(self.series.len());
+        for (row, value) in self.series.i64()?.iter().enumerate() {
+            let value = value.map(i128::from);
+            if value.is_some_and(|value| value.abs() >= limit) {
+                return Err(self.at(row, format_args!("has more than the {} digits of its type", column_type.precision)));
+            }
+            values.push(value);
+        }
+        Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)
+    }
+
+    fn lists(&self, texts: &StringChunked) -> Result<ListArray> {
+        let mut items = StringBuilder::new();
+        let mut lengths = Vec::with_capacity(texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            let text = text.unwrap_or_default();
+            let list: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(',').collect() };
+            if list.contains(&"") {
+                return Err(self.at(row, format_args!("holds `{text}`, a list with an empty item")));
+            }
+            list.iter().for_each(|item| items.append_value(item));
+            lengths.push(list.len());
+        }
+        let field = Field::new_list_field(DataType::Utf8, false);
+        Ok(ListArray::try_new(Arc::new(field), OffsetBuffer::from_lengths(lengths), Arc::new(items.finish()), self.nulls())?)
+    }
+
+    /// Resolves the numbers into sources, digests and members, so that a part can be read without anything beside it.
+    fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
+        let (mut sources, mut snapshots, mut members) = (StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
+        let (mut offsets, mut lengths, mut list_lengths) = (Vec::new(), Vec::new(), Vec::new());
+        // A build has few files and members and very many records: the texts of each pair are made once.
+        let mut texts: HashMap<(u64, u64), (SourcePointer, String)> = HashMap::new();
+        for (row, numbers) in self.series.list()?.amortized_iter().enumerate() {
+            let numbers = match numbers {
+                Some(numbers) => numbers.as_ref().u64()?.iter().collect::<Option<Vec<u64>>>().ok_or_else(|| self.at(row, "holds a null number"))?,
+                None => Vec::new(),
+            };
+            let (pointers, rest) = numbers.as_chunks::<4>();
+            if !rest.is_empty() {
+                return Err(self.at(row, "does not hold four numbers for each pointer"));
+            }
+            for &[input, member, offset, length] in pointers {
+                let (pointer, digest) = texts.entry((input, member)).or_insert_with(|| {
+                    let pointer = inputs.resolve(&[input, member, 0, 0]).remove(0);
+                    let digest = pointer.snapshot.to_string();
+                    (pointer, digest)
+                });
+                sources.append_value(&pointer.source_id);
+                snapshots.append_value(&*digest);
+                members.append_option(pointer.member.as_deref());
+                offsets.push(offset);
+                lengths.push(length);
+            }
+            list_lengths.push(pointers.len());
+        }
+        let fields: Fields = pointer_fields();
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(sources.finish()),
+            Arc::new(snapshots.finish()),
+            Arc::new(members.finish()),
+            Arc::new(UInt64Array::from(offsets)),
+            Arc::new(UInt64Array::from(lengths)),
+        ];
+        let structs = StructArray::try_new(fields.clone(), arrays, None)?;
+        let field = Field::new_list_field(DataType::Struct(fields), false);
+        Ok(ListArray::try_new(Arc::new(field), OffsetBuffer::from_lengths(list_lengths), Arc::new(structs), self.nulls())?)
+    }
+
+    fn nulls(&self) -> Option<NullBuffer> {
+        (self.series.null_count() > 0).then(|| self.series.is_not_null().iter().map(|is_there| is_there == Some(true)).collect::<Vec<bool>>().into())
+    }
+}
+
+/// Days since 1970-01-01 of an ISO date.
+fn day_number(text: &str) -> Option<i32> {
+    let has_form =
+        text.len() == 10 && text.bytes().enumerate().all(|(index, byte)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    let date: jiff::civil::Date = if has_form { text.parse().ok()? } else { return None };
+    let span = date.since((jiff::Unit::Day, jiff::civil::date(1970, 1, 1))).ok()?;
+    Some(span.get_days())
+}

@@ -1,0 +1,255 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::{StagedBuild, fault, part};
+use crate::contract::Contracts;
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::{Digest, ReleaseId};
+use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION, Manifest, Part, Releases, Staging};
+
+/// What a task gives to the next release.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a run has a few dozen of them")]
+pub enum Contribution {
+    /// A new build.
+    Built(StagedBuild),
+    /// The parts of the channel's current release: still fresh, or stale when there is a reason why they could not be renewed.
+    Carried { task_id: String, stale_reason: Option<String> },
+}
+
+/// What a commit did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub release_id: ReleaseId,
+    pub outcome: Outcome,
+    /// What the channel pointed at before.
+    pub previous: Option<ReleaseId>,
+    /// Parts taken over from the previous release without being written.
+    pub parts_linked: u64,
+    pub parts_written: u64,
+}
+
+/// Whether a commit moved the channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Published,
+    /// The channel already points at this very release.
+    Unchanged,
+}
+
+/// A release that is composed and named, relative to the generation of the channel it was composed from.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    channel: String,
+    manifest: Manifest,
+    current: Option<Current>,
+    /// Staged builds by task.
+    staged: BTreeMap<String, Staging>,
+}
+
+#[derive(Debug, Clone)]
+struct Current {
+    entry: ChannelEntry,
+    manifest: Manifest,
+}
+
+/// Publishes a release made of the contributions and points the channel at it; see the protocol above.
+///
+/// # Errors
+/// `Busy`, when another publisher moved the channel meanwhile: the release stays, nobody is pointed at it, and the staged builds stay for the
+/// next run. `Contract`, when contributions do not fit together. `Store`, when reading, writing or verifying fails.
+#[expect(clippy::too_many_arguments, reason = "each is a fact of the run; a struct would only rename them")]
+pub async fn commit(
+    home: &Home,
+    releases: &Releases,
+    contracts: &Contracts,
+    channel: &str,
+    contributions: Vec<Contribution>,
+    is_sample: bool,
+    run_id: &str,
+    now: &str,
+) -> Result<Committed> {
+    let prepared = prepare(releases, contracts, channel, contributions, is_sample, run_id, now).await?;
+    prepared.publish(home, releases).await
+}
+
+/// Composes the release and derives its id; nothing is written.
+///
+/// # Errors
+/// As for [`commit`], `Busy` excepted.
+pub async fn prepare(
+    releases: &Releases,
+    contracts: &Contracts,
+    channel: &str,
+    contributions: Vec<Contribution>,
+    is_sample: bool,
+    run_id: &str,
+    now: &str,
+) -> Result<Prepared> {
+    let current = match releases.channel(channel).await? {
+        Some(entry) => Some(Current { manifest: current_manifest(releases, &entry).await?, entry }),
+        None => None,
+    };
+    fault::point("commit.begun");
+    let (mut tasks, mut datasets, mut staged) = (BTreeMap::new(), BTreeMap::<String, DatasetEntry>::new(), BTreeMap::new());
+    for contribution in contributions {
+        let (task_id, entry, parts) = match contribution {
+            Contribution::Built(build) => {
+                staged.insert(build.task_id.clone(), build.staging);
+                (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
+            }
+            Contribution::Carried { task_id, stale_reason } => {
+                let previous = current.as_ref().map(|current| &current.manifest);
+                let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
+                entry.is_stale = stale_reason.is_some();
+                entry.stale_reason = stale_reason;
+                (task_id, entry, parts)
+            }
+        };
+        for (dataset_id, part) in parts {
+            let contract = contracts.get(&dataset_id).ok_or_else(|| Error::contract(format!("`{dataset_id}` has no contract")).context(task_id.clone()))?;
+            let empty = || DatasetEntry { schema_version: contract.version.clone(), parts: Vec::new() };
+            datasets.entry(dataset_id).or_insert_with(empty).parts.push(part);
+        }
+        if tasks.insert(task_id.clone(), entry).is_some() {
+            return Err(Error::contract(format!("task {task_id} contributes twice")));
+        }
+    }
+    if tasks.is_empty() {
+        return Err(Error::store("there is nothing to publish").hint("`pubdata status` shows what each task waits for"));
+    }
+    for dataset in datasets.values_mut() {
+        dataset.parts.sort_by(|a, b| a.path.cmp(&b.path));
+        if let Some(pair) = dataset.parts.windows(2).find(|pair| pair[0].path == pair[1].path) {
+            return Err(Error::contract(format!("tasks {} and {} both make the part {}", pair[0].task_id, pair[1].task_id, pair[0].path)));
+        }
+    }
+    let mut manifest = Manifest {
+        format_version: MANIFEST_FORMAT_VERSION,
+        // Replaced below: the id is the hash of all the rest.
+        release_id: ReleaseId::from_digest(&Digest::of(b"")),
+        pubdata_version: env!("CARGO_PKG_VERSION").to_owned(),
+        is_sample,
+        tasks,
+        datasets,
+        published_at: now.to_owned(),
+        run_id: run_id.to_owned(),
+    };
+    manifest.release_id = manifest.derive_release_id();
+    Ok(Prepared { channel: channel.to_owned(), manifest, current, staged })
+}
+
+async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<Manifest> {
+    let way_out = |error: Error| match error.way_out() {
+        Some(_) => error,
+        None => error.hint(format!("`pubdata releases rollback` points `{}` at an earlier release", entry.channel)),
+    };
+    releases.manifest(&entry.release_id).await.map_err(way_out).context(|| format!("channel `{}`", entry.channel))
+}
+
+/// Says why a task's parts of a release cannot be carried into the next one; none when they can.
+pub fn refusal_to_carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Option<String> {
+    carry(previous, contracts, task_id).err().map(|error| error.to_string())
+}
+
+type CarriedTask = (crate::store::TaskEntry, Vec<(String, Part)>);
+
+fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
+    let previous = previous.ok_or_else(|| Error::store(format!("there is no release yet to carry {task_id} from")))?;
+    let entry = previous.tasks.get(task_id).ok_or_else(|| Error::store(format!("release {} has no build of {task_id} to carry", previous.release_id)))?;
+    let mut parts = Vec::new();
+    for (dataset_id, dataset) in &previous.datasets {
+        for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
+            // Minor versions only add columns; across major ones readers could not read the parts of one dataset alike.
+            let is_readable = |version: &str| version.split('.').next() == dataset.schema_version.split('.').next();
+            let today = contracts.get(dataset_id).map(|contract| contract.version.as_str());
+            if !today.is_some_and(is_readable) {
+                let today = today.map_or("no longer declared".to_owned(), |version| format!("now {version}"));
+                return Err(Error::contract(format!(
+                    "{task_id} cannot be carried from release {}: its {dataset_id} has schema version {}, {today}",
+                    previous.release_id, dataset.schema_version
+                ))
+                .hint("build it again"));
+            }
+            parts.push((dataset_id.clone(), part.clone()));
+        }
+    }
+    Ok((entry.clone(), parts))
+}
+
+impl Prepared {
+    /// The release as it will be.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Writes, verifies and points the channel at the release.
+    ///
+    /// # Errors
+    /// As for [`commit`].
+    pub async fn publish(self, home: &Home, releases: &Releases) -> Result<Committed> {
+        let release_id = self.manifest.release_id.clone();
+        let previous = self.current.as_ref().map(|current| current.entry.release_id.clone());
+        let mut committed = Committed { release_id, outcome: Outcome::Unchanged, previous, parts_linked: 0, parts_written: 0 };
+        if committed.previous.as_ref() != Some(&committed.release_id) {
+            self.write(releases, &mut committed).await.context(|| format!("release {}", committed.release_id))?;
+            let to = ChannelMove {
+                release_id: committed.release_id.clone(),
+                action: ChannelAction::Publish,
+                moved_at: self.manifest.published_at.clone(),
+                run_id: Some(self.manifest.run_id.clone()),
+            };
+            releases.advance_channel(&self.channel, self.current.as_ref().map(|current| current.entry.generation), to).await?;
+            committed.outcome = Outcome::Published;
+            fault::point("commit.channel_moved");
+        }
+        for task_id in self.staged.keys() {
+            Staging::clear(home, task_id)?;
+        }
+        fault::point("commit.staging_cleared");
+        Ok(committed)
+    }
+
+    async fn write(&self, releases: &Releases, committed: &mut Committed) -> Result<()> {
+        let id = &self.manifest.release_id;
+        let known: BTreeMap<Digest, &str> = self.current.iter().flat_map(|current| parts(&current.manifest)).map(|part| (part.sha256, &*part.path)).collect();
+        for part in parts(&self.manifest) {
+            if is_intact(part, releases.part_if_present(id, part).await?) {
+                continue;
+            }
+            if let (Some(from), Some(path)) = (&committed.previous, known.get(&part.sha256))
+                && releases.link_part(from, path, id, &part.path).await?
+                && is_intact(part, releases.part_if_present(id, part).await?)
+            {
+                committed.parts_linked += 1;
+                fault::point("commit.part_placed");
+                continue;
+            }
+            let Some(staging) = self.staged.get(&part.task_id) else {
+                return Err(Error::store(format!("part {} is carried over, and is missing or damaged where it comes from", part.path))
+                    .hint("`pubdata verify` lists all that is damaged; build the task again to replace it"));
+            };
+            releases.put_part(id, &part.path, staging.part(&part.path)?.into()).await?;
+            committed.parts_written += 1;
+            fault::point("commit.part_placed");
+            part::verify(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
+        }
+        fault::point("commit.parts_verified");
+        // An intact manifest from an earlier publish of the same content keeps its dates.
+        if releases.manifest(id).await.is_err() {
+            releases.put_manifest(&self.manifest).await?;
+            releases.manifest(id).await?;
+        }
+        fault::point("commit.manifest_written");
+        Ok(())
+    }
+}
+
+fn parts(manifest: &Manifest) -> impl Iterator<Item = &Part> {
+    manifest.datasets.values().flat_map(|dataset| &dataset.parts)
+}
+
+fn is_intact(part: &Part, bytes: Option<Bytes>) -> bool {
+    bytes.is_some_and(|bytes| part::verify(part, &bytes).is_ok())
+}

@@ -1,0 +1,30 @@
+//! Places where a test can kill the program. Always compiled in, so that what is tested is what runs; harmless, because all the
+//! variable can do is end the process, and ending at any instant is what the protocol is made to survive.
+
+/// The environment variable that names the place to die at.
+pub const VARIABLE: &str = "PUBDATA_FAULT";
+
+/// Every place, in the order a publish passes them.
+pub const FAULT_POINTS: &[&str] = &[
+    "stage.begun",
+    "stage.part_written",
+    "stage.parts_written",
+    "stage.finished",
+    "commit.begun",
+    "commit.part_placed",
+    "commit.parts_verified",
+    "commit.manifest_written",
+    "commit.channel_moved",
+    "commit.staging_cleared",
+];
+
+/// Ends the process at once, without unwinding or flushing, when `PUBDATA_FAULT` names this place.
+///
+/// # Panics
+/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`].
+pub fn point(name: &str) {
+    debug_assert!(FAULT_POINTS.contains(&name), "`{name}` is not listed");
+    if std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == name) {
+        std::process::abort();
+    }
+}

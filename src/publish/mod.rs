@@ -1,0 +1,32 @@
+//! Turns built frames into an immutable release and points a channel at it. One Parquet part per dataset and partition, one manifest
+//! per release. Does not decide what is rebuilt (`run`) or whether data is good enough (`validate`).
+//!
+//! ```text
+//!   stage    frame → Arrow → Parquet; fsync; build.json last        HOME/staging: a killed run starts from here again
+//!     │
+//!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
+//!   verify   read each part back: hash, footer, rows
+//!   fsync    every write above is durable when it returns
+//!     │
+//!   manifest releases/<id>/manifest.json                            the release exists; nobody is pointed at it
+//!     │
+//!   CAS      channels/<channel>/<generation + 1>.json, if absent    the one instant in which readers move; of two publishers one wins
+//!     │
+//!   clear    the staged builds are removed
+//!   ledger   the run is written down (by `run`)
+//! ```
+//! Killed before CAS, the channel points at the old release, after it at the new one, which is complete; whatever else lies about is
+//! overwritten, ignored, or pruned.
+
+mod batch;
+mod commit;
+pub mod fault;
+mod operations;
+mod part;
+mod stage;
+
+pub use batch::record_batch;
+pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
+pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
+pub use part::verify as verify_part;
+pub use stage::{Build, BuiltTable, STAGED_FORMAT_VERSION, StagedBuild, StagedPart, stage, staged};

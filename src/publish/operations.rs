@@ -1,0 +1,194 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::{Digest, ReleaseId};
+use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Releases};
+
+/// A release no channel ever pointed at may be one that another machine is about to point at.
+const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// One line of a list of releases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseSummary {
+    pub release_id: ReleaseId,
+    pub published_at: String,
+    pub run_id: String,
+    pub is_sample: bool,
+    /// Channels that point at it now.
+    pub channels: Vec<String>,
+    /// Rows by dataset.
+    pub rows: BTreeMap<String, u64>,
+    pub size_bytes: u64,
+    /// Tasks carried over because they could not be renewed.
+    pub stale_tasks: Vec<String>,
+    /// Why the manifest cannot be read; all else is then empty.
+    pub damage: Option<String>,
+}
+
+/// What pruning deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    pub releases: Vec<ReleaseId>,
+    /// Begun and never finished.
+    pub incomplete: Vec<ReleaseId>,
+}
+
+/// Lists the complete releases, newest first; those whose manifest is damaged come last.
+///
+/// # Errors
+/// `Store`, when the store or a channel cannot be read.
+pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
+    let mut pointing: BTreeMap<ReleaseId, Vec<String>> = BTreeMap::new();
+    for name in releases.channels().await? {
+        if let Some(entry) = releases.channel(&name).await? {
+            pointing.entry(entry.release_id).or_default().push(name);
+        }
+    }
+    let mut summaries = Vec::new();
+    for release_id in releases.list().await? {
+        let channels = pointing.remove(&release_id).unwrap_or_default();
+        summaries.push(match releases.manifest(&release_id).await {
+            Ok(manifest) => ReleaseSummary {
+                channels,
+                rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
+                size_bytes: manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum(),
+                stale_tasks: manifest.tasks.iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id.clone()).collect(),
+                release_id,
+                published_at: manifest.published_at,
+                run_id: manifest.run_id,
+                is_sample: manifest.is_sample,
+                damage: None,
+            },
+            Err(error) => ReleaseSummary {
+                release_id,
+                published_at: String::new(),
+                run_id: String::new(),
+                is_sample: false,
+                channels,
+                rows: BTreeMap::new(),
+                size_bytes: 0,
+                stale_tasks: Vec::new(),
+                damage: Some(error.to_string()),
+            },
+        });
+    }
+    summaries.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
+    Ok(summaries)
+}
+
+/// Points one channel at what another one points at. Returns none when it already does.
+///
+/// # Errors
+/// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel meanwhile.
+pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Result<Option<ChannelEntry>> {
+    let source = releases.channel(from).await?.ok_or_else(|| Error::config(format!("nothing was ever published to channel `{from}`")))?;
+    let target = releases.channel(to).await?;
+    move_channel(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote, now).await
+}
+
+/// Points a channel at an earlier release: the given one, or the one that was published to it before the present one. Going back
+/// twice goes back two releases. Returns none when the channel already points there.
+///
+/// # Errors
+/// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel meanwhile.
+pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>, now: &str) -> Result<Option<ChannelEntry>> {
+    let history = releases.channel_history(channel).await?;
+    let release_id = match to {
+        Some(release_id) => release_id,
+        None => previous_release(releases, &history).await?.ok_or_else(|| {
+            Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
+        })?,
+    };
+    move_channel(releases, channel, history.last(), release_id, ChannelAction::Rollback, now).await
+}
+
+async fn move_channel(
+    releases: &Releases,
+    channel: &str,
+    present: Option<&ChannelEntry>,
+    release_id: ReleaseId,
+    action: ChannelAction,
+    now: &str,
+) -> Result<Option<ChannelEntry>> {
+    if present.is_some_and(|entry| entry.release_id == release_id) {
+        return Ok(None);
+    }
+    releases.manifest(&release_id).await.context(|| format!("channel `{channel}`"))?;
+    let to = ChannelMove { release_id, action, moved_at: now.to_owned(), run_id: None };
+    releases.advance_channel(channel, present.map(|entry| entry.generation), to).await.map(Some)
+}
+
+/// The newest release before the present one that still exists. A rollback takes back what came after its target.
+async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Result<Option<ReleaseId>> {
+    let mut line: Vec<&ReleaseId> = Vec::new();
+    for entry in history {
+        match line.iter().rposition(|id| **id == entry.release_id) {
+            Some(position) if entry.action == ChannelAction::Rollback => line.truncate(position + 1),
+            _ => line.push(&entry.release_id),
+        }
+    }
+    let present = line.pop();
+    for release_id in line.into_iter().rev().filter(|id| Some(*id) != present) {
+        if releases.exists(release_id).await? {
+            return Ok(Some(release_id.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Deletes the releases that are not among the newest `keep` of any channel's history, and what unfinished ones left. What a channel points
+/// at is always kept. Releases that no channel ever pointed at are spared for an hour: another publisher may be about to. The caller holds
+/// the run lock.
+///
+/// # Errors
+/// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.
+pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
+    if keep == 0 {
+        return Err(Error::config("at least one release of each channel must be kept"));
+    }
+    let (mut retained, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for name in releases.channels().await? {
+        let mut newest: Vec<ReleaseId> = Vec::new();
+        for entry in releases.channel_history(&name).await?.into_iter().rev() {
+            if newest.len() < keep && !newest.contains(&entry.release_id) && releases.exists(&entry.release_id).await? {
+                newest.push(entry.release_id.clone());
+            }
+            seen.insert(entry.release_id);
+        }
+        retained.extend(newest);
+    }
+    let is_old = |written: jiff::Timestamp| now.duration_since(written) > GRACE;
+    let mut pruned = Pruned::default();
+    for release_id in releases.list().await? {
+        let may_go = !retained.contains(&release_id) && (seen.contains(&release_id) || is_old(published_at(releases, &release_id).await?));
+        if may_go {
+            releases.delete_release(&release_id).await?;
+            pruned.releases.push(release_id);
+        }
+    }
+    for incomplete in releases.list_incomplete().await?.into_iter().filter(|incomplete| is_old(incomplete.modified)) {
+        releases.delete_release(&incomplete.release_id).await?;
+        pruned.incomplete.push(incomplete.release_id);
+    }
+    Ok(pruned)
+}
+
+async fn published_at(releases: &Releases, release_id: &ReleaseId) -> Result<jiff::Timestamp> {
+    let published_at = releases.manifest(release_id).await?.published_at;
+    published_at.parse().map_err(|_| Error::store(format!("release {release_id}: `{published_at}` is not a time")))
+}
+
+/// The snapshots that some release refers to: all others may be dropped.
+///
+/// # Errors
+/// `Store`, when a manifest cannot be read.
+pub async fn referenced_snapshots(releases: &Releases) -> Result<BTreeSet<Digest>> {
+    let mut digests = BTreeSet::new();
+    for release_id in releases.list().await? {
+        let manifest = releases.manifest(&release_id).await?;
+        digests.extend(manifest.tasks.values().flat_map(|task| &task.inputs).map(|input| input.sha256));
+    }
+    Ok(digests)
+}

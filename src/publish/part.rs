@@ -1,0 +1,138 @@
+use std::collections::{BTreeMap, HashSet};
+
+use arrow::array::{Array, RecordBatch, StringArray};
+use arrow::row::{RowConverter, Rows, SortField};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+
+use crate::contract::{Contract, Physical};
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::Digest;
+use crate::provenance::POINTERS;
+use crate::store::{Part, TaskEntry};
+
+/// Rows of a row group: small enough to read one for a few records, large enough to compress well.
+const ROW_GROUP_ROWS: usize = 65_536;
+/// Rows of a page: what a look-up by key has to decode.
+const PAGE_ROWS: usize = 4_096;
+const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
+
+/// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
+/// the partition's own value in each partition column.
+///
+/// # Errors
+/// `Contract`, naming the dataset and the first record that is wrong.
+pub fn check_rows(contract: &Contract, partition: &BTreeMap<String, String>, batch: &RecordBatch) -> Result<()> {
+    check(contract, partition, batch).context(|| contract.dataset_id.clone())
+}
+
+fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &RecordBatch) -> Result<()> {
+    let ids = record_ids(batch)?;
+    let prefix = format!("{}:", contract.dataset_id);
+    let mut seen_ids = HashSet::with_capacity(ids.len());
+    for id in ids.iter().flatten() {
+        if !id.starts_with(&prefix) {
+            return Err(Error::contract(format!("record id `{id}` does not begin with `{prefix}`")));
+        }
+        if !seen_ids.insert(id) {
+            return Err(Error::contract(format!("record id `{id}` is there twice")));
+        }
+    }
+    let order = rows_of(batch, &contract.sort_by)?;
+    if let Some(row) = (1..batch.num_rows()).find(|&row| order.row(row) < order.row(row - 1)) {
+        let sort_by = contract.sort_by.join(", ");
+        return Err(Error::contract(format!("record {} comes after {}, which is not the order of ({sort_by})", ids.value(row), ids.value(row - 1))));
+    }
+    let keys = rows_of(batch, &contract.primary_key)?;
+    let mut seen_keys = HashSet::with_capacity(batch.num_rows());
+    if let Some(row) = (0..batch.num_rows()).find(|&row| !seen_keys.insert(keys.row(row))) {
+        return Err(Error::contract(format!("record {} has the primary key ({}) of an earlier one", ids.value(row), contract.primary_key.join(", "))));
+    }
+    for (column, value) in partition.iter().filter(|(column, _)| contract.partition_by.contains(column)) {
+        let cells = arrow::compute::cast(column_of(batch, column)?, &arrow::datatypes::DataType::Utf8)?;
+        let cells = cells.as_any().downcast_ref::<StringArray>().expect("just cast to text");
+        if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
+            return Err(Error::contract(format!("record {} is in the partition {column}={value}, and its own value is another", ids.value(row))));
+        }
+    }
+    Ok(())
+}
+
+/// Record ids of the first and last row; none without rows.
+pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
+    let ids = record_ids(batch)?;
+    Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
+}
+
+/// Encodes a part. Equal batches, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
+pub fn encode(contract: &Contract, task_id: &str, entry: &TaskEntry, batch: &RecordBatch) -> Result<Vec<u8>> {
+    let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
+    let footer = [
+        ("dataset_id", contract.dataset_id.clone()),
+        ("schema_version", contract.version.clone()),
+        ("contract_sha256", Digest::of(contract_json.as_bytes()).to_string()),
+        ("task_id", task_id.to_owned()),
+        ("input_hash", entry.input_hash.to_string()),
+        ("pubdata_version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    let record_id = || ColumnPath::from("record_id");
+    let mut properties = WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_key_value_metadata(Some(footer.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()))
+        // Each record id occurs once: a dictionary would hold them all and save nothing.
+        .set_column_dictionary_enabled(record_id(), false)
+        .set_column_encoding(record_id(), Encoding::DELTA_BYTE_ARRAY);
+    for leaf in ["offset", "length"] {
+        let path = ColumnPath::new([POINTERS, "list", "item", leaf].map(str::to_owned).to_vec());
+        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    let is_text = |name: &&String| contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String);
+    for name in std::iter::once(&"record_id".to_owned()).chain(contract.primary_key.iter().filter(is_text)) {
+        let path = ColumnPath::from(name.as_str());
+        properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
+    }
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?;
+    writer.write(batch)?;
+    Ok(writer.into_inner()?)
+}
+
+/// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
+///
+/// # Errors
+/// `Store`, saying what is not as recorded.
+pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
+    let found = Digest::of(bytes);
+    if found != part.sha256 {
+        return Err(Error::store(format!("part {} has the digest {found}, and {} is recorded", part.path, part.sha256)));
+    }
+    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new())?;
+    let rows = metadata.metadata().file_metadata().num_rows();
+    if u64::try_from(rows).ok() != Some(part.rows) {
+        return Err(Error::store(format!("part {} has {rows} rows, and {} are recorded", part.path, part.rows)));
+    }
+    Ok(())
+}
+
+fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
+    let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
+    ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
+}
+
+fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a arrow::array::ArrayRef> {
+    batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
+}
+
+/// The columns as bytes that compare as the values do.
+fn rows_of(batch: &RecordBatch, names: &[String]) -> Result<Rows> {
+    let columns = names.iter().map(|name| column_of(batch, name).cloned()).collect::<Result<Vec<_>>>()?;
+    let converter = RowConverter::new(columns.iter().map(|column| SortField::new(column.data_type().clone())).collect())?;
+    Ok(converter.convert_columns(&columns)?)
+}

@@ -1,0 +1,343 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::requests::{Fetched, fetch_all, requests};
+use super::{FetchedSource, RunSettings, SharedObserver};
+use crate::contract::Contract;
+use crate::datasets;
+use crate::error::{Error, Result};
+use crate::fetch::{Fetcher, Request};
+use crate::ids::Digest;
+use crate::pipeline::{Declaration, Source, canonical_json};
+use crate::provenance::Snapshot;
+use crate::publish;
+use crate::store::{Manifest, Snapshots, TaskEntry};
+
+/// What a run would do, task by task, and what the publishers said.
+pub struct Plan {
+    pub tasks: Vec<PlannedTask>,
+    pub sources: Vec<FetchedSource>,
+    /// Tasks of the current release that the selectors leave alone.
+    pub untouched: Vec<String>,
+    /// The release the channel points at.
+    pub current: Option<Manifest>,
+    /// Whether the sources are a mirror of samples: row floors do not apply.
+    pub is_sample: bool,
+}
+
+/// One pipeline for one partition.
+pub struct PlannedTask {
+    pub task_id: String,
+    pub pipeline_id: String,
+    /// Value of the partition's URL variable.
+    pub partition: Option<String>,
+    pub state: TaskState,
+    /// What the build would be stamped with; none where sources are missing.
+    pub entry: Option<TaskEntry>,
+}
+
+/// What is to be done for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", content = "reasons", rename_all = "snake_case")]
+pub enum TaskState {
+    /// The current release has this very build.
+    Fresh,
+    /// To be built, and why.
+    Stale(Vec<String>),
+    /// Sources are missing, or a file lost so much that it is not believed.
+    Blocked(Vec<Problem>),
+    /// The publisher has not put out this partition.
+    NotPublished,
+}
+
+/// Why a task cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A source that is not there, as opposed to one that is not believed.
+    pub is_source_missing: bool,
+    pub message: String,
+}
+
+struct Candidate<'a> {
+    task_id: String,
+    declaration: &'a Declaration,
+    partition: Option<String>,
+    /// The files and whether the build needs each.
+    files: Vec<(Request, bool)>,
+}
+
+/// Fetches the selected sources and says what would be built from them, and why.
+///
+/// # Errors
+/// `Config`, when a selector matches nothing; `Store`, when our own files cannot be read.
+pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<Plan> {
+    let current = match settings.releases.channel(&settings.channel).await? {
+        Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
+        None => None,
+    };
+    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
+    if !settings.is_offline {
+        fetcher.prepare().await?;
+    }
+    let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
+    let candidates = candidates(settings)?;
+    let mut wanted: BTreeMap<&str, &Request> = BTreeMap::new();
+    for (request, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
+        wanted.insert(&request.url, request);
+    }
+    let (fetched, sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
+    let published = published_ranges(&candidates, &fetched);
+    let mut tasks = Vec::new();
+    for candidate in &candidates {
+        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task_id));
+        let is_expected = previous.is_some() || is_inside(candidate, &published);
+        let (state, entry) = judge(settings, candidate, &fetched, previous, is_expected, is_sample, current.as_ref())?;
+        let pipeline_id = candidate.declaration.pipeline_id.clone();
+        tasks.push(PlannedTask { task_id: candidate.task_id.clone(), pipeline_id, partition: candidate.partition.clone(), state, entry });
+    }
+    let untouched = current.iter().flat_map(|manifest| &manifest.tasks).filter(|(task_id, entry)| {
+        let is_declared = settings.declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
+        is_declared && !tasks.iter().any(|task| task.task_id == **task_id)
+    });
+    let untouched = untouched.map(|(task_id, _)| task_id.clone()).collect();
+    Ok(Plan { tasks, sources, untouched, current, is_sample })
+}
+
+/// The tasks that the selectors name.
+fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
+    let mut candidates = Vec::new();
+    let mut unused: BTreeSet<&str> = settings.selectors.iter().map(String::as_str).collect();
+    for declaration in settings.declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
+        let partitions: Vec<Option<String>> = match &declaration.partition {
+            Some(range) => (range.from..=range.to).map(|value| Some(value.to_string())).collect(),
+            None => vec![None],
+        };
+        for partition in partitions {
+            let task_id = match (&declaration.partition, &partition) {
+                (Some(range), Some(value)) => format!("{}/{}={value}", declaration.pipeline_id, range.variable),
+                _ => declaration.pipeline_id.clone(),
+            };
+            let selected: Vec<&String> = settings.selectors.iter().filter(|selector| is_selected(selector, declaration, &task_id)).collect();
+            if !settings.selectors.is_empty() && selected.is_empty() {
+                continue;
+            }
+            selected.iter().for_each(|selector| {
+                unused.remove(selector.as_str());
+            });
+            let mut files = Vec::new();
+            for (owner, source) in sources_of(settings, declaration)? {
+                let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
+                files.extend(requests(settings, owner, source, partition)?.into_iter().map(|request| (request, source.required)));
+            }
+            candidates.push(Candidate { task_id, declaration, partition, files });
+        }
+    }
+    match unused.first() {
+        None => Ok(candidates),
+        Some(selector) => Err(unknown_selector(settings, selector)),
+    }
+}
+
+fn unknown_selector(settings: &RunSettings, selector: &str) -> Error {
+    let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
+    let range = settings.declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
+    let value = asked.split_once('=').and_then(|(_, value)| value.parse::<i32>().ok());
+    if let (Some(range), Some(value)) = (range, value)
+        && value < range.from
+    {
+        return Error::config(format!("`{selector}` cannot be built: {}", range.earlier));
+    }
+    let known: Vec<&str> = settings.declarations.pipelines.keys().map(String::as_str).collect();
+    Error::config(format!("`{selector}` selects nothing"))
+        .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
+}
+
+/// A selector names a family, a pipeline, a dataset or a task.
+fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
+    let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
+    selector == family || selector == declaration.pipeline_id || selector == task_id || declaration.produces.iter().any(|dataset_id| dataset_id == selector)
+}
+
+/// The sources a build reads: its own, then those of other declarations.
+fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Vec<(&'a Declaration, &'a Source)>> {
+    let mut sources: Vec<(&Declaration, &Source)> = declaration.sources.iter().map(|source| (declaration, source)).collect();
+    for source_id in &declaration.inputs {
+        sources.push(settings.declarations.source(source_id).ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))?);
+    }
+    Ok(sources)
+}
+
+/// First and last partition of each pipeline of which any file exists.
+fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fetched>) -> BTreeMap<String, (i32, i32)> {
+    let mut ranges: BTreeMap<String, (i32, i32)> = BTreeMap::new();
+    for candidate in candidates {
+        let is_there = |(request, _): &&(Request, bool)| matches!(fetched.get(&request.url), Some(Fetched::Snapshot(_)));
+        let own = candidate.files.iter().filter(|(request, _)| is_own(candidate, request));
+        if let Some(value) = candidate.partition.as_ref().and_then(|value| value.parse().ok())
+            && own.clone().any(|file| is_there(&file))
+        {
+            let range = ranges.entry(candidate.declaration.pipeline_id.clone()).or_insert((value, value));
+            *range = (range.0.min(value), range.1.max(value));
+        }
+    }
+    ranges
+}
+
+fn is_own(candidate: &Candidate<'_>, request: &Request) -> bool {
+    candidate.declaration.sources.iter().any(|source| source.source_id == request.source_id)
+}
+
+fn is_inside(candidate: &Candidate<'_>, published: &BTreeMap<String, (i32, i32)>) -> bool {
+    let Some(value) = candidate.partition.as_ref().and_then(|value| value.parse::<i32>().ok()) else { return true };
+    published.get(&candidate.declaration.pipeline_id).is_some_and(|(first, last)| (*first..=*last).contains(&value))
+}
+
+fn judge(
+    settings: &RunSettings,
+    candidate: &Candidate<'_>,
+    fetched: &BTreeMap<String, Fetched>,
+    previous: Option<&TaskEntry>,
+    is_expected: bool,
+    is_sample: bool,
+    current: Option<&Manifest>,
+) -> Result<(TaskState, Option<TaskEntry>)> {
+    let mut snapshots: Vec<Snapshot> = Vec::new();
+    let mut problems = Vec::new();
+    let mut is_failed = false;
+    let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
+    for (request, is_required) in &candidate.files {
+        match &fetched[&request.url] {
+            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..(**snapshot).clone() }),
+            Fetched::Failed(message) => {
+                is_failed = true;
+                missing(format!("{} ({}): {message}", request.source_id, request.url));
+            }
+            Fetched::Absent if *is_required => missing(format!("{} ({}): the publisher has no such file", request.source_id, request.url)),
+            Fetched::NotConfigured(variable) if *is_required => missing(format!("{}: needs {variable}", request.source_id)),
+            Fetched::Absent | Fetched::NotConfigured(_) => {}
+        }
+    }
+    if !is_expected && !is_failed {
+        return Ok((TaskState::NotPublished, None));
+    }
+    if problems.is_empty() {
+        problems.extend(losses(settings, &snapshots, previous));
+    }
+    if !problems.is_empty() {
+        return Ok((TaskState::Blocked(problems), None));
+    }
+    let entry = entry(settings, candidate, snapshots, is_sample)?;
+    let reasons = reasons(&entry, previous, settings.is_forced, current, &settings.declarations.contracts);
+    let state = if reasons.is_empty() { TaskState::Fresh } else { TaskState::Stale(reasons) };
+    Ok((state, Some(entry)))
+}
+
+/// Files that lost more of their size since the last release than their declaration allows.
+fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for snapshot in snapshots {
+        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
+        let Some(known) = previous.and_then(|previous| previous.inputs.iter().find(same)) else { continue };
+        let most = settings.declarations.source(&snapshot.source_id).map_or(100.0, |(_, source)| source.max_shrink_percent);
+        let loss = 100.0 - snapshot.size_bytes as f64 * 100.0 / known.size_bytes.max(1) as f64;
+        if loss > most && !settings.accepted.contains(&snapshot.source_id) {
+            let message = format!(
+                "{} ({}) has {} bytes, {loss:.1} % fewer than the {} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`",
+                snapshot.source_id, snapshot.url, snapshot.size_bytes, known.size_bytes, snapshot.source_id
+            );
+            problems.push(Problem { is_source_missing: false, message });
+        }
+    }
+    problems
+}
+
+/// Why a build is not the one of the current release; nothing when it is.
+fn reasons(
+    entry: &TaskEntry,
+    previous: Option<&TaskEntry>,
+    is_forced: bool,
+    current: Option<&Manifest>,
+    contracts: &crate::contract::Contracts,
+) -> Vec<String> {
+    let Some(previous) = previous else { return vec!["never built".to_owned()] };
+    let mut reasons = Vec::new();
+    for snapshot in &entry.inputs {
+        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
+        match previous.inputs.iter().find(same) {
+            None => reasons.push(format!("new source file {}", snapshot.url)),
+            Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
+            Some(_) => {}
+        }
+    }
+    let is_gone = |known: &&Snapshot| !entry.inputs.iter().any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys);
+    reasons.extend(previous.inputs.iter().filter(is_gone).map(|known| format!("source file no longer read: {}", known.url)));
+    if entry.declaration_hash != previous.declaration_hash {
+        reasons.push("declaration changed".to_owned());
+    }
+    if entry.contracts_hash != previous.contracts_hash {
+        reasons.push("contract changed".to_owned());
+    }
+    if entry.code_version != previous.code_version {
+        reasons.push(format!("code changed from {} to {}", previous.code_version, entry.code_version));
+    }
+    if reasons.is_empty() && entry.input_hash != previous.input_hash {
+        reasons.push("the sources are no longer samples, or have become samples".to_owned());
+    }
+    if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
+        reasons.push(refusal);
+    }
+    if reasons.is_empty() && is_forced {
+        reasons.push("forced".to_owned());
+    }
+    reasons
+}
+
+/// The task of an entry.
+pub(super) fn task_id_of(entry: &TaskEntry) -> String {
+    entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
+}
+
+/// The stamp of a build: its inputs and the hash of everything that decides its bytes.
+fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snapshot>, is_sample: bool) -> Result<TaskEntry> {
+    let declaration = candidate.declaration;
+    let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
+    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
+    let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
+    let text = serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample]).to_string();
+    let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
+    Ok(TaskEntry {
+        pipeline_id: declaration.pipeline_id.clone(),
+        partition,
+        input_hash: Digest::of(text.as_bytes()),
+        declaration_hash,
+        contracts_hash,
+        code_version,
+        inputs,
+        is_stale: false,
+        stale_reason: None,
+        publisher: declaration.publisher.clone(),
+        licence: declaration.licence.clone(),
+        homepage: declaration.homepage.clone(),
+        cadence_days: declaration.cadence.days(),
+        built_at: jiff::Timestamp::now().to_string(),
+    })
+}
+
+/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.
+pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> Result<(Digest, Digest, String)> {
+    let mut declared = vec![canonical_json(declaration)];
+    for (owner, source) in sources_of(settings, declaration)? {
+        if !std::ptr::eq(owner, declaration) {
+            let alone = Declaration { sources: vec![source.clone()], ..owner.clone() };
+            declared.push(canonical_json(&alone));
+        }
+    }
+    declared.sort();
+    let ids = declaration.produces.iter().map(String::as_str).chain(["pubdata.quarantine"]);
+    let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
+    contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
+    let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
+    let code_version = format!("{}+{}", env!("CARGO_PKG_VERSION"), datasets::pipeline(&declaration.pipeline_id)?.logic);
+    Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
+}

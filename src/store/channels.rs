@@ -1,0 +1,140 @@
+use futures_util::StreamExt;
+use object_store::path::Path;
+use serde::{Deserialize, Serialize};
+
+use super::Releases;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ids::ReleaseId;
+
+/// Format of the channel files; readers refuse a newer one.
+pub const CHANNEL_FORMAT_VERSION: u32 = 1;
+
+/// One generation of a channel: the release it points at, and how that came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelEntry {
+    pub format_version: u32,
+    pub channel: String,
+    /// Counted from 1; the highest one is the channel's present.
+    pub generation: u64,
+    pub release_id: ReleaseId,
+    pub action: ChannelAction,
+    /// RFC 3339 UTC.
+    pub moved_at: String,
+    pub run_id: Option<String>,
+}
+
+/// Why a channel moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelAction {
+    Publish,
+    Promote,
+    Rollback,
+}
+
+/// A wish to point a channel at a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelMove {
+    pub release_id: ReleaseId,
+    pub action: ChannelAction,
+    /// RFC 3339 UTC.
+    pub moved_at: String,
+    pub run_id: Option<String>,
+}
+
+impl Releases {
+    /// The names of the channels, sorted.
+    pub async fn channels(&self) -> Result<Vec<String>> {
+        let listing = self.store.list_with_delimiter(Some(&Path::from("channels"))).await?;
+        let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// What a channel points at now; none when nothing was ever published there.
+    ///
+    /// # Errors
+    /// `Config`, when the name is not one a channel can have; `Store`, when the pointer cannot be read.
+    pub async fn channel(&self, name: &str) -> Result<Option<ChannelEntry>> {
+        match self.generations(name).await?.last() {
+            Some(generation) => self.generation(name, *generation).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Everything a channel has pointed at, oldest first.
+    ///
+    /// # Errors
+    /// As for [`Releases::channel`].
+    pub async fn channel_history(&self, name: &str) -> Result<Vec<ChannelEntry>> {
+        let mut entries = Vec::new();
+        for generation in self.generations(name).await? {
+            entries.push(self.generation(name, generation).await?);
+        }
+        Ok(entries)
+    }
+
+    /// Points a channel at a release, if its generation is still `after` (none: the channel does not exist yet). Only `publish` calls this.
+    ///
+    /// # Errors
+    /// `Busy`, when another publisher has moved the channel since; `Store`, when the pointer cannot be written.
+    pub async fn advance_channel(&self, name: &str, after: Option<u64>, to: ChannelMove) -> Result<ChannelEntry> {
+        let generation = after.unwrap_or(0) + 1;
+        let ChannelMove { release_id, action, moved_at, run_id } = to;
+        let entry = ChannelEntry { format_version: CHANNEL_FORMAT_VERSION, channel: name.to_owned(), generation, release_id, action, moved_at, run_id };
+        let mut bytes = serde_json::to_vec(&entry).expect("a channel entry is plain data");
+        bytes.push(b'\n');
+        if self.create(&key(name, generation)?, bytes).await? {
+            return Ok(entry);
+        }
+        let winner = self.generation(name, generation).await?;
+        if winner == entry {
+            // A remote store can take the file and lose the answer; the retry then finds its own.
+            return Ok(entry);
+        }
+        let run = winner.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
+        Err(Error::new(
+            ErrorKind::Busy,
+            format!("channel `{name}` was moved to {}{run} at {}, while {} was being published", winner.release_id, winner.moved_at, entry.release_id),
+        )
+        .hint("run again: it will start from what the other publisher made"))
+    }
+
+    async fn generations(&self, name: &str) -> Result<Vec<u64>> {
+        let mut files = self.store.list(Some(&folder(name)?));
+        let mut generations: Vec<u64> = Vec::new();
+        while let Some(file) = files.next().await {
+            let location = file?.location;
+            generations.extend(location.filename().and_then(|name| name.strip_suffix(".json")?.parse::<u64>().ok()));
+        }
+        generations.sort_unstable();
+        Ok(generations)
+    }
+
+    async fn generation(&self, name: &str, generation: u64) -> Result<ChannelEntry> {
+        let key = key(name, generation)?;
+        let damaged = |reason: String| Error::store(format!("{key} is damaged: {reason}"));
+        let bytes = self.read(&key).await?.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let entry: ChannelEntry = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if entry.format_version > CHANNEL_FORMAT_VERSION {
+            let newer = format!("{key} has format {}; this program reads up to {CHANNEL_FORMAT_VERSION}", entry.format_version);
+            return Err(Error::store(newer).hint("use the version of pubdata that wrote it, or a later one"));
+        }
+        if entry.generation != generation || entry.channel != name {
+            return Err(damaged(format!("it describes generation {} of channel `{}`", entry.generation, entry.channel)));
+        }
+        Ok(entry)
+    }
+}
+
+fn folder(name: &str) -> Result<Path> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
+        return Err(Error::config(format!("`{name}` is not a channel's name")).hint("use lower-case letters, digits, `-` and `_`, such as `nightly`"));
+    }
+    Ok(Path::from_iter(["channels", name]))
+}
+
+fn key(name: &str, generation: u64) -> Result<Path> {
+    Ok(folder(name)?.join(format!("{generation:010}.json")))
+}

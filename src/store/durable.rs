@@ -1,0 +1,33 @@
+//! Writes that survive a loss of power: the file's bytes first, then the folder entry that names them.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{IoExt, Result};
+
+/// Makes the entries of a folder durable: files created, renamed or removed in it.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|file| file.sync_all()).at("make durable", folder)
+}
+
+/// Makes a folder and those above it, each entry durable.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+    std::fs::create_dir_all(folder).at("create folder", folder)?;
+    missing.iter().filter_map(|made| made.parent()).try_for_each(sync_folder)
+}
+
+/// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let temporary = PathBuf::from(temporary);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.at("write", &temporary)?;
+    std::fs::rename(&temporary, path).at("rename to", path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}

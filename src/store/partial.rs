@@ -1,0 +1,173 @@
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::snapshots::write_json;
+use crate::error::{Error, ErrorKind, IoExt, Result};
+use crate::ids::{Digest, Hasher};
+
+/// Format of the sidecar files below `state/partial`; one of another format is not resumed.
+const SIDECAR_FORMAT_VERSION: u32 = 1;
+
+/// A download in progress: the bytes so far, their running hash, and which bytes they are the beginning of. Left on disk when dropped,
+/// so that the next run resumes it. Locked: one process downloads a URL at a time.
+pub struct Partial {
+    file: File,
+    path: PathBuf,
+    sidecar: PathBuf,
+    hasher: Hasher,
+    len: u64,
+    of: Option<PartialOf>,
+}
+
+/// The publisher's file that a partial download is the beginning of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialOf {
+    /// The URL asked, or the place on a mirror.
+    pub origin: String,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    pub total_bytes: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sidecar {
+    format_version: u32,
+    /// The system's boot: after a power loss the file may have its length without its bytes.
+    boot: Option<String>,
+    of: PartialOf,
+}
+
+impl Partial {
+    pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
+        let path = folder.join(format!("{name}.part"));
+        let sidecar = folder.join(format!("{name}.json"));
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).at("open", &path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::new(ErrorKind::Busy, format!("another fetch of the same URL is under way ({} is locked)", path.display()))
+                    .hint("wait for it to end"));
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+        }
+        let mut partial = Self { file, path, sidecar, hasher: Hasher::default(), len: 0, of: None };
+        match partial.read_sidecar() {
+            Some(of) => {
+                partial.hash_existing()?;
+                partial.of = Some(of);
+            }
+            None => partial.restart()?,
+        }
+        Ok(partial)
+    }
+
+    /// Number of bytes so far.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is nothing yet.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What the bytes are the beginning of, when that is known.
+    pub fn of(&self) -> Option<&PartialOf> {
+        self.of.as_ref()
+    }
+
+    /// The digest of the bytes so far.
+    pub fn digest(&self) -> Digest {
+        self.hasher.clone().finish()
+    }
+
+    /// The file that holds the bytes so far.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Forgets all bytes.
+    ///
+    /// # Errors
+    /// `Store`, when the file cannot be emptied.
+    pub fn restart(&mut self) -> Result<()> {
+        self.of = None;
+        match fs::remove_file(&self.sidecar) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).at("delete", &self.sidecar),
+            _ => {}
+        }
+        self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).at("empty", &self.path)?;
+        self.hasher = Hasher::default();
+        self.len = 0;
+        Ok(())
+    }
+
+    /// Forgets all bytes and notes of which file the next ones are the beginning.
+    ///
+    /// # Errors
+    /// `Store`, when the file cannot be emptied or the note not be written.
+    pub fn begin(&mut self, of: PartialOf) -> Result<()> {
+        self.restart()?;
+        write_json(&self.sidecar, &Sidecar { format_version: SIDECAR_FORMAT_VERSION, boot: boot(), of: of.clone() })?;
+        self.of = Some(of);
+        Ok(())
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be written (a full disk).
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).at("write", &self.path)?;
+        self.hasher.update(bytes);
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Deletes the download.
+    ///
+    /// # Errors
+    /// `Store`, when a file cannot be deleted.
+    pub fn discard(mut self) -> Result<()> {
+        self.restart()?;
+        fs::remove_file(&self.path).at("delete", &self.path)
+    }
+
+    pub(super) fn move_to(mut self, target: &Path) -> Result<()> {
+        self.file.flush().and_then(|()| self.file.sync_all()).at("sync", &self.path)?;
+        fs::rename(&self.path, target).at("rename to", target)?;
+        let mut permissions = self.file.metadata().at("read", target)?.permissions();
+        permissions.set_readonly(true);
+        self.file.set_permissions(permissions).at("make read-only", target)?;
+        match fs::remove_file(&self.sidecar) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &self.sidecar),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_sidecar(&self) -> Option<PartialOf> {
+        let sidecar: Sidecar = serde_json::from_slice(&fs::read(&self.sidecar).ok()?).ok()?;
+        (sidecar.format_version == SIDECAR_FORMAT_VERSION && sidecar.boot == boot()).then_some(sidecar.of)
+    }
+
+    fn hash_existing(&mut self) -> Result<()> {
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match self.file.read(&mut buffer).at("read", &self.path)? {
+                0 => return Ok(()),
+                length => {
+                    self.hasher.update(&buffer[..length]);
+                    self.len += length as u64;
+                }
+            }
+        }
+    }
+}
+
+/// Linux's name of the present boot; elsewhere nothing, and partial downloads are trusted.
+fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|boot| boot.trim().to_owned())
+}

@@ -1,0 +1,278 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Home, Partial};
+use crate::error::{Error, IoExt, Result};
+use crate::ids::{Digest, Hasher};
+use crate::provenance::Snapshot;
+
+/// Format of the files below `state/urls`; one of a newer format counts as absent.
+const URL_STATE_FORMAT_VERSION: u32 = 1;
+
+/// Publishers' files, named by their content, and what is known of each URL.
+///
+/// ```text
+/// HOME/snapshots/<source_id>/<sha256>-<file name>   the bytes, read-only; nothing else is here
+/// HOME/state/urls/<hash>.json                       the newest snapshot of a source's URL
+/// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and which bytes it is a part of
+/// ```
+///
+/// A snapshot is complete when it has its name: bytes are written aside, synced, and renamed. The state is a memory only: losing it
+/// costs a download, never a wrong answer.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    snapshots_dir: PathBuf,
+    urls_dir: PathBuf,
+    partial_dir: PathBuf,
+}
+
+/// What is known of one URL.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KnownUrl {
+    pub snapshot: Snapshot,
+    /// Where the bytes came from: the URL itself, or a place on a mirror. ETags and dates mean something at that place only.
+    pub origin: String,
+    /// The file's stamp, when the origin is a file whose stamp can be trusted.
+    pub stamp: Option<FileStamp>,
+}
+
+/// What a file system says of a file that changes whenever its bytes do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStamp {
+    pub size_bytes: u64,
+    /// Nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Time of the last change of content or attributes, where the system has one; catches a rewritten file with a copied date.
+    pub changed_ns: i64,
+}
+
+/// One file of the snapshot folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSnapshot {
+    pub source_id: String,
+    pub sha256: Digest,
+    pub path: PathBuf,
+    pub size_bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UrlState {
+    format_version: u32,
+    #[serde(flatten)]
+    known: KnownUrl,
+}
+
+impl Snapshots {
+    /// Opens the snapshot store of a home, creating its folders.
+    ///
+    /// # Errors
+    /// `Store`, when a folder cannot be made.
+    pub fn open(home: &Home) -> Result<Self> {
+        let state_dir = home.state_dir();
+        let snapshots = Self { snapshots_dir: home.snapshots_dir(), urls_dir: state_dir.join("urls"), partial_dir: state_dir.join("partial") };
+        for folder in [&snapshots.snapshots_dir, &snapshots.urls_dir, &snapshots.partial_dir] {
+            fs::create_dir_all(folder).at("create folder", folder)?;
+        }
+        Ok(snapshots)
+    }
+
+    /// Returns the newest snapshot of a source's URL (without secrets). Nothing, when its file is gone or has another size.
+    pub fn known(&self, source_id: &str, url: &str) -> Option<Snapshot> {
+        self.known_url(source_id, url).map(|known| known.snapshot)
+    }
+
+    /// Like [`Snapshots::known`], with where the bytes came from.
+    pub fn known_url(&self, source_id: &str, url: &str) -> Option<KnownUrl> {
+        let path = self.url_state_file(source_id, url);
+        let bytes = fs::read(&path).ok()?;
+        let known = match serde_json::from_slice::<UrlState>(&bytes) {
+            Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => state.known,
+            Ok(state) => {
+                tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching anew");
+                return None;
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "state of a URL is not readable; fetching anew");
+                return None;
+            }
+        };
+        let metadata = fs::metadata(self.path(&known.snapshot)).ok()?;
+        (metadata.is_file() && metadata.len() == known.snapshot.size_bytes).then_some(known)
+    }
+
+    /// Where a snapshot's bytes are, whether or not they are there.
+    pub fn path(&self, snapshot: &Snapshot) -> PathBuf {
+        self.source_dir(&snapshot.source_id).join(format!("{}-{}", snapshot.sha256, file_name(&snapshot.url, &snapshot.keys)))
+    }
+
+    /// Finds a snapshot by its digest alone, as provenance names it.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be read.
+    pub fn find(&self, source_id: &str, sha256: &Digest) -> Result<Option<PathBuf>> {
+        let folder = self.source_dir(source_id);
+        let mut paths: Vec<PathBuf> = files_of(&folder)?.into_iter().filter(|path| digest_of_name(path) == Some(*sha256)).collect();
+        paths.sort();
+        Ok(paths.into_iter().next())
+    }
+
+    /// All snapshots, by source and digest.
+    ///
+    /// # Errors
+    /// `Store`, when a folder cannot be read or holds something that is not a snapshot.
+    pub fn all(&self) -> Result<Vec<StoredSnapshot>> {
+        let mut snapshots = Vec::new();
+        for folder in files_of(&self.snapshots_dir)? {
+            let source_id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for path in files_of(&folder)? {
+                let sha256 = digest_of_name(&path).ok_or_else(|| {
+                    Error::store(format!("{} is not a snapshot: its name does not begin with a digest", path.display())).hint("move the file away")
+                })?;
+                let size_bytes = fs::metadata(&path).at("read", &path)?.len();
+                snapshots.push(StoredSnapshot { source_id: source_id.clone(), sha256, path, size_bytes });
+            }
+        }
+        snapshots.sort_by(|a, b| (&a.source_id, a.sha256, &a.path).cmp(&(&b.source_id, b.sha256, &b.path)));
+        Ok(snapshots)
+    }
+
+    /// Deletes a snapshot; its URL then counts as never fetched.
+    ///
+    /// # Errors
+    /// `Store`, when the file cannot be deleted.
+    pub fn remove(&self, snapshot: &StoredSnapshot) -> Result<()> {
+        fs::remove_file(&snapshot.path).at("delete", &snapshot.path)
+    }
+
+    /// Opens the download of a source's URL, in progress or new.
+    ///
+    /// # Errors
+    /// `Busy`, when it is being downloaded now; `Store`, when it cannot be opened.
+    pub fn partial(&self, source_id: &str, url: &str) -> Result<Partial> {
+        Partial::open(&self.partial_dir, &name_of(source_id, url))
+    }
+
+    /// Makes a finished download a snapshot: syncs it, makes it read-only, gives it its name and remembers its URL. Bytes that are
+    /// already there are replaced by themselves, which also mends a damaged file.
+    ///
+    /// # Errors
+    /// `Store`, when a step fails or when `known` does not describe the bytes; the snapshots that are there stay as they are.
+    pub fn accept(&self, partial: Partial, known: &KnownUrl) -> Result<()> {
+        let snapshot = &known.snapshot;
+        if partial.digest() != snapshot.sha256 || partial.len() != snapshot.size_bytes {
+            return Err(Error::store(format!("downloaded bytes are not the snapshot {} of {}", snapshot.sha256, snapshot.url)));
+        }
+        let folder = self.source_dir(&snapshot.source_id);
+        fs::create_dir_all(&folder).at("create folder", &folder)?;
+        partial.move_to(&self.path(snapshot))?;
+        File::open(&folder).and_then(|folder| folder.sync_all()).at("sync folder", &folder)?;
+        self.remember(known)
+    }
+
+    /// Remembers what is known of a URL whose snapshot is already stored.
+    ///
+    /// # Errors
+    /// `Store`, when the state cannot be written.
+    pub fn remember(&self, known: &KnownUrl) -> Result<()> {
+        let path = self.url_state_file(&known.snapshot.source_id, &known.snapshot.url);
+        let state = UrlState { format_version: URL_STATE_FORMAT_VERSION, known: known.clone() };
+        write_json(&path, &state)
+    }
+
+    fn source_dir(&self, source_id: &str) -> PathBuf {
+        self.snapshots_dir.join(sanitised(source_id))
+    }
+
+    fn url_state_file(&self, source_id: &str, url: &str) -> PathBuf {
+        self.urls_dir.join(format!("{}.json", name_of(source_id, url)))
+    }
+}
+
+/// Whether a file's bytes still have their digest.
+///
+/// # Errors
+/// `Store`, when the file cannot be read.
+pub fn hash_matches(path: &Path, sha256: &Digest) -> Result<bool> {
+    let mut file = File::open(path).at("open", path)?;
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer).at("read", path)? {
+            0 => return Ok(hasher.finish() == *sha256),
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+}
+
+/// Writes a small file whole or not at all, as far as other processes can see.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
+    bytes.push(b'\n');
+    let aside = path.with_extension("json.new");
+    File::create(&aside).and_then(|mut file| file.write_all(&bytes)).at("write", &aside)?;
+    fs::rename(&aside, path).at("rename to", path)
+}
+
+fn name_of(source_id: &str, url: &str) -> String {
+    Digest::of(format!("{source_id}\n{url}").as_bytes()).short(40)
+}
+
+/// Entries of a folder; none when there is no folder.
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries.at("read folder", folder)?.map(|entry| Ok(entry.at("read folder", folder)?.path())).collect(),
+    }
+}
+
+fn digest_of_name(path: &Path) -> Option<Digest> {
+    path.file_name().and_then(OsStr::to_str)?.split_once('-')?.0.parse().ok()
+}
+
+/// The URL's last path segment; where the query tells one file from another, the values of the keys stand before its extension.
+fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let name = path.rsplit(['/', ':']).next().filter(|name| !name.is_empty()).unwrap_or("index.html");
+    if query.is_empty() || keys.is_empty() {
+        return sanitised(name);
+    }
+    let tag: String = keys.values().map(String::as_str).collect::<Vec<_>>().join("-").chars().take(60).collect();
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => sanitised(&format!("{stem}-{tag}.{extension}")),
+        _ => sanitised(&format!("{name}-{tag}")),
+    }
+}
+
+/// A name that is one path segment on every file system: no separator, no leading dot, at most 120 bytes.
+fn sanitised(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
+    let name: String = name.chars().take(120).map(|character| if is_plain(character) { character } else { '_' }).collect();
+    match name.strip_prefix('.') {
+        Some(rest) => format!("_{rest}"),
+        None if name.is_empty() => "_".to_owned(),
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_one_plain_segment() {
+        let keys = BTreeMap::from([("fields".to_owned(), "S1701_C03_001E,S1701_C03_001M".to_owned()), ("vintage".to_owned(), "2023".to_owned())]);
+        let check = |url: &str, expected: &str| assert_eq!(file_name(url, &keys), expected);
+        check("https://www2.census.gov/a/acsdt5y2023-b01003.dat", "acsdt5y2023-b01003.dat");
+        check("https://api.census.gov/data/2023/acs/acs5/subject?get=NAME&for=county:*", "subject-S1701_C03_001E_S1701_C03_001M-2023");
+        check("https://data.example/rows.csv?accessType=DOWNLOAD", "rows-S1701_C03_001E_S1701_C03_001M-2023.csv");
+        check("https://data.example/list/", "index.html");
+        check("https://data.example/..", "_.");
+        check("https://data.example/a%2F..%2Fb", "a_2F.._2Fb");
+        check("bundled:census/map.csv", "map.csv");
+    }
+}

@@ -1,0 +1,83 @@
+use std::path::PathBuf;
+
+use super::{Home, durable};
+use crate::error::{IoExt, Result};
+use crate::ids::Digest;
+
+const BUILD: &str = "build.json";
+
+/// The folder of one build that is not yet in a release: `HOME/staging/<task>-<input hash>/`, parts first and `build.json` last.
+#[derive(Debug, Clone)]
+pub struct Staging {
+    folder: PathBuf,
+}
+
+impl Staging {
+    /// The place of a build; nothing is read or made.
+    pub fn of(home: &Home, task_id: &str, input_hash: &Digest) -> Self {
+        Self { folder: home.staging_dir().join(format!("{}{}", prefix(task_id), input_hash.short(32))) }
+    }
+
+    /// Makes the folder, empty: what an interrupted build left there is removed.
+    pub fn begin(&self) -> Result<()> {
+        if self.folder.exists() {
+            // The description goes first, so that half a removal never looks like a build.
+            let build = self.folder.join(BUILD);
+            if build.exists() {
+                std::fs::remove_file(&build).at("delete", &build)?;
+                durable::sync_folder(&self.folder)?;
+            }
+            std::fs::remove_dir_all(&self.folder).at("delete folder", &self.folder)?;
+        }
+        durable::create_folder(&self.folder)
+    }
+
+    /// Writes a part, durably. `part_path` is a path that [`super::part_path`] made.
+    pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(part_path);
+        if let Some(parent) = path.parent() {
+            durable::create_folder(parent)?;
+        }
+        durable::write_file(&path, bytes)
+    }
+
+    /// Writes the description, durably: from now on the build is whole.
+    pub fn finish(&self, description: &[u8]) -> Result<()> {
+        durable::write_file(&self.folder.join(BUILD), description)
+    }
+
+    /// Reads the description; none when no build was finished here.
+    pub fn description(&self) -> Result<Option<Vec<u8>>> {
+        let path = self.folder.join(BUILD);
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).at("read", &path),
+        }
+    }
+
+    /// Reads a part.
+    pub fn part(&self, part_path: &str) -> Result<Vec<u8>> {
+        let path = self.folder.join(part_path);
+        std::fs::read(&path).at("read", &path)
+    }
+
+    /// Removes all builds of a task, whatever their inputs were.
+    pub fn clear(home: &Home, task_id: &str) -> Result<()> {
+        let folder = home.staging_dir();
+        if !folder.exists() {
+            return Ok(());
+        }
+        for entry in std::fs::read_dir(&folder).at("read folder", &folder)? {
+            let path = entry.at("read folder", &folder)?.path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix(task_id))) {
+                Self { folder: path.clone() }.begin()?;
+                std::fs::remove_dir(&path).at("delete folder", &path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn prefix(task_id: &str) -> String {
+    format!("{}-", Digest::of(task_id.as_bytes()).short(16))
+}

@@ -1,0 +1,81 @@
+use polars::prelude::*;
+
+use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
+use crate::contract::{Column, Severity};
+
+/// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list items, and the form of `record_id`.
+///
+/// # Errors
+/// `Config`, when a type's rule does not fit its physical representation.
+pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
+    let mut breaches = Vec::new();
+    for column in contract.columns.iter().filter(|column| column.name != "validation_status" && column.name != "warnings") {
+        let cells = frame.column(&column.name)?.as_materialized_series();
+        for (code, rows, expected) in broken_rules(contract, column, cells)? {
+            for row in rows {
+                let detail = format!("`{}` is {}, expected {expected}", column.name, show(contract, frame, &column.name, row)?);
+                breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
+            }
+        }
+    }
+    Ok(breaches)
+}
+
+type BrokenRule = (&'static str, Vec<usize>, String);
+
+fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<Vec<BrokenRule>> {
+    let column_type = &column.column_type;
+    let mut broken = Vec::new();
+    if !column.nullable && cells.null_count() > 0 {
+        broken.push(("missing_value", rows_where(&cells.is_null()), "a value".to_owned()));
+    }
+    if let Some(width) = column_type.digits {
+        let is_code = |text: &str| text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit());
+        broken.push(("malformed_code", rows_unlike(column, cells, is_code)?, format!("exactly {width} digits")));
+    }
+    if !column_type.values.is_empty() {
+        let is_known = |text: &str| column_type.values.iter().any(|value| value == text);
+        broken.push(("unknown_category", rows_unlike(column, cells, is_known)?, format!("one of `{}`", column_type.values.join("`, `"))));
+    }
+    if column_type.min.is_some() || column_type.max.is_some() {
+        let rows = range::rows_outside(column, cells, column_type.min, column_type.max)?;
+        broken.push(("out_of_range", rows, range::words(column_type.min, column_type.max)));
+    }
+    match column_type.physical {
+        Physical::Date => broken.push(("invalid_date", rows_unlike(column, cells, is_date)?, "a calendar date YYYY-MM-DD".to_owned())),
+        Physical::Decimal => {
+            let limit = 10i64.saturating_pow(u32::from(column_type.precision));
+            let rows = range::rows_that(cells.i64()?.iter(), |units| units <= -limit || units >= limit);
+            broken.push(("too_many_digits", rows, format!("at most {} digits", column_type.precision)));
+        }
+        Physical::StringList => {
+            let has_items = |list: &str| list.is_empty() || list.split(',').all(|item| !item.is_empty());
+            let rows = range::rows_that(cells.str()?.iter(), |list| !has_items(list));
+            broken.push(("empty_list_item", rows, "a list without empty items".to_owned()));
+        }
+        Physical::Float64 => broken.push(("not_finite", range::rows_that(cells.f64()?.iter(), |value| !value.is_finite()), "a finite number".to_owned())),
+        _ => {}
+    }
+    if column.name == "record_id" {
+        let prefix = format!("{}:", contract.dataset_id);
+        let is_own = |text: &str| text.len() > prefix.len() && text.len() <= 512 && text.starts_with(&prefix);
+        broken.push(("malformed_record_id", rows_unlike(column, cells, is_own)?, format!("`{prefix}` and the record's key")));
+    }
+    Ok(broken)
+}
+
+/// The rows whose text, or one text of whose list, is not accepted; nulls are.
+fn rows_unlike(column: &Column, cells: &Series, is_accepted: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
+    match column.column_type.physical {
+        Physical::String | Physical::Date => Ok(range::rows_that(cells.str()?.iter(), |text| !is_accepted(text))),
+        Physical::StringList => Ok(range::rows_that(cells.str()?.iter(), |list| !list.is_empty() && !list.split(',').all(&is_accepted))),
+        other => Err(Error::config(format!("column `{}` is {other:?}: `digits` and `values` are for texts", column.name))),
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let has_form =
+        bytes.len() == 10 && bytes.iter().enumerate().all(|(index, byte)| if index == 4 || index == 7 { *byte == b'-' } else { byte.is_ascii_digit() });
+    has_form && text.parse::<jiff::civil::Date>().is_ok()
+}

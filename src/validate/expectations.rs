@@ -1,0 +1,65 @@
+use super::{Checked, Expectations, PartReport, Verdict};
+
+/// Decides from the totals whether the part may be published. Floors of absolute size are lifted for samples; the contract and the
+/// comparison with the last release never are.
+pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
+    let Checked { frame, quarantine, quarantined, warnings, mut notes, blocking } = checked;
+    let rows = frame.height() as u64;
+    let set_aside: u64 = quarantined.values().sum();
+    let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
+    let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
+
+    if !is_sample && rows < expectations.min_rows {
+        blocked.push(format!(
+            "{place}: {rows} rows, but min_rows is {}: a source is cut off or incomplete; compare its size with the publisher's and run `pubdata run` again, \
+             or lower {} when the publisher really dropped them",
+            expectations.min_rows,
+            setting("min_rows")
+        ));
+    }
+    if rows > expectations.max_rows {
+        notes.push(format!("{rows} rows, more than max_rows {}", expectations.max_rows));
+    }
+    if let Some(previous) = previous_rows.filter(|previous| *previous > 0) {
+        let change = 100.0 * (rows as f64 - previous as f64) / previous as f64;
+        if -change > expectations.max_shrink_percent {
+            blocked.push(format!(
+                "{place}: {rows} rows against {previous} in the last release, {} % fewer, but max_shrink_percent is {}: a source is cut off, or the publisher \
+                 dropped records; look at what is missing before you raise {}",
+                percent(-change),
+                expectations.max_shrink_percent,
+                setting("max_shrink_percent")
+            ));
+        }
+        if change > expectations.max_growth_percent {
+            notes.push(format!(
+                "{rows} rows against {previous} in the last release, {} % more, above max_growth_percent {}",
+                percent(change),
+                expectations.max_growth_percent
+            ));
+        }
+    }
+    let records = rows + set_aside;
+    let share = if records == 0 { 0.0 } else { 100.0 * set_aside as f64 / records as f64 };
+    if share > expectations.max_quarantined_percent {
+        let mut by_count: Vec<(&String, &u64)> = quarantined.iter().collect();
+        by_count.sort_by_key(|(rule, count)| (std::cmp::Reverse(**count), *rule));
+        let rules = by_count.iter().take(5).map(|(rule, count)| format!("{rule} {count}")).collect::<Vec<_>>().join(", ");
+        let first = by_count.first().and_then(|(rule, _)| quarantine.iter().find(|issue| issue.code == **rule));
+        let example = first.map_or_else(String::new, |issue| format!(" (first: {}: {})", issue.record.as_deref().unwrap_or("no record"), issue.detail));
+        blocked.push(format!(
+            "{place}: {set_aside} of {records} records break rules, {} %, but max_quarantined_percent is {}: {rules}{example}; the publisher changed the file or the \
+             declaration is wrong: correct it, or raise {} when the records really are bad",
+            percent(share),
+            expectations.max_quarantined_percent,
+            setting("max_quarantined_percent")
+        ));
+    }
+    let is_above_warning_level = share > expectations.warn_quarantined_percent;
+    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes }, blocked, is_above_warning_level }
+}
+
+fn percent(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

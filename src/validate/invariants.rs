@@ -1,0 +1,138 @@
+use polars::prelude::*;
+
+use super::{Breach, Contract, Error, Physical, Result, ResultExt, range, rows_where, show, show_key};
+use crate::contract::{Column, Condition, Invariant, Rule};
+
+/// Checks every invariant of the contract.
+///
+/// # Errors
+/// `Config`, when a rule does not fit the columns it names.
+pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
+    let mut breaches = Vec::new();
+    for invariant in &contract.invariants {
+        breaches.extend(check_one(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code))?);
+    }
+    Ok(breaches)
+}
+
+fn check_one(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
+    if invariant.rule == Rule::SumWithin {
+        return sum_within(contract, frame, invariant);
+    }
+    let rows = broken_rows(contract, frame, invariant)?;
+    let description = invariant.description.trim_end_matches('.');
+    let shown: Vec<&String> = invariant.columns.iter().chain(invariant.condition.iter().map(|condition| &condition.column)).collect();
+    let breach_of = |row: usize| {
+        let cells: Result<Vec<String>> = shown.iter().map(|name| Ok(format!("`{name}` is {}", show(contract, frame, name, row)?))).collect();
+        let detail = format!("{}; expected: {description}", cells?.join(", "));
+        Ok(Breach { code: invariant.code.clone(), severity: invariant.severity, row, detail })
+    };
+    rows.into_iter().map(breach_of).collect()
+}
+
+fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<usize>> {
+    let applies = match &invariant.condition {
+        Some(condition) => holds(contract, frame, condition)?,
+        None => BooleanChunked::full("applies".into(), true, frame.height()),
+    };
+    let present: Vec<BooleanChunked> = invariant.columns.iter().map(|name| Ok(frame.column(name)?.is_not_null())).collect::<Result<_>>()?;
+    let none = || BooleanChunked::full("none".into(), false, frame.height());
+    Ok(match invariant.rule {
+        Rule::ExactlyOneOf => {
+            // Exactly one is there when one is, and no two are.
+            let (mut one, mut two) = (none(), none());
+            for has_value in &present {
+                two = &two | &(&one & has_value);
+                one = &one | has_value;
+            }
+            rows_where(&(&applies & &!&(&one & &!&two)))
+        }
+        Rule::AllOrNone => {
+            let any = present.iter().fold(none(), |any, has_value| &any | has_value);
+            let lacking = present.iter().fold(none(), |lacking, has_value| &lacking | &!has_value);
+            rows_where(&(&applies & &(&any & &lacking)))
+        }
+        Rule::PresentIff => rows_where(&present.iter().fold(none(), |broken, has_value| &broken | &(has_value ^ &applies))),
+        Rule::PresentUnless => {
+            let lacking = present.iter().fold(none(), |lacking, has_value| &lacking | &!has_value);
+            rows_where(&(&lacking & &!&applies))
+        }
+        Rule::RangeWhere => {
+            let mut rows = Vec::new();
+            for name in &invariant.columns {
+                rows.extend(range::rows_outside(column_of(contract, name)?, frame.column(name)?.as_materialized_series(), invariant.min, invariant.max)?);
+            }
+            rows.sort_unstable();
+            rows.dedup();
+            rows.retain(|row| applies.get(*row) == Some(true));
+            rows
+        }
+        Rule::SumWithin => unreachable!("checked by groups, not by rows"),
+    })
+}
+
+/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists values, has no total to check.
+fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
+    let (Some(total), Some(tolerance)) = (invariant.total, invariant.tolerance) else {
+        return Err(Error::config("`sum_within` needs `total` and `tolerance`"));
+    };
+    let columns: Vec<&Column> = invariant.columns.iter().map(|name| column_of(contract, name)).collect::<Result<_>>()?;
+    let scale = columns.first().map_or(0, |column| column.column_type.scale);
+    if columns.is_empty() || columns.iter().any(|column| column.column_type.scale != scale) || invariant.group_by.is_empty() {
+        return Err(Error::config("`sum_within` needs `group_by`, and columns of one scale"));
+    }
+    let units = range::power_of_ten(scale);
+    let wanted_rows = invariant.condition.as_ref().map_or(1, |condition| condition.any_of.len().max(1));
+    let applies = match &invariant.condition {
+        Some(condition) => holds(contract, frame, condition)?,
+        None => BooleanChunked::full("applies".into(), true, frame.height()),
+    };
+    let names = invariant.group_by.iter().chain(&invariant.columns).map(String::as_str);
+    let concerned = frame.select(names)?.with_row_index(ROW.into(), None)?.filter(&applies)?;
+
+    let whole = columns.iter().map(|column| col(column.name.as_str()).is_not_null()).reduce(Expr::and).expect("checked above");
+    let sum = columns.iter().map(|column| col(column.name.as_str()).cast(DataType::Float64)).reduce(|sum, column| sum + column).expect("checked above");
+    // Unscaled units are integers, exact in a double; the slack only absorbs a tolerance that binary floating point cannot hold.
+    let slack = 1e-6;
+    let low = lit((total - tolerance) * units - slack);
+    let high = lit((total + tolerance) * units + slack);
+    let group_by: Vec<Expr> = invariant.group_by.iter().map(|name| col(name.as_str())).collect();
+    let sums = concerned
+        .lazy()
+        .group_by(group_by)
+        .agg([sum.sum().alias(SUM), whole.all(false).alias("is_whole"), col(ROW)])
+        .filter(col("is_whole").and(col(ROW).list().len().gt_eq(lit(wanted_rows as u32))))
+        .filter(col(SUM).lt(low).or(col(SUM).gt(high)))
+        .collect()?;
+
+    let mut breaches = Vec::new();
+    let listed = invariant.columns.join("` and `");
+    for (sum, rows) in sums.column(SUM)?.f64()?.iter().zip(sums.column(ROW)?.list()?.amortized_iter()) {
+        let (Some(sum), Some(rows)) = (sum, rows) else { continue };
+        for row in rows.as_ref().idx()?.iter().flatten() {
+            let key = show_key(contract, frame, &invariant.group_by, row as usize)?;
+            let detail = format!("the sum of `{listed}` over {key} is {}; expected: {}", sum / units, invariant.description.trim_end_matches('.'));
+            breaches.push(Breach { code: invariant.code.clone(), severity: invariant.severity, row: row as usize, detail });
+        }
+    }
+    breaches.sort_by_key(|breach| breach.row);
+    Ok(breaches)
+}
+
+const ROW: &str = "row of the frame";
+const SUM: &str = "sum of the group";
+
+/// The rows a condition is about; a null is none of its values.
+fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Result<BooleanChunked> {
+    let column = column_of(contract, &condition.column)?;
+    if matches!(column.column_type.physical, Physical::Decimal | Physical::Float64 | Physical::Pointers) {
+        return Err(Error::config(format!("a condition on column `{}` needs a text, a flag, a date or an integer", column.name)));
+    }
+    let texts = frame.column(&condition.column)?.as_materialized_series().cast(&DataType::String)?;
+    let is_wanted = |text: &str| condition.equals.as_deref() == Some(text) || condition.any_of.iter().any(|value| value == text);
+    Ok(BooleanChunked::from_iter_values("holds".into(), texts.str()?.iter().map(|text| text.is_some_and(is_wanted))))
+}
+
+fn column_of<'a>(contract: &'a Contract, name: &str) -> Result<&'a Column> {
+    contract.column(name).ok_or_else(|| Error::config(format!("there is no column `{name}`")))
+}

@@ -1,0 +1,191 @@
+//! Splits a built table into rows that keep their contract and findings that go to quarantine, and decides from the totals whether the
+//! part may be published. Grain: one verdict per dataset and partition. Rules come from `schemas/`, totals from `pipelines/`; no rule about
+//! one agency lives here, and nothing is repaired.
+
+mod columns;
+mod expectations;
+mod invariants;
+mod keys;
+mod quarantine;
+mod range;
+mod shape;
+mod warnings;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use polars::prelude::*;
+
+use crate::contract::{self, Contract, Physical};
+use crate::error::{Error, Result, ResultExt};
+use crate::issue::{Issue, Severity};
+use crate::pipeline::Expectations;
+use crate::provenance::{Inputs, POINTERS};
+use crate::store::PartReport;
+
+pub use quarantine::quarantine_table;
+
+/// A built table before its contract was checked.
+pub struct Candidate {
+    pub dataset_id: String,
+    /// Contract column and value of each partition folder.
+    pub partition: BTreeMap<String, String>,
+    /// The contract's columns in the conventions of [`Physical`]; `validation_status` and `warnings` may be missing.
+    pub frame: DataFrame,
+    /// Findings of decode and normalise. Those that quarantine have no row in the frame; a warning whose record is a `record_id` of the
+    /// frame becomes a code in that row's `warnings`.
+    pub issues: Vec<Issue>,
+}
+
+/// What validation decided.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The rows that passed, in contract column order, sorted by `sort_by` and then `record_id`.
+    pub frame: DataFrame,
+    /// One finding per record and broken rule, sorted.
+    pub quarantine: Vec<Issue>,
+    /// Counts for the manifest. A record that breaks several rules counts once, under the first of them.
+    pub report: PartReport,
+    /// Why the part must not be published; empty when it may.
+    pub blocked: Vec<String>,
+    /// Whether the share of records set aside is above the level worth a warning.
+    pub is_above_warning_level: bool,
+}
+
+/// A row that breaks a rule.
+struct Breach {
+    code: String,
+    severity: contract::Severity,
+    row: usize,
+    /// What was seen and what was expected.
+    detail: String,
+}
+
+/// Checks a table against its contract and its expectations.
+///
+/// # Shape
+/// Rows out are the rows in, less those set aside and less exact repetitions of another row (which are counted in a note).
+///
+/// # Errors
+/// `Contract`, when the frame does not have the contract's columns and types, is of another partition, or holds pointers that are not of
+/// `inputs`: mistakes of a program, not findings about data. `Config`, when a rule does not fit the type of its column.
+pub fn validate(
+    contract: &Contract,
+    expectations: &Expectations,
+    candidate: Candidate,
+    inputs: &Inputs,
+    previous_rows: Option<u64>,
+    is_sample: bool,
+) -> Result<Verdict> {
+    let place = place(&candidate.dataset_id, &candidate.partition);
+    let checked = check(contract, candidate, inputs).context(|| place.clone())?;
+    Ok(expectations::judge(checked, expectations, &place, previous_rows, is_sample))
+}
+
+/// The split table before totals were looked at.
+struct Checked {
+    frame: DataFrame,
+    quarantine: Vec<Issue>,
+    quarantined: BTreeMap<String, u64>,
+    warnings: BTreeMap<String, u64>,
+    notes: Vec<String>,
+    /// Details of findings that block by themselves.
+    blocking: Vec<String>,
+}
+
+fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<Checked> {
+    let Candidate { dataset_id, partition, frame, mut issues } = candidate;
+    if dataset_id != contract.dataset_id {
+        return Err(Error::contract(format!("the contract given is that of {}", contract.dataset_id)));
+    }
+    let frame = shape::conform(contract, frame, &partition, inputs)?;
+    let mut notes = Vec::new();
+    let (frame, repeated) = keys::drop_repeated(contract, frame)?;
+    if repeated > 0 {
+        notes.push(format!("{repeated} rows repeated another row exactly and were dropped"));
+    }
+    let mut breaches = columns::check(contract, &frame)?;
+    breaches.extend(keys::check(contract, &frame)?);
+    breaches.extend(invariants::check(contract, &frame)?);
+    let (to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
+
+    issues.sort_by(|a, b| (&a.record, &a.pointer, &a.code, &a.detail, &a.source_text).cmp(&(&b.record, &b.pointer, &b.code, &b.detail, &b.source_text)));
+    let mut quarantined = count_records(&issues);
+    let mut is_kept = vec![true; frame.height()];
+    for breach in &to_quarantine {
+        if std::mem::replace(&mut is_kept[breach.row], false) {
+            *quarantined.entry(breach.code.clone()).or_insert(0) += 1;
+        }
+    }
+
+    let blocking = blocking_details(&issues);
+    let frame = warnings::fill(frame, &to_warn, &issues, &mut notes)?;
+    let mut quarantine: Vec<Issue> = issues.into_iter().filter(|issue| issue.severity == Severity::Quarantine).collect();
+    quarantine.extend(quarantine::issues_of(&dataset_id, &frame, to_quarantine, inputs)?);
+    quarantine.sort_by(|a, b| (&a.record, &a.code, &a.pointer, &a.detail).cmp(&(&b.record, &b.code, &b.pointer, &b.detail)));
+
+    let frame = if is_kept.contains(&false) { frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))? } else { frame };
+    let mut sort_by: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
+    sort_by.push("record_id");
+    let frame = frame.sort(sort_by, SortMultipleOptions::default())?;
+    let warnings = warnings::count(&frame)?;
+    let frame = warnings::verdict_columns(contract, frame)?;
+    Ok(Checked { frame, quarantine, quarantined, warnings, notes, blocking })
+}
+
+/// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source
+/// are one record; a finding that names neither is a record of its own.
+fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Quarantine) {
+        let is_anonymous = issue.record.is_none() && issue.pointer.is_none();
+        if is_anonymous || seen.insert((&issue.record, &issue.pointer)) {
+            *counts.entry(issue.code.clone()).or_insert(0) += 1;
+        }
+    }
+    counts
+}
+
+/// Says what blocks by itself, one text per code: a changed file breaks the same rule on every record.
+fn blocking_details(sorted_issues: &[Issue]) -> Vec<String> {
+    let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
+    for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Block) {
+        by_code.entry(&issue.code).or_default().push(issue);
+    }
+    let detail_of = |(code, issues): (&str, Vec<&Issue>)| {
+        let record = issues[0].record.as_deref().map_or_else(String::new, |record| format!(" {record}:"));
+        let others = if issues.len() > 1 { format!(" (and {} more findings of this kind)", issues.len() - 1) } else { String::new() };
+        format!("{code}:{record} {}{others}", issues[0].detail)
+    };
+    by_code.into_iter().map(detail_of).collect()
+}
+
+/// `geo.zcta_metric vintage_year=2023`, or the dataset alone when it has no partitions.
+fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
+    std::iter::once(dataset_id.to_owned()).chain(partition.iter().map(|(column, value)| format!("{column}={value}"))).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes one cell for people: text in backticks, decimals with their point.
+fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
+    let scale = contract.column(name).map_or(0, |column| column.column_type.scale);
+    Ok(match frame.column(name)?.get(row)? {
+        AnyValue::String(text) => format!("`{text}`"),
+        AnyValue::StringOwned(text) => format!("`{text}`"),
+        AnyValue::Int64(units) if scale > 0 => range::decimal(units, scale),
+        other => other.str_value().into_owned(),
+    })
+}
+
+/// Writes a key: `vintage_year 2023, zcta 90210`.
+fn show_key(contract: &Contract, frame: &DataFrame, names: &[String], row: usize) -> Result<String> {
+    let cells: Result<Vec<String>> = names.iter().map(|name| Ok(format!("{name} {}", show(contract, frame, name, row)?))).collect();
+    Ok(cells?.join(", "))
+}
+
+/// The rows where a mask is true.
+fn rows_where(mask: &BooleanChunked) -> Vec<usize> {
+    if !mask.any() {
+        return Vec::new();
+    }
+    mask.iter().enumerate().filter(|(_, is_set)| *is_set == Some(true)).map(|(row, _)| row).collect()
+}

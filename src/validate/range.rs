@@ -1,0 +1,60 @@
+use polars::prelude::*;
+
+use super::{Error, Physical, Result};
+use crate::contract::Column;
+
+/// The rows of a numeric column whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units, exactly.
+///
+/// # Errors
+/// `Config`, when the column holds no numbers.
+pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Option<f64>) -> Result<Vec<usize>> {
+    match column.column_type.physical {
+        Physical::Int32 | Physical::Int64 | Physical::Decimal => {
+            let units = power_of_ten(column.column_type.scale);
+            let low = min.map_or(i64::MIN, |bound| up(bound * units));
+            let high = max.map_or(i64::MAX, |bound| -up(-bound * units));
+            let cells = cells.cast(&DataType::Int64)?;
+            Ok(rows_that(cells.i64()?.iter(), |value| !(low..=high).contains(&value)))
+        }
+        Physical::Float64 => {
+            let (low, high) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
+            Ok(rows_that(cells.f64()?.iter(), |value| !(low..=high).contains(&value)))
+        }
+        other => Err(Error::config(format!("column `{}` is {other:?}: `min` and `max` are for numbers", column.name))),
+    }
+}
+
+/// The rows whose value is there and fulfils a condition.
+pub fn rows_that<T>(cells: impl Iterator<Item = Option<T>>, is_broken: impl Fn(T) -> bool) -> Vec<usize> {
+    cells.enumerate().filter_map(|(row, value)| value.is_some_and(&is_broken).then_some(row)).collect()
+}
+
+/// Says bounds in words: `between 0 and 100`.
+pub fn words(min: Option<f64>, max: Option<f64>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) => format!("between {min} and {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
+        (None, None) => "any number".to_owned(),
+    }
+}
+
+/// Writes unscaled units as a decimal: 396 with scale 1 is `39.6`.
+pub fn decimal(units: i64, scale: i8) -> String {
+    let scale = usize::try_from(scale).unwrap_or(0);
+    let sign = if units < 0 { "-" } else { "" };
+    let digits = format!("{:0>width$}", units.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// Ten to the scale of a decimal.
+pub fn power_of_ten(scale: i8) -> f64 {
+    10f64.powi(i32::from(scale))
+}
+
+/// The smallest integer not below a bound; a bound that misses an integer by binary rounding only is that integer.
+fn up(bound: f64) -> i64 {
+    let nearest = bound.round();
+    if (bound - nearest).abs() < 1e-6 { nearest as i64 } else { bound.ceil() as i64 }
+}

@@ -1,0 +1,94 @@
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+
+use super::{Contract, Error, Inputs, POINTERS, Physical, Result};
+
+/// Brings a frame into the contract's column order, with `warnings` filled in and `validation_status` left out.
+///
+/// # Errors
+/// `Contract`, naming each column that is missing, unknown or of another type, rows of another partition, and pointers that do not resolve.
+pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<String, String>, inputs: &Inputs) -> Result<DataFrame> {
+    let mut problems = Vec::new();
+    let mut columns = Vec::new();
+    for column in contract.columns.iter().filter(|column| column.name != "validation_status" && column.name != "warnings") {
+        let expected = frame_type(column.column_type.physical);
+        match frame.column(&column.name) {
+            Ok(found) if *found.dtype() == expected => columns.push(found.clone()),
+            Ok(found) => problems.push(format!("column `{}` is {}, expected {expected}", column.name, found.dtype())),
+            Err(_) => problems.push(format!("column `{}` is missing", column.name)),
+        }
+    }
+    for name in frame.get_column_names().into_iter().filter(|name| contract.column(name).is_none()) {
+        problems.push(format!("column `{name}` is not in the contract"));
+    }
+    let given = match frame.column("warnings") {
+        Ok(found) if *found.dtype() == DataType::String => Some(found.str()?),
+        Ok(found) => {
+            problems.push(format!("column `warnings` is {}, expected str", found.dtype()));
+            None
+        }
+        Err(_) => None,
+    };
+    if !partition.keys().eq(sorted(&contract.partition_by)) {
+        problems.push(format!("partition is by ({}), expected ({})", join(partition.keys()), join(contract.partition_by.iter())));
+    }
+    if !problems.is_empty() {
+        return Err(Error::contract(format!("the built table does not have the contract's form: {}", problems.join("; ")))
+            .hint("the pipeline's code and the file under schemas/ must say the same"));
+    }
+    let warnings = match given {
+        Some(codes) => StringChunked::from_iter_values("warnings".into(), codes.iter().map(Option::unwrap_or_default)),
+        None => StringChunked::full("warnings".into(), "", frame.height()),
+    };
+    columns.push(warnings.into_column());
+    let mut frame = DataFrame::new(frame.height(), columns)?;
+    frame.rechunk_mut();
+    check_partition(&frame, partition)?;
+    check_pointers(&frame, inputs)?;
+    Ok(frame)
+}
+
+/// The polars type that carries a physical type between normalise and publish.
+fn frame_type(physical: Physical) -> DataType {
+    match physical {
+        Physical::String | Physical::Date | Physical::StringList => DataType::String,
+        Physical::Int32 => DataType::Int32,
+        Physical::Int64 | Physical::Decimal => DataType::Int64,
+        Physical::Float64 => DataType::Float64,
+        Physical::Boolean => DataType::Boolean,
+        Physical::Pointers => DataType::List(Box::new(DataType::UInt64)),
+    }
+}
+
+fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> Result<()> {
+    for (name, value) in partition {
+        let texts = frame.column(name)?.as_materialized_series().cast(&DataType::String)?;
+        let stranger = texts.str()?.iter().find(|text| *text != Some(value.as_str()));
+        if let Some(text) = stranger {
+            return Err(Error::contract(format!("the built table of partition {name}={value} holds a row with {name} {}", text.unwrap_or("null"))));
+        }
+    }
+    Ok(())
+}
+
+fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
+    for (row, numbers) in frame.column(POINTERS)?.list()?.amortized_iter().enumerate() {
+        let Some(numbers) = numbers else { continue };
+        let is_resolved = numbers.as_ref().u64()?.cont_slice().is_ok_and(|numbers| inputs.can_resolve(numbers));
+        if !is_resolved {
+            return Err(Error::contract(format!("row {row} holds source pointers that are not of this build's inputs")));
+        }
+    }
+    Ok(())
+}
+
+fn sorted(names: &[String]) -> Vec<&String> {
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort();
+    sorted
+}
+
+fn join<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    names.map(String::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,349 @@
+//! The invariants of `docs/ARCHITECTURE.md`, read from `use` lines, paths, literals and `Cargo.toml`: a rule that is only prose is broken within a month.
+
+mod source_text;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use pubdata::declared::DeclarationFiles;
+use pubdata::pipeline::{Declarations, Format};
+use source_text::SourceText;
+
+/// Folders of `src/`, low to high, each with the folders it may import. `main` is the program, `lib` the list of modules.
+const LAYERS: &[(&str, &str)] = &[
+    ("ids", ""),
+    ("error", ""),
+    ("provenance", "ids"),
+    ("issue", "ids provenance"),
+    ("declared", "error"),
+    ("contract", "declared error ids issue provenance"),
+    ("pipeline", "contract declared error ids"),
+    ("store", "contract error ids issue pipeline provenance"),
+    ("fetch", "error ids issue pipeline provenance store"),
+    ("decode", "error ids issue pipeline provenance"),
+    ("normalise", "contract error ids issue pipeline provenance"),
+    ("datasets", "contract decode error ids issue normalise pipeline provenance"),
+    ("validate", "contract decode error ids issue normalise pipeline provenance store"),
+    ("publish", "contract error ids issue pipeline provenance store"),
+    ("run", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish store validate"),
+    ("serve", "contract error ids provenance store"),
+    ("cli", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish run serve store validate"),
+    ("main", ""),
+    ("lib", ""),
+];
+
+const ANYWHERE: &str = "*";
+
+/// Every dependency of `Cargo.toml` and the folders that may name it. `error` turns foreign errors into ours.
+const CRATES: &[(&str, &str)] = &[
+    ("anstream", "cli"),
+    ("anstyle", "cli"),
+    ("arc-swap", "serve"),
+    ("arrow", "contract error publish serve store"),
+    ("axum", "serve"),
+    ("axum-server", "serve"),
+    ("bytes", ANYWHERE),
+    ("clap", "cli"),
+    ("csv", "decode"),
+    ("futures-util", ANYWHERE),
+    ("getrandom", ANYWHERE),
+    ("indicatif", "cli"),
+    ("jiff", "cli fetch normalise publish run serve store validate"),
+    ("memchr", ANYWHERE),
+    ("memmap2", "decode serve store"),
+    ("object_store", "error store"),
+    ("parquet", "contract error publish serve store"),
+    ("polars", "cli datasets decode error normalise publish run validate"),
+    ("rayon", ANYWHERE),
+    ("reqwest", "fetch"),
+    ("rust-embed", "declared"),
+    ("rustls", "fetch serve"),
+    ("serde", ANYWHERE),
+    ("serde_json", ANYWHERE),
+    ("sha2", "ids"),
+    ("thiserror", ANYWHERE),
+    ("tokio", ANYWHERE),
+    ("toml", ANYWHERE),
+    ("tower", "serve"),
+    ("tower-http", "serve"),
+    ("tracing", ANYWHERE),
+    ("tracing-subscriber", "cli main"),
+    ("zip", "decode"),
+];
+
+/// Folders whose result depends on their arguments only: no clock, no environment, no network, and no disk except the file that `decode` is given.
+const PURE: &[&str] = &["ids", "contract", "decode", "normalise", "datasets", "validate"];
+
+/// Folders and files of a home; only `store` may spell them.
+const HOME_NAMES: &[&str] = &["snapshots", "releases", "channels", "staging", "state", "ledger.jsonl", "keys.json", "manifest.json"];
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn lists(list: &str, name: &str) -> bool {
+    list == ANYWHERE || list.split(' ').any(|listed| listed == name)
+}
+
+/// What is wrong in one file, as `src/path:line: rule`.
+fn breaches(source: &SourceText, publisher_words: &BTreeSet<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    let layer = source.layer();
+    let mut report = |line: usize, rule: String| found.push(format!("src/{}:{line}: {rule}", source.path));
+    let Some((_, imports)) = LAYERS.iter().find(|(name, _)| *name == layer) else {
+        report(1, format!("`{layer}` is in no layer: give it a line in LAYERS and in docs/ARCHITECTURE.md"));
+        return found;
+    };
+    for reference in source.references() {
+        let segments: Vec<&str> = reference.segments.iter().map(String::as_str).collect();
+        let line = reference.line;
+        let path = segments.join("::");
+        if let ["crate", target, rest @ ..] = segments.as_slice()
+            && LAYERS.iter().any(|(name, _)| name == target)
+        {
+            if *target != layer && layer != "lib" && !lists(imports, target) {
+                report(line, format!("`{layer}` must not import `{target}` (layers)"));
+            }
+            if let (Some(own), Some(other)) = (dataset_of(&source.module()), dataset_of(&segments[1..].iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()))
+                && own != other
+                && is_dataset(&other)
+            {
+                report(line, format!("dataset `{own}` must not import dataset `{other}` (invariant 3)"));
+            }
+            if *target == "store" && rest.contains(&"advance_channel") && layer != "publish" {
+                report(line, "only `publish` moves a channel (invariant 5)".to_owned());
+            }
+        }
+        if let Some((name, folders)) = CRATES.iter().find(|(name, _)| name.replace('-', "_") == segments[0])
+            && !lists(folders, layer)
+        {
+            report(line, format!("`{name}` only in {} (invariants 1 and 2)", folders.replace(' ', ", ")));
+        }
+        if matches!(segments[0], "println" | "print" | "eprintln" | "eprint") && !matches!(layer, "cli" | "main") {
+            report(line, format!("`{}!`: only `cli` prints (invariant 1)", segments[0]));
+        }
+        let is_impure = matches!(segments.as_slice(), ["std", "env" | "net" | "process", ..] | ["env", "var" | "vars" | "var_os", ..])
+            || (layer != "decode" && segments.starts_with(&["std", "fs"]))
+            || path.ends_with("SystemTime::now")
+            || path.ends_with("Instant::now")
+            || path.ends_with("Timestamp::now")
+            || path.ends_with("Zoned::now");
+        if PURE.contains(&layer) && is_impure {
+            report(line, format!("`{path}`: `{layer}` reads no clock, environment or disk (invariant 3)"));
+        }
+        if layer == "decode" && segments.iter().any(|segment| matches!(*segment, "CsvReadOptions" | "CsvReader" | "JsonReader" | "infer_schema")) {
+            report(line, format!("`{path}`: decoders never infer types (invariant 6)"));
+        }
+    }
+    for (index, line) in source.code.lines().enumerate() {
+        if line.contains(".advance_channel(") && !matches!(layer, "publish" | "store") {
+            report(index + 1, "only `publish` moves a channel (invariant 5)".to_owned());
+        }
+        if layer == "decode" && ["DataType::Int", "DataType::Float", "DataType::Date"].iter().any(|word| line.contains(word)) {
+            report(index + 1, "a decoder returns text columns; the contract casts (invariant 6)".to_owned());
+        }
+        if ["fs::rename", "fs::hard_link"].iter().any(|word| line.contains(word)) && layer != "store" {
+            report(index + 1, "only `store` names and moves files of a home (invariant 5)".to_owned());
+        }
+    }
+    for literal in &source.strings {
+        let text = literal.text.as_str();
+        let code_line = source.code.lines().nth(literal.line - 1).unwrap_or_default();
+        if layer != "store" && code_line.contains(".join(\"") && HOME_NAMES.contains(&text.split('/').next().unwrap_or_default()) {
+            report(literal.line, format!("`{text}`: only `store` builds paths (invariant 5)"));
+        }
+        if layer == "datasets" {
+            continue;
+        }
+        let after_scheme = text.split_once("https://").or_else(|| text.split_once("http://")).map(|(_, after)| after);
+        if after_scheme.is_some_and(names_a_foreign_host) {
+            report(literal.line, format!("`{text}`: URLs belong in pipelines/ (invariant 7)"));
+        }
+        if publisher_words.contains(text) {
+            report(literal.line, format!("`{text}` is a publisher's word: it belongs in pipelines/ (invariant 7)"));
+        }
+    }
+    found
+}
+
+fn names_a_foreign_host(after_scheme: &str) -> bool {
+    let is_host = after_scheme.starts_with(|c: char| c.is_ascii_alphanumeric());
+    is_host && !["127.0.0.1", "localhost", "example."].iter().any(|host| after_scheme.starts_with(host))
+}
+
+/// `["datasets", "census", "acs5", …]` → `census::acs5`.
+fn dataset_of(module: &[String]) -> Option<String> {
+    match module {
+        [folder, family, name, ..] if folder == "datasets" => Some(format!("{family}::{name}")),
+        _ => None,
+    }
+}
+
+/// A dataset's file is named after its declaration; other files of the folder are parts of one.
+fn is_dataset(name: &str) -> bool {
+    repository().join("pipelines").join(name.replace("::", "/")).with_extension("toml").is_file()
+}
+
+/// Column names and special numbers of the publishers, as far as no English word could be meant.
+fn publisher_words() -> BTreeSet<String> {
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let mut words = BTreeSet::new();
+    for declaration in declarations.pipelines.values() {
+        for source in &declaration.sources {
+            words.extend(source.columns.values().flatten().cloned());
+            words.extend(source.ignore.iter().cloned());
+            if let Format::Delimited { header, .. } = &source.format {
+                words.extend(header.iter().cloned());
+            }
+        }
+        if let Some(sentinels) = declaration.settings.get("jam_values").and_then(toml::Value::as_table) {
+            words.extend(sentinels.values().filter_map(toml::Value::as_str).map(str::to_owned));
+        }
+    }
+    words.retain(|word| word.len() >= 6 && !word.contains('#') && (word.starts_with('-') || word.chars().any(|c| c.is_ascii_uppercase())));
+    words
+}
+
+#[test]
+fn source_keeps_the_invariants() {
+    let words = publisher_words();
+    let found: Vec<String> = source_text::read_all(&repository().join("src")).iter().flat_map(|source| breaches(source, &words)).collect();
+    assert!(found.is_empty(), "{} breach(es) of docs/ARCHITECTURE.md:\n{}", found.len(), found.join("\n"));
+}
+
+/// Each rule, broken once: a rule that finds nothing anywhere proves nothing.
+#[test]
+fn every_rule_finds_its_breach() {
+    let words = publisher_words();
+    let cases = [
+        ("serve/api.rs", "use crate::{\n    error::Result,\n    fetch::Fetcher,\n};", "src/serve/api.rs:1: `serve` must not import `fetch` (layers)"),
+        ("ids/zcta.rs", "fn f() { crate::store::open() }", "src/ids/zcta.rs:1: `ids` must not import `store` (layers)"),
+        ("store/home.rs", "use super::super::run::Plan;", "src/store/home.rs:1: `store` must not import `run` (layers)"),
+        ("helpers/mod.rs", "", "src/helpers/mod.rs:1: `helpers` is in no layer: give it a line in LAYERS and in docs/ARCHITECTURE.md"),
+        ("run/mod.rs", "\nuse reqwest::Client;", "src/run/mod.rs:2: `reqwest` only in fetch (invariants 1 and 2)"),
+        (
+            "serve/load.rs",
+            "let frame = polars::prelude::DataFrame::empty();",
+            "src/serve/load.rs:1: `polars` only in cli, datasets, decode, error, normalise, publish, run, validate (invariants 1 and 2)",
+        ),
+        ("run/mod.rs", "println!(\"done\");", "src/run/mod.rs:1: `println!`: only `cli` prints (invariant 1)"),
+        (
+            "datasets/census/acs5.rs",
+            "let year = std::env::var(\"YEAR\");",
+            "src/datasets/census/acs5.rs:1: `std::env::var`: `datasets` reads no clock, environment or disk (invariant 3)",
+        ),
+        (
+            "validate/mod.rs",
+            "let now = Timestamp::now();",
+            "src/validate/mod.rs:1: `Timestamp::now`: `validate` reads no clock, environment or disk (invariant 3)",
+        ),
+        ("run/mod.rs", "releases.advance_channel(name)", "src/run/mod.rs:1: only `publish` moves a channel (invariant 5)"),
+        ("publish/mod.rs", "std::fs::rename(a, b)", "src/publish/mod.rs:1: only `store` names and moves files of a home (invariant 5)"),
+        ("serve/mod.rs", "root.join(\"releases/x\")", "src/serve/mod.rs:1: `releases/x`: only `store` builds paths (invariant 5)"),
+        ("decode/csv.rs", "let column = DataType::Int64;", "src/decode/csv.rs:1: a decoder returns text columns; the contract casts (invariant 6)"),
+        (
+            "decode/csv.rs",
+            "let options = polars::io::CsvReadOptions::default();",
+            "src/decode/csv.rs:1: `polars::io::CsvReadOptions::default`: decoders never infer types (invariant 6)",
+        ),
+        ("fetch/mod.rs", "let url = \"https://www.census.gov/\";", "src/fetch/mod.rs:1: `https://www.census.gov/`: URLs belong in pipelines/ (invariant 7)"),
+        ("normalise/mod.rs", "column == \"GEO_ID\"", "src/normalise/mod.rs:1: `GEO_ID` is a publisher's word: it belongs in pipelines/ (invariant 7)"),
+        ("normalise/mod.rs", "value == r\"-666666666\"", "src/normalise/mod.rs:1: `-666666666` is a publisher's word: it belongs in pipelines/ (invariant 7)"),
+    ];
+    for (path, code, expected) in cases {
+        assert_eq!(breaches(&SourceText::new(path, code), &words), [expected], "in {path}: {code}");
+    }
+    let allowed = [
+        ("cli/run.rs", "use clap::Parser; use crate::run::Plan; println!(\"https://example.org\");"),
+        ("fetch/mod.rs", "// https://www.census.gov/ GEO_ID\nif url.starts_with(\"https://\") { let c = '\"'; }"),
+        ("decode/csv.rs", "use super::Frame; use crate::provenance::Inputs; fn f<'a>(x: &'a str) -> &'a str { x }"),
+        ("ids/zcta.rs", "fn f() {}\n#[cfg(test)]\nmod tests { use crate::run::Plan; }"),
+    ];
+    for (path, code) in allowed {
+        assert_eq!(breaches(&SourceText::new(path, code), &words), Vec::<String>::new(), "in {path}: {code}");
+    }
+}
+
+#[test]
+fn layers_have_no_cycle_and_a_fixed_order() {
+    let position = |name: &str| LAYERS.iter().position(|(layer, _)| *layer == name);
+    for (layer, imports) in LAYERS {
+        for import in imports.split_whitespace() {
+            assert!(position(import).unwrap() < position(layer).unwrap(), "`{layer}` stands below `{import}`, which it imports");
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_place() {
+    let manifest: toml::Table = std::fs::read_to_string(repository().join("Cargo.toml")).unwrap().parse().unwrap();
+    let dependencies: BTreeSet<&str> = manifest["dependencies"].as_table().unwrap().keys().map(String::as_str).collect();
+    let placed: BTreeSet<&str> = CRATES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(dependencies, placed, "Cargo.toml (left) and the table CRATES (right) differ");
+    let features = manifest["dependencies"]["polars"]["features"].as_array().unwrap();
+    for heavy in ["csv", "json", "parquet", "ipc", "streaming", "fmt"] {
+        assert!(
+            !features.iter().any(|feature| feature.as_str() == Some(heavy)),
+            "polars feature `{heavy}` draws in its streaming engine and a second HTTP client"
+        );
+    }
+    assert!(!repository().join("build.rs").exists(), "declarations are read, not compiled: no build script");
+}
+
+/// TOML holds facts: what needs a condition is Rust in the dataset's file (invariant 8).
+#[test]
+fn declarations_hold_no_conditions() {
+    fn visit(value: &toml::Value, path: &str, found: &mut Vec<String>) {
+        let children: Vec<(String, &toml::Value)> = match value {
+            toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            toml::Value::Array(array) => array.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect(),
+            _ => Vec::new(),
+        };
+        for (key, child) in children {
+            let words: Vec<&str> = key.split('_').collect();
+            if words.iter().any(|word| matches!(*word, "if" | "when" | "unless" | "else" | "then" | "where" | "condition" | "expression")) {
+                found.push(format!("{path}.{key}"));
+            }
+            visit(child, &format!("{path}.{key}"), found);
+        }
+    }
+    let mut found = Vec::new();
+    for (path, text) in DeclarationFiles::built_in().toml_below("pipelines") {
+        visit(&toml::Value::Table(text.parse().unwrap()), &path, &mut found);
+    }
+    assert_eq!(found, Vec::<String>::new(), "facts only: move the condition into src/datasets/");
+}
+
+#[test]
+fn every_folder_says_what_it_is() {
+    let without: Vec<String> = source_text::read_all(&repository().join("src"))
+        .into_iter()
+        .map(|source| source.path)
+        .filter(|path| path.ends_with("/mod.rs") || !path.contains('/'))
+        .filter(|path| !std::fs::read_to_string(repository().join("src").join(path)).unwrap().starts_with("//!"))
+        .filter(|path| path != "main.rs")
+        .collect();
+    assert_eq!(without, Vec::<String>::new(), "a module begins with `//!`: what it turns into what, and what it leaves out");
+}
+
+/// The five moves of `docs/ADDING-A-DATASET.md`, as far as files show them.
+#[test]
+fn every_dataset_is_complete() {
+    let (declarations, findings) = Declarations::check(DeclarationFiles::built_in());
+    assert_eq!(findings, Vec::new());
+    let mut missing = Vec::new();
+    for (pipeline_id, declaration) in &declarations.pipelines {
+        let folder = Path::new("fixtures").join(pipeline_id.replace('.', "/")).join("basic");
+        let wanted = [folder.join("CASE.md"), folder.join("source/.pubdata-mirror")];
+        missing.extend(wanted.iter().filter(|path| !repository().join(path).is_file()).map(|path| format!("{pipeline_id}: no {}", path.display())));
+        if declaration.licence.trim().is_empty() || declaration.publisher.trim().is_empty() {
+            missing.push(format!("{pipeline_id}: no licence or publisher"));
+        }
+        missing.extend(
+            declaration.produces.iter().filter(|id| !declarations.contracts.contains_key(*id)).map(|id| format!("{pipeline_id}: `{id}` has no contract")),
+        );
+        missing
+            .extend(declaration.produces.iter().filter(|id| !declaration.expect.contains_key(*id)).map(|id| format!("{pipeline_id}: `{id}` expects nothing")));
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}

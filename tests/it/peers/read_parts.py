@@ -1,0 +1,197 @@
+"""Reads the published Parquet of a release with DuckDB, polars and pyarrow and compares it with what our own reader says.
+
+Usage: read_parts.py EXPECTED.json
+
+EXPECTED.json: {"folder": …, "datasets": {id: {"partition_by": [column], "parts": [{"path", "rows", "columns": [{"name", "kind"}],
+"values": {column: [value]}, "totals": {column: {"count", "sum", "min", "max"}}}]}}}. Paths are below the folder.
+
+Values are written alike for all readers: decimals as their text, dates as ISO text, floats as `f64:` and the bits, lists and structs as
+JSON. Prints one JSON object {engine: {"parts", "values", "totals", "hive_rows"}} counting what was compared; what differs goes to standard
+error, and then the exit code is 1.
+"""
+
+import datetime
+import decimal
+import glob
+import json
+import math
+import os
+import struct
+import sys
+
+import duckdb
+import polars
+import pyarrow
+import pyarrow.compute
+import pyarrow.dataset
+import pyarrow.parquet
+
+POINTERS = {
+    "duckdb": 'STRUCT(source_id VARCHAR, "snapshot" VARCHAR, member VARCHAR, "offset" UBIGINT, length UBIGINT)[]',
+    "polars": "List(Struct({'source_id': String, 'snapshot': String, 'member': String, 'offset': UInt64, 'length': UInt64}))",
+    "pyarrow": "list<item: struct<source_id: string not null, snapshot: string not null, member: string, offset: uint64 not null, "
+    "length: uint64 not null> not null>",
+}
+# The type each reader gives to a physical type of a contract. A decimal is followed by its precision and scale.
+TYPES = {
+    "duckdb": {"String": "VARCHAR", "Int32": "INTEGER", "Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN", "Date": "DATE"}
+    | {"Decimal": "DECIMAL(%d,%d)", "StringList": "VARCHAR[]", "Pointers": POINTERS["duckdb"]},
+    "polars": {"String": "String", "Int32": "Int32", "Int64": "Int64", "Float64": "Float64", "Boolean": "Boolean", "Date": "Date"}
+    | {"Decimal": "Decimal(precision=%d, scale=%d)", "StringList": "List(String)", "Pointers": POINTERS["polars"]},
+    "pyarrow": {"String": "string", "Int32": "int32", "Int64": "int64", "Float64": "double", "Boolean": "bool", "Date": "date32[day]"}
+    | {"Decimal": "decimal128(%d, %d)", "StringList": "list<item: string not null>", "Pointers": POINTERS["pyarrow"]},
+}
+
+problems = []
+
+
+def written(value):
+    if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, float):
+        return "f64:" + struct.pack(">d", value).hex()
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {name: written(field) for name, field in value.items()}
+    return [written(item) for item in value]
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+class DuckDb:
+    def open(self, path):
+        self.table = duckdb.connect().from_parquet(path, hive_partitioning=False)
+
+    def columns(self):
+        return list(zip(self.table.columns, [str(kind) for kind in self.table.types]))
+
+    def values(self):
+        rows = self.table.fetchall()
+        return {name: [row[index] for row in rows] for index, name in enumerate(self.table.columns)}
+
+    def totals(self, name):
+        column = quoted(name)
+        return self.table.aggregate(f"count({column}), sum({column}), min({column}), max({column})").fetchall()[0]
+
+    def hive(self, folder, keys):
+        table = duckdb.connect().from_parquet(os.path.join(folder, "**", "*.parquet"), hive_partitioning=True)
+        names = ", ".join(quoted(name) for name in ["record_id", *keys])
+        return [tuple(row) for row in table.project(names).fetchall()]
+
+
+class Polars:
+    def open(self, path):
+        self.table = polars.read_parquet(path, hive_partitioning=False)
+
+    def columns(self):
+        return [(name, str(kind)) for name, kind in self.table.schema.items()]
+
+    def values(self):
+        return self.table.to_dict(as_series=False)
+
+    def totals(self, name):
+        column = self.table[name]
+        return (len(column) - column.null_count(), column.sum(), column.min(), column.max())
+
+    def hive(self, folder, keys):
+        return polars.scan_parquet(folder, hive_partitioning=True).select("record_id", *keys).collect().rows()
+
+
+class PyArrow:
+    def open(self, path):
+        self.table = pyarrow.parquet.read_table(path, partitioning=None)
+
+    def columns(self):
+        return [(field.name, str(field.type)) for field in self.table.schema]
+
+    def values(self):
+        return self.table.to_pydict()
+
+    def totals(self, name):
+        column = self.table[name]
+        bounds = pyarrow.compute.min_max(column)
+        return (len(column) - column.null_count, pyarrow.compute.sum(column).as_py(), bounds["min"].as_py(), bounds["max"].as_py())
+
+    def hive(self, folder, keys):
+        # Folder names are texts, the columns of the same name in the files need not be: the files' own columns are read.
+        first = sorted(glob.glob(os.path.join(folder, "**", "*.parquet"), recursive=True))[0]
+        schema = pyarrow.parquet.read_schema(first)
+        dataset = pyarrow.dataset.dataset(folder, format="parquet", partitioning=pyarrow.dataset.partitioning(flavor="hive"), schema=schema)
+        table = dataset.to_table(columns=["record_id", *keys])
+        return list(zip(*(table[name].to_pylist() for name in ["record_id", *keys])))
+
+
+def is_equal_total(ours, theirs):
+    if isinstance(theirs, float):
+        bits = bytes.fromhex(ours.removeprefix("f64:"))
+        return math.isclose(struct.unpack(">d", bits)[0], theirs, rel_tol=1e-12)
+    return ours == written(theirs)
+
+
+def check_part(name, engine, folder, part, counts):
+    engine.open(os.path.join(folder, part["path"]))
+    place = f"{name}: {part['path']}"
+
+    def type_of(kind):
+        kind, *digits = kind.split(" ")
+        return TYPES[name][kind] % tuple(int(digit) for digit in digits) if digits else TYPES[name][kind]
+
+    expected_columns = [(column["name"], type_of(column["kind"])) for column in part["columns"]]
+    if engine.columns() != expected_columns:
+        problems.append(f"{place}: columns are {engine.columns()}, expected {expected_columns}")
+    values = engine.values()
+    for column, expected in part["values"].items():
+        found = [written(value) for value in values[column]]
+        counts["values"] += len(found)
+        if len(found) != len(expected):
+            problems.append(f"{place}: `{column}` has {len(found)} rows, expected {len(expected)}")
+        for row, (theirs, ours) in enumerate(zip(found, expected)):
+            if theirs != ours or type(theirs) is not type(ours):
+                problems.append(f"{place}: `{column}` in row {row} is {theirs!r}, expected {ours!r}")
+    for column, expected in part["totals"].items():
+        found = dict(zip(["count", "sum", "min", "max"], engine.totals(column)))
+        for what, ours in expected.items():
+            # The sum of no values is null for one reader and zero for another.
+            is_nothing = expected["count"] == 0 and what != "count"
+            counts["totals"] += 1
+            if not is_nothing and not is_equal_total(ours, found[what]):
+                problems.append(f"{place}: {what} of `{column}` is {found[what]!r}, expected {ours!r}")
+    counts["parts"] += 1
+
+
+def check_hive(name, engine, folder, dataset_id, dataset, counts):
+    keys = dataset["partition_by"]
+    columns = [[part["values"][column] for part in dataset["parts"]] for column in ["record_id", *keys]]
+    expected = sorted(zip(*(["%s" % value for values in column for value in values] for column in columns)))
+    try:
+        found = sorted(tuple("%s" % value for value in row) for row in engine.hive(os.path.join(folder, dataset_id), keys))
+    except Exception as error:
+        problems.append(f"{name}: {dataset_id} cannot be read as one folder: {type(error).__name__}: {error}")
+        return
+    counts["hive_rows"] += len(found)
+    if found != expected:
+        problems.append(f"{name}: {dataset_id} read as one folder has rows {found[:3]} …, expected {expected[:3]} …")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        expected = json.load(file)
+    summary = {}
+    for name, engine in [("duckdb", DuckDb()), ("polars", Polars()), ("pyarrow", PyArrow())]:
+        counts = summary[name] = {"parts": 0, "values": 0, "totals": 0, "hive_rows": 0}
+        for dataset_id, dataset in expected["datasets"].items():
+            for part in dataset["parts"]:
+                check_part(name, engine, expected["folder"], part, counts)
+            check_hive(name, engine, expected["folder"], dataset_id, dataset, counts)
+    print(json.dumps(summary))
+    for problem in problems[:50]:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+main()

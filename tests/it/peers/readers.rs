@@ -1,0 +1,129 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use pubdata::contract::Contracts;
+use pubdata::ids::{Digest, ReleaseId};
+use pubdata::issue::{Issue, Severity};
+use pubdata::publish::{Build, BuiltTable, Contribution, stage};
+use pubdata::store::{Releases, TaskEntry};
+use pubdata::validate::{Candidate, quarantine_table, validate};
+
+use super::expected::{Counts, of_release};
+use super::{python, script};
+use crate::publish::Place;
+use crate::validate::{Row, contracts, expectations, frame, inputs, issue, pointer, row};
+
+/// Compares every part of a release, and every dataset's folder as a whole, between our reader and the peers.
+pub async fn compare(python: &Path, releases: &Releases, id: &ReleaseId, contracts: &Contracts, folder: &Path) -> Counts {
+    let (expected, counts) = of_release(releases, id, contracts, folder).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), serde_json::to_vec(&expected).unwrap()).unwrap();
+    let output = Command::new(python).arg(script("read_parts.py")).arg(file.path()).output().unwrap();
+    assert!(output.status.success(), "the peers read something else:\n{}", String::from_utf8_lossy(&output.stderr));
+    let compared: BTreeMap<String, Counts> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(compared.keys().collect::<Vec<_>>(), ["duckdb", "polars", "pyarrow"]);
+    compared.values().for_each(|compared| assert_eq!(*compared, counts));
+    counts
+}
+
+/// Rows with every type at its edges: nulls, empty lists, negative zero, extremes, no pointer and several.
+fn rows(year: i32) -> Vec<Row> {
+    let full = |state: &str| Row { year: Some(year), record_id: Some(format!("test.thing:{year}:{state}:population")), ..row(state, "population") };
+    let nothing = Row {
+        value: None,
+        null_reason: Some("suppressed".to_owned()),
+        unit: Some("years".to_owned()),
+        moe: None,
+        persons: None,
+        portion: None,
+        is_open: Some(false),
+        since: None,
+        grades: Some(String::new()),
+        lat: None,
+        lon: None,
+        pointers: Vec::new(),
+        ..full("02")
+    };
+    let extreme = Row {
+        value: Some(-99_999_999_999_999),
+        moe: Some(99_999_999_999_999),
+        persons: Some(i64::MAX - 1000),
+        portion: Some(f64::MIN_POSITIVE),
+        since: Some("0001-01-01".to_owned()),
+        grades: Some("É,\"q\",'".to_owned()),
+        lat: Some(-0.0),
+        lon: Some(179.999_999_999_999_97),
+        pointers: vec![0, 1, u64::MAX, u64::MAX, 1, 0, 0, 0],
+        ..full("03")
+    };
+    vec![extreme, nothing, full("01"), Row { value: Some(5), moe: Some(-5), ..full("04") }]
+}
+
+fn finding(dataset_id: &str, record: &str) -> Issue {
+    Issue { dataset_id: dataset_id.to_owned(), ..issue("unmapped", Severity::Quarantine, Some(record), Some(pointer(7))) }
+}
+
+/// The build of one year of `test.thing`, with something set aside.
+fn build(year: i32) -> Build {
+    let inputs = inputs();
+    let partition = BTreeMap::from([("year".to_owned(), year.to_string())]);
+    let candidate =
+        Candidate { dataset_id: "test.thing".to_owned(), partition: partition.clone(), frame: frame(&rows(year)), issues: vec![finding("test.thing", "K1")] };
+    let verdict = validate(&contracts()["test.thing"], &expectations(), candidate, &inputs, None, false).unwrap();
+    assert_eq!((verdict.frame.height(), verdict.blocked.len()), (4, 0));
+    let set_aside = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
+    let passed = BuiltTable { dataset_id: "test.thing".to_owned(), partition, frame: verdict.frame, report: verdict.report };
+    let entry = entry(&inputs, &format!("{year}"));
+    Build { task_id: format!("test.things/year={year}"), entry, inputs, tables: vec![passed, set_aside] }
+}
+
+/// The build of a dataset without partitions all of whose records were set aside.
+fn build_without_partition() -> Build {
+    let inputs = inputs();
+    let table = quarantine(&inputs, "test.flat", &BTreeMap::new(), &[finding("test.flat", "K2"), finding("test.flat", "K3")]);
+    let entry = entry(&inputs, "flat");
+    Build { task_id: "test.flat".to_owned(), entry, inputs, tables: vec![table] }
+}
+
+fn quarantine(inputs: &pubdata::provenance::Inputs, dataset_id: &str, task_partition: &BTreeMap<String, String>, issues: &[Issue]) -> BuiltTable {
+    let contract = &contracts()["pubdata.quarantine"];
+    let frame = quarantine_table(contract, dataset_id, task_partition, issues, inputs).unwrap();
+    let mut partition = task_partition.clone();
+    partition.insert("dataset_id".to_owned(), dataset_id.to_owned());
+    BuiltTable { dataset_id: "pubdata.quarantine".to_owned(), partition, frame, report: Default::default() }
+}
+
+fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
+    TaskEntry {
+        pipeline_id: "test.things".to_owned(),
+        partition: BTreeMap::new(),
+        input_hash: Digest::of(seed.as_bytes()),
+        declaration_hash: Digest::of(b"declaration"),
+        contracts_hash: Digest::of(b"contracts"),
+        code_version: "1".to_owned(),
+        inputs: inputs.snapshots().to_vec(),
+        is_stale: false,
+        stale_reason: None,
+        publisher: "Example".to_owned(),
+        licence: "CC0-1.0".to_owned(),
+        homepage: "https://example.org/".to_owned(),
+        cadence_days: 365,
+        built_at: "2025-01-01T00:00:00Z".to_owned(),
+    }
+}
+
+// polars blocks inside an asynchronous runtime only when that has several threads.
+#[tokio::test(flavor = "multi_thread")]
+async fn published_parquet_reads_the_same_in_duckdb_polars_and_pyarrow() {
+    let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else { return };
+    let place = Place::new();
+    let builds = [build(2022), build(2023), build_without_partition()];
+    let contributions = builds.map(|build| Contribution::Built(stage(&place.home, contracts(), build).unwrap())).into();
+    let now = "2025-01-01T00:00:00Z";
+    let committed = pubdata::publish::commit(&place.home, &place.releases, contracts(), "nightly", contributions, false, "run", now).await.unwrap();
+
+    let folder = place.root().join("releases").join(committed.release_id.as_str());
+    let counts = compare(&python, &place.releases, &committed.release_id, contracts(), &folder).await;
+    assert_eq!(counts, Counts { parts: 5, values: 8 * 18 + 4 * 8, totals: 2 * 4 * 7, hive_rows: 8 + 4 });
+}

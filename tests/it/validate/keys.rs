@@ -1,0 +1,56 @@
+use super::{Row, lines, row, verdict_of};
+
+#[test]
+fn repeated_row_is_kept_once_with_the_first_place_it_was_read_from() {
+    let later = Row { pointers: vec![0, 1, 500, 20], ..row("01", "population") };
+    let verdict = verdict_of(&[later.clone(), row("02", "population"), row("01", "population"), later]);
+    assert_eq!(verdict.report.notes, ["2 rows repeated another row exactly and were dropped"]);
+    assert_eq!(lines(&verdict.frame), lines(&verdict_of(&[row("01", "population"), row("02", "population")]).frame));
+    assert_eq!(verdict.quarantine, Vec::new());
+}
+
+#[test]
+fn different_rows_under_one_key_are_all_set_aside() {
+    let other = Row { value: Some(999), pointers: vec![1, 0, 7, 3], ..row("01", "population") };
+    let verdict = verdict_of(&[row("01", "population"), other, row("02", "population")]);
+    let found: Vec<_> = verdict.quarantine.iter().map(|issue| (issue.code.as_str(), issue.detail.as_str(), issue.pointer.as_ref().unwrap().offset)).collect();
+    let detail = "2 different records have the key year 2023, state `01`, metric `population`, expected one";
+    assert_eq!(found, [("duplicate_key", detail, 100), ("duplicate_key", detail, 7)]);
+    assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
+    assert_eq!(verdict.frame.height(), 1);
+}
+
+#[test]
+fn repetition_is_dropped_before_contradictions_are_counted() {
+    let other = Row { value: Some(999), ..row("01", "population") };
+    let verdict = verdict_of(&[row("01", "population"), row("01", "population"), other]);
+    assert_eq!(verdict.report.notes, ["1 rows repeated another row exactly and were dropped"]);
+    assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
+}
+
+#[test]
+fn one_record_id_under_two_keys_sets_both_aside() {
+    let stolen = Row { record_id: row("01", "population").record_id, ..row("02", "population") };
+    let verdict = verdict_of(&[row("01", "population"), stolen]);
+    let details: Vec<&str> = verdict.quarantine.iter().map(|issue| issue.detail.as_str()).collect();
+    assert_eq!(details, ["2 records have the record_id `test.thing:2023:01:population`, expected one"; 2]);
+    assert_eq!(verdict.report.quarantined, [("duplicate_record_id".to_owned(), 2)].into());
+}
+
+#[test]
+fn rows_are_sorted_by_the_contract_and_then_by_record_id() {
+    let verdict = verdict_of(&[row("02", "households"), row("01", "population"), row("10", "median_age"), row("01", "median_age")]);
+    let ids: Vec<&str> = verdict.frame.column("record_id").unwrap().str().unwrap().iter().flatten().collect();
+    let expected = ["test.thing:2023:01:median_age", "test.thing:2023:01:population", "test.thing:2023:02:households", "test.thing:2023:10:median_age"];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn rows_without_a_key_are_no_duplicates_of_each_other() {
+    let keyless =
+        |offset: u64, value: i64| Row { state: None, record_id: None, value: Some(value), pointers: vec![0, 1, offset, 9], ..row("01", "population") };
+    let verdict = verdict_of(&[keyless(1, 1), keyless(2, 2)]);
+    let codes: Vec<&str> = verdict.quarantine.iter().map(|issue| issue.code.as_str()).collect();
+    assert_eq!(codes, ["missing_value"; 4]);
+    assert_eq!(verdict.report.quarantined, [("missing_value".to_owned(), 2)].into());
+}
