@@ -50,16 +50,18 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 	key=$$(cat $$key_file)
 	base=http://127.0.0.1:$(PORT)
 	printf '\nReady. Try:\n'
+	auth="-H 'Authorization: Bearer $$key'"
 	for path in \
-		/v1/geo/zctas/90210 \
-		/v1/geo/counties/06037 \
-		'/v1/geo/zctas/35950/schools?limit=3' \
-		'/v1/geo/compare?metric=population&a=90210&b=00601' \
-		/v1/provenance/geo.zcta_metric:2023:90210:population \
-		/v1/coverage
+		/v1/geo-demographics/locations/90210 \
+		'/v1/geo-demographics/locations/90210/demographics?history=true' \
+		'/v1/geo-demographics/locations/35950/schools?radius_mi=3' \
+		/v1/geo-demographics/counties/06037 \
+		/v1/provenance/geo.zcta_metric:2023:90210:population
 	do
-		printf "  curl -H 'Authorization: Bearer %s' '%s%s'\n" "$$key" "$$base" "$$path"
+		echo "  curl $$auth '$$base$$path'"
 	done
+	echo "  curl $$auth -H 'Content-Type: application/json' -d '{\"locations\": [\"90210\", \"95120\"], \"metrics\": [\"population\"]}' '$$base/v1/geo-demographics/locations/compare'"
+	echo "  curl '$$base/v1/coverage'"
 	printf '\nDocumentation: %s/docs   Stop: ctrl-c\n\n' "$$base"
 	trap 'kill -INT $$server 2>/dev/null || true; wait $$server || true; exit 0' INT TERM
 	wait $$server

@@ -80,20 +80,52 @@ impl std::fmt::Display for Finding {
     }
 }
 
+/// The table of a TOML file that a finding is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// The keys before the first table.
+    Top,
+    /// `[name]`.
+    Table(&'a str),
+    /// The table of that number, from 0, among `[[name]]`.
+    Nth(&'a str, usize),
+}
+
 impl Finding {
-    /// A finding at the first line that holds `key`.
-    pub fn at(file: &str, text: &str, key: &str, message: String) -> Self {
-        let line = text.lines().position(|line| line.contains(key)).map_or(1, |index| index + 1);
-        Self { file: file.to_owned(), line, key: key.to_owned(), message }
+    /// A finding at a key of a table; at the table's own line when the key is not there, or is empty.
+    pub fn at(file: &str, text: &str, place: Place<'_>, key: &str, message: String) -> Self {
+        let (table, header, number) = match place {
+            Place::Top => ("", String::new(), 0),
+            Place::Table(name) => (name, format!("[{name}]"), 0),
+            Place::Nth(name, number) => (name, format!("[[{name}]]"), number),
+        };
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let start = if table.is_empty() { Some(0) } else { (0..lines.len()).filter(|line| lines[*line].starts_with(&header)).nth(number) }.unwrap_or(0);
+        let first = start + usize::from(!table.is_empty());
+        let length = lines[first..].iter().take_while(|line| !line.starts_with('[')).count();
+        let line = (first..first + length).find(|line| key_of(lines[*line]) == Some(key)).unwrap_or(start);
+        Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message }
     }
 
     /// A syntax or type error of the TOML reader.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let content = text.lines().nth(line - 1).unwrap_or_default();
-        let key = content.split('=').next().unwrap_or_default().trim().to_owned();
-        Self { file: file.to_owned(), line, key, message: error.message().to_owned() }
+        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let table = lines.iter().take(line + 1).rfind(|line| line.starts_with('[')).map_or("", |header| header.trim_matches(['[', ']']));
+        let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let key = missing.or_else(|| key_of(lines.get(line)?)).unwrap_or_default();
+        Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message: error.message().to_owned() }
     }
+}
+
+/// The key of a line `key = value`.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once('=')?;
+    (!key.starts_with(['#', '['])).then(|| key.trim())
+}
+
+fn dotted(table: &str, key: &str) -> String {
+    [table, key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }
 
 /// `pipelines/census/acs5.toml` → `census.acs5`.

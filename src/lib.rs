@@ -1,6 +1,7 @@
 //! Builds and serves trustworthy public data: publishers' bulk files in, one immutable release of Parquet parts out, and a
 //! read-only HTTP API on top. `docs/ARCHITECTURE.md` says which folder holds what and which may import which.
 
+pub mod cli;
 pub mod contract;
 pub mod datasets;
 pub mod declared;
@@ -13,5 +14,6 @@ pub mod normalise;
 pub mod pipeline;
 pub mod provenance;
 pub mod publish;
+pub mod run;
 pub mod store;
 pub mod validate;

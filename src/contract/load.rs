@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Column, ColumnType, Contract, Invariant, Physical};
-use crate::declared::{self, DeclarationFiles, Finding};
+use crate::declared::{self, DeclarationFiles, Finding, Place};
 
 /// Contracts by dataset id.
 pub type Contracts = BTreeMap<String, Contract>;
@@ -65,23 +65,24 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
 }
 
 fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str, text: &str, findings: &mut Vec<Finding>) -> Contract {
-    let mut report = |key: &str, message: String| findings.push(Finding::at(path, text, key, message));
+    let mut report = |place: Place<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
     let expected = declared::id_of_path(path, "schemas");
     if file.dataset_id != expected {
-        report("dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
+        report(Place::Top, "dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
     }
     let is_semver = file.version.split('.').count() == 3 && file.version.split('.').all(|part| part.parse::<u32>().is_ok());
     if !is_semver {
-        report("version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
+        report(Place::Top, "version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
     }
     let mut columns: Vec<Column> = Vec::new();
-    for column in file.columns {
+    for (number, column) in file.columns.into_iter().enumerate() {
+        let place = Place::Nth("column", number);
         let Some(column_type) = types.get(&column.type_name) else {
-            report(&format!("\"{}\"", column.type_name), format!("column `{}`: type `{}` is not in schemas/_types.toml", column.name, column.type_name));
+            report(place, "type", format!("column `{}`: type `{}` is not in schemas/_types.toml", column.name, column.type_name));
             continue;
         };
         if columns.iter().any(|known| known.name == column.name) {
-            report(&format!("\"{}\"", column.name), format!("column `{}` is declared twice", column.name));
+            report(place, "name", format!("column `{}` is declared twice", column.name));
         }
         let description = column.description.unwrap_or_else(|| column_type.description.clone());
         columns.push(Column { name: column.name, type_name: column.type_name, column_type: column_type.clone(), nullable: column.nullable, description });
@@ -89,18 +90,18 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
     let has = |name: &String| columns.iter().any(|column| column.name == *name);
     for (key, names) in [("primary_key", &file.primary_key), ("sort_by", &file.sort_by), ("partition_by", &file.partition_by)] {
         for name in names.iter().filter(|name| !has(name)) {
-            report(key, format!("there is no column `{name}`"));
+            report(Place::Top, key, format!("there is no column `{name}`"));
         }
     }
-    for invariant in &file.invariants {
+    for (number, invariant) in file.invariants.iter().enumerate() {
         let condition = invariant.condition.iter().map(|condition| &condition.column);
         for name in invariant.columns.iter().chain(&invariant.group_by).chain(condition).filter(|name| !has(name)) {
-            report(&invariant.code, format!("invariant `{}`: there is no column `{name}`", invariant.code));
+            report(Place::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
         }
     }
     for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
         if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
-            report("dataset_id", format!("every contract needs a column `{name}`"));
+            report(Place::Top, "dataset_id", format!("every contract needs a column `{name}`"));
         }
     }
     Contract {

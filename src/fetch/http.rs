@@ -6,7 +6,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 
 use super::check;
-use super::pace::{Pace, is_loopback};
+use super::pace::Pace;
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
 use super::{FetchProgress, FetchSettings};
@@ -21,8 +21,8 @@ pub(super) struct Http {
     settings: FetchSettings,
     user_agent: String,
     pace: Pace,
-    outside: OnceLock<Client>,
-    loopback: OnceLock<Client>,
+    encrypted: OnceLock<Client>,
+    plain: OnceLock<Client>,
 }
 
 /// What is asked for.
@@ -55,7 +55,7 @@ impl Http {
         if user_agent.contains(|character: char| !(character.is_ascii_graphic() || character == ' ')) {
             return Err(Error::config("the contact must be plain ASCII text on one line").hint("set it to an e-mail address"));
         }
-        Ok(Self { pace: Pace::new(&settings), settings, user_agent, outside: OnceLock::new(), loopback: OnceLock::new() })
+        Ok(Self { pace: Pace::new(&settings), settings, user_agent, encrypted: OnceLock::new(), plain: OnceLock::new() })
     }
 
     /// Asks once and takes what comes; bytes that came before the connection broke stay in the partial download.
@@ -67,7 +67,7 @@ impl Http {
         let _transfer = self.pace.transfer(host).await;
         self.pace.request(host).await;
         let resumed = partial.of().filter(|of| of.origin == target.origin && !partial.is_empty()).and_then(|of| Some((of.clone(), strong_validator(of)?)));
-        let mut request = self.client(host)?.get(target.url.clone()).header(ACCEPT_ENCODING, "identity");
+        let mut request = self.client(&target.url)?.get(target.url.clone()).header(ACCEPT_ENCODING, "identity");
         if let Some((_, validator)) = &resumed {
             request = request.header(RANGE, format!("bytes={}-", partial.len())).header(IF_RANGE, validator);
         }
@@ -105,7 +105,7 @@ impl Http {
     pub(super) async fn small_text(&self, url: &Url) -> Result<Option<String>, Failure> {
         let host = url.host_str().unwrap_or_default();
         self.pace.request(host).await;
-        let sent = self.client(host)?.get(url.clone()).send().await;
+        let sent = self.client(url)?.get(url.clone()).send().await;
         let mut response = sent.map_err(|error| Failure::again(Error::fetch(format!("no answer: {}", causes(error)))))?;
         match response.status() {
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
@@ -210,8 +210,9 @@ impl Http {
         Error::fetch(answered).hint(hint).into()
     }
 
-    fn client(&self, host: &str) -> Result<&Client, Error> {
-        let (cell, is_loopback) = if is_loopback(host) { (&self.loopback, true) } else { (&self.outside, false) };
+    fn client(&self, url: &Url) -> Result<&Client, Error> {
+        let is_plain = url.scheme() == "http";
+        let cell = if is_plain { &self.plain } else { &self.encrypted };
         if let Some(client) = cell.get() {
             return Ok(client);
         }
@@ -222,8 +223,8 @@ impl Http {
             .connect_timeout(self.settings.connect_timeout)
             .read_timeout(self.settings.read_timeout)
             .timeout(self.settings.total_timeout);
-        if is_loopback {
-            // Neither the proxy nor the certificate authorities of the machine have a say on the machine itself.
+        if is_plain {
+            // This machine or a mirror near it: no proxy, and no need for the system to have certificate authorities.
             builder = builder.no_proxy().tls_certs_only([]);
         }
         let client = builder.build().map_err(|error| Error::fetch(format!("cannot set up the network client: {}", causes(error))))?;

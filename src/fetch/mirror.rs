@@ -39,6 +39,7 @@ impl Mirror {
             return Ok(Self { place: Place::Url(url), is_sample: OnceCell::new() });
         }
         let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
+        let folder = folder.canonicalize().unwrap_or(folder);
         if !folder.is_dir() {
             return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
         }
@@ -104,4 +105,22 @@ pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
 /// How a file of this machine is named as an origin.
 pub(super) fn origin_of(path: &Path) -> String {
     format!("file://{}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_url_leads_out_of_the_mirror_url(url in "https?://([a-z.]{0,3}|[.]{1,3})(/([.]{1,3}|%2[eEfF]|[a-z@]{1,3}|%5c|//|~|:)?){0,6}(\\?[a-z./&=%@]{0,12})?") {
+            let base = Url::parse("http://127.0.0.1:1/below/").unwrap();
+            if let Ok(path) = mirror_path(&url) {
+                let url = mirror_url(&base, &path).unwrap();
+                prop_assert!(url.as_str().starts_with(base.as_str()) && url.query().is_none() && url.fragment().is_none(), "{}", url);
+            }
+        }
+    }
 }

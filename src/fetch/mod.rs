@@ -113,3 +113,11 @@ impl Default for FetchSettings {
         }
     }
 }
+
+/// The URL as it is recorded: without the query parameters that hold a secret.
+///
+/// # Errors
+/// `Config`, when a secret stands anywhere but as the whole value of a query parameter.
+pub fn recorded_url(url: &str) -> crate::error::Result<String> {
+    secret::SecretUrl::parse(url).map(|url| url.recorded)
+}

@@ -74,3 +74,32 @@ pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_transfer_waits_until_another_of_the_same_host_ends() {
+        let pace = Pace::new(&FetchSettings { transfers_per_host: 2, ..FetchSettings::default() });
+        let start = |host: &str| pace.transfer(host).now_or_never();
+        let (first, second) = (start("a.example"), start("a.example"));
+        assert!(first.is_some() && second.is_some());
+        assert!(start("a.example").is_none());
+        assert!(start("b.example").is_some());
+        drop(first);
+        assert!(start("a.example").is_some());
+    }
+
+    #[test]
+    fn this_machine_is_known_by_name_and_address() {
+        for host in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["data.example", "128.0.0.1", "localhost.example", ""] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

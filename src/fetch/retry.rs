@@ -54,7 +54,8 @@ impl<'a> Tries<'a> {
         }
         if self.failures >= self.settings.tries {
             let hint = error.way_out().unwrap_or("check the network and run again; the last good snapshot stays in use").to_owned();
-            return Err(Error::fetch(format!("{error} (gave up after {} tries)", self.failures)).hint(hint));
+            let tries = if self.failures == 1 { "try" } else { "tries" };
+            return Err(Error::fetch(format!("{error} (gave up after {} {tries})", self.failures)).hint(hint));
         }
         let wait = after.unwrap_or_else(|| backoff(self.settings.first_wait, self.settings.longest_wait, self.failures));
         tracing::warn!(url = origin, %error, failures = self.failures, wait_ms = wait.as_millis() as u64, "trying again");

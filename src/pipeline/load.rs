@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Declaration, Source};
 use crate::contract::{self, Contracts};
-use crate::declared::{self, DeclarationFiles, Finding};
+use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
 
 /// All declarations and contracts of one installation.
@@ -43,6 +43,7 @@ impl Declarations {
                         findings.push(Finding::at(
                             &path,
                             &text,
+                            Place::Top,
                             "pipeline_id",
                             format!("is `{}`, but the file's place says `{expected}`", declaration.pipeline_id),
                         ));
@@ -63,25 +64,26 @@ impl Declarations {
         let mut source_owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (pipeline_id, declaration) in &self.pipelines {
             let (path, text) = &texts[pipeline_id];
-            let mut report = |key: &str, message: String| findings.push(Finding::at(path, text, key, message));
+            let mut report = |place: Place<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
             for dataset_id in &declaration.produces {
                 if !self.contracts.contains_key(dataset_id) {
-                    report("produces", format!("`{dataset_id}` has no contract; expected schemas/{}.toml", dataset_id.replace('.', "/")));
+                    report(Place::Top, "produces", format!("`{dataset_id}` has no contract; expected schemas/{}.toml", dataset_id.replace('.', "/")));
                 }
                 if !declaration.expect.contains_key(dataset_id) {
-                    report("produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
+                    report(Place::Top, "produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
                 }
                 if let Some(other) = producers.insert(dataset_id, pipeline_id) {
-                    report("produces", format!("`{dataset_id}` is already produced by `{other}`"));
+                    report(Place::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
                 }
-                self.check_partition(declaration, dataset_id, &mut report);
             }
+            self.check_partition(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
-                report("expect", format!("`{dataset_id}` is not produced here"));
+                report(Place::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
-            for source in &declaration.sources {
+            for (number, source) in declaration.sources.iter().enumerate() {
+                let mut report = |key: &str, message: String| report(Place::Nth("source", number), key, format!("source `{}`: {message}", source.source_id));
                 if let Some(other) = source_owners.insert(&source.source_id, pipeline_id) {
-                    report("source_id", format!("`{}` is already declared in `{other}`", source.source_id));
+                    report("source_id", format!("is already declared in `{other}`"));
                 }
                 self.check_source(declaration, source, &mut report);
             }
@@ -89,57 +91,59 @@ impl Declarations {
         for (pipeline_id, declaration) in &self.pipelines {
             for source_id in declaration.inputs.iter().filter(|id| !source_owners.contains_key(id.as_str())) {
                 let (path, text) = &texts[pipeline_id];
-                findings.push(Finding::at(path, text, "inputs", format!("no declaration has a source `{source_id}`")));
+                findings.push(Finding::at(path, text, Place::Top, "inputs", format!("no declaration has a source `{source_id}`")));
             }
         }
     }
 
-    fn check_partition(&self, declaration: &Declaration, dataset_id: &str, report: &mut impl FnMut(&str, String)) {
-        let Some(contract) = self.contracts.get(dataset_id) else { return };
-        match &declaration.partition {
-            Some(range) if !contract.partition_by.contains(&range.column) => {
-                report("column", format!("`{dataset_id}` is not partitioned by `{}`", range.column));
+    fn check_partition(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+        let Some(range) = &declaration.partition else { return };
+        let place = Place::Table("partition");
+        if range.from > range.to {
+            report(place, "from", format!("{} is after `to` {}", range.from, range.to));
+        }
+        for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
+            if !contract.partition_by.contains(&range.column) {
+                report(place, "column", format!("`{}` is not partitioned by `{}`", contract.dataset_id, range.column));
             }
-            Some(range) if range.from > range.to => report("from", format!("{} is after `to` {}", range.from, range.to)),
-            _ => {}
         }
     }
 
     fn check_source(&self, declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
-        let source_id = &source.source_id;
         let scheme_is_known = ["https://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
         if !scheme_is_known {
-            report(&source.url, format!("source `{source_id}`: the URL must start with https://, file:// or bundled:"));
+            report("url", "the URL must start with https://, file:// or bundled:".to_owned());
         }
         if let Some(path) = source.url.strip_prefix("bundled:")
             && self.files.read(&format!("pipelines/{path}")).is_none()
         {
-            report(&source.url, format!("source `{source_id}`: there is no file pipelines/{path}"));
+            report("url", format!("there is no file pipelines/{path}"));
         }
         if let Some(keys) = declaration.first_keys(source) {
-            for template in std::iter::once(&source.url).chain([&source.source_version]).chain(&source.ignore) {
+            let ignored = source.ignore.iter().map(|column| ("ignore", column));
+            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(ignored) {
                 if let Err(error) = super::expand(template, &keys) {
-                    report(template, format!("source `{source_id}`: {error}"));
+                    report(key, error.to_string());
                 }
             }
         }
         let mapped: BTreeSet<&String> = source.columns.values().flatten().collect();
         for column in source.ignore.iter().filter(|column| mapped.contains(column)) {
-            report("ignore", format!("source `{source_id}`: column `{column}` is both mapped and ignored"));
+            report("ignore", format!("column `{column}` is both mapped and ignored"));
         }
         for column in source.optional_columns.iter().filter(|column| !source.columns.contains_key(*column)) {
-            report("optional_columns", format!("source `{source_id}`: `{column}` is not a mapped column"));
+            report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         if let super::Format::Delimited { delimiters, header, .. } = &source.format {
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
-                report("delimiters", format!("source `{source_id}`: give at least one ASCII delimiter"));
+                report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }
             for column in header.iter().filter(|column| !mapped.contains(column) && !source.ignore.contains(column)) {
-                report("header", format!("source `{source_id}`: column `{column}` is neither mapped nor ignored"));
+                report("format", format!("column `{column}` of `header` is neither mapped nor ignored"));
             }
         }
         if source.min_bytes > source.max_bytes {
-            report("min_bytes", format!("source `{source_id}`: larger than max_bytes"));
+            report("min_bytes", "larger than max_bytes".to_owned());
         }
     }
 

@@ -25,6 +25,7 @@ mod operations;
 mod part;
 mod stage;
 
+pub use batch::record_batch;
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
 pub use part::verify as verify_part;

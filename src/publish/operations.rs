@@ -23,6 +23,8 @@ pub struct ReleaseSummary {
     pub size_bytes: u64,
     /// Tasks carried over because they could not be renewed.
     pub stale_tasks: Vec<String>,
+    /// Why the manifest cannot be read; all else is then empty.
+    pub damage: Option<String>,
 }
 
 /// What pruning deleted.
@@ -33,10 +35,10 @@ pub struct Pruned {
     pub incomplete: Vec<ReleaseId>,
 }
 
-/// Lists the complete releases, newest first.
+/// Lists the complete releases, newest first; those whose manifest is damaged come last.
 ///
 /// # Errors
-/// `Store`, when a manifest or a pointer cannot be read.
+/// `Store`, when the store or a channel cannot be read.
 pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     let mut pointing: BTreeMap<ReleaseId, Vec<String>> = BTreeMap::new();
     for name in releases.channels().await? {
@@ -46,16 +48,30 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     }
     let mut summaries = Vec::new();
     for release_id in releases.list().await? {
-        let manifest = releases.manifest(&release_id).await?;
-        summaries.push(ReleaseSummary {
-            channels: pointing.remove(&release_id).unwrap_or_default(),
-            rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
-            size_bytes: manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum(),
-            stale_tasks: manifest.tasks.iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id.clone()).collect(),
-            release_id,
-            published_at: manifest.published_at,
-            run_id: manifest.run_id,
-            is_sample: manifest.is_sample,
+        let channels = pointing.remove(&release_id).unwrap_or_default();
+        summaries.push(match releases.manifest(&release_id).await {
+            Ok(manifest) => ReleaseSummary {
+                channels,
+                rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
+                size_bytes: manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum(),
+                stale_tasks: manifest.tasks.iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id.clone()).collect(),
+                release_id,
+                published_at: manifest.published_at,
+                run_id: manifest.run_id,
+                is_sample: manifest.is_sample,
+                damage: None,
+            },
+            Err(error) => ReleaseSummary {
+                release_id,
+                published_at: String::new(),
+                run_id: String::new(),
+                is_sample: false,
+                channels,
+                rows: BTreeMap::new(),
+                size_bytes: 0,
+                stale_tasks: Vec::new(),
+                damage: Some(error.to_string()),
+            },
         });
     }
     summaries.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
@@ -123,7 +139,8 @@ async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Resu
 }
 
 /// Deletes the releases that are not among the newest `keep` of any channel's history, and what unfinished ones left. What a channel points
-/// at is always kept. Releases that no channel ever pointed at are spared for an hour: another publisher may be about to.
+/// at is always kept. Releases that no channel ever pointed at are spared for an hour: another publisher may be about to. The caller holds
+/// the run lock.
 ///
 /// # Errors
 /// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.

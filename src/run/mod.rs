@@ -12,14 +12,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use execute::run;
-pub use plan::{Plan, PlannedTask, TaskState, plan};
-pub use report::{ExitCode, FetchedSource, RunReport, TaskReport, read_ledger};
+pub use plan::{Plan, PlannedTask, Problem, TaskState, plan};
+pub use report::{ExitCode, FetchedSource, RunReport, TaskReport};
 pub use trace::{TraceReport, trace};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
+use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
 use crate::pipeline::Declarations;
-use crate::store::{Home, Releases};
+use crate::store::{Home, Manifest, Releases};
 
 /// What a run works with.
 pub struct RunSettings {
@@ -56,6 +57,16 @@ pub trait Observer: FetchProgress {
 
 /// Shared by the tasks that report to it.
 pub type SharedObserver = Arc<dyn Observer>;
+
+/// The release the channel points at.
+///
+/// # Errors
+/// `Config`, when nothing was published to it yet; `Store`, when it cannot be read.
+pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
+    let entry = settings.releases.channel(&settings.channel).await?;
+    let entry = entry.ok_or_else(|| Error::config(format!("channel `{}` has no release yet", settings.channel)).hint("`pubdata run` makes one"))?;
+    settings.releases.manifest(&entry.release_id).await
+}
 
 /// Where the details of one run's findings are written.
 fn issues_file(home: &Home, run_id: &str) -> PathBuf {

@@ -77,6 +77,9 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         None => None,
     };
     let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
+    if !settings.is_offline {
+        fetcher.prepare().await?;
+    }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let candidates = candidates(settings)?;
     let mut wanted: BTreeMap<&str, &Request> = BTreeMap::new();
@@ -119,7 +122,9 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
             if !settings.selectors.is_empty() && selected.is_empty() {
                 continue;
             }
-            selected.iter().for_each(|selector| drop(unused.remove(selector.as_str())));
+            selected.iter().for_each(|selector| {
+                unused.remove(selector.as_str());
+            });
             let mut files = Vec::new();
             for (owner, source) in sources_of(settings, declaration)? {
                 let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
@@ -144,7 +149,8 @@ fn unknown_selector(settings: &RunSettings, selector: &str) -> Error {
         return Error::config(format!("`{selector}` cannot be built: {}", range.earlier));
     }
     let known: Vec<&str> = settings.declarations.pipelines.keys().map(String::as_str).collect();
-    Error::config(format!("`{selector}` selects nothing")).hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
+    Error::config(format!("`{selector}` selects nothing"))
+        .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
 }
 
 /// A selector names a family, a pipeline, a dataset or a task.
@@ -202,7 +208,7 @@ fn judge(
     let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
     for (request, is_required) in &candidate.files {
         match &fetched[&request.url] {
-            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() }),
+            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..(**snapshot).clone() }),
             Fetched::Failed(message) => {
                 is_failed = true;
                 missing(format!("{} ({}): {message}", request.source_id, request.url));
@@ -247,7 +253,13 @@ fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&Task
 }
 
 /// Why a build is not the one of the current release; nothing when it is.
-fn reasons(entry: &TaskEntry, previous: Option<&TaskEntry>, is_forced: bool, current: Option<&Manifest>, contracts: &crate::contract::Contracts) -> Vec<String> {
+fn reasons(
+    entry: &TaskEntry,
+    previous: Option<&TaskEntry>,
+    is_forced: bool,
+    current: Option<&Manifest>,
+    contracts: &crate::contract::Contracts,
+) -> Vec<String> {
     let Some(previous) = previous else { return vec!["never built".to_owned()] };
     let mut reasons = Vec::new();
     for snapshot in &entry.inputs {

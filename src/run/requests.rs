@@ -5,7 +5,7 @@ use futures_util::stream;
 
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::error::{Error, Result, ResultExt};
-use crate::fetch::{Fetcher, Outcome, Request};
+use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
 use crate::pipeline::{Declaration, Format, Source, expand};
 use crate::provenance::Snapshot;
 
@@ -18,7 +18,7 @@ const FAILURES_PER_HOST: usize = 3;
 /// What became of a file.
 #[derive(Debug, Clone)]
 pub(super) enum Fetched {
-    Snapshot(Snapshot),
+    Snapshot(Box<Snapshot>),
     Absent,
     NotConfigured(String),
     Failed(String),
@@ -73,16 +73,16 @@ pub(super) async fn fetch_all(
         let host = host_of(&request.url).to_owned();
         let count = |host: &str| failures.lock().expect("nothing panics while holding it").get(host).copied().unwrap_or(0);
         let fetched = if settings.is_offline && request.bundled.is_none() {
-            fetcher.snapshots().known(&request.url)?.map_or(Fetched::Absent, Fetched::Snapshot)
+            fetcher.snapshots().known(&request.source_id, &recorded_url(&request.url)?).map_or(Fetched::Absent, |snapshot| Fetched::Snapshot(Box::new(snapshot)))
         } else if count(&host) >= FAILURES_PER_HOST {
             Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
         } else {
             match fetcher.fetch(&request, &**observer).await {
                 Ok(Outcome::New(snapshot)) => {
                     observer.fetched(&snapshot.url, "new");
-                    return Ok((request.url, Fetched::Snapshot(snapshot), true));
+                    return Ok((request.url, Fetched::Snapshot(Box::new(snapshot)), true));
                 }
-                Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshot(snapshot),
+                Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshot(Box::new(snapshot)),
                 Ok(Outcome::Absent) => Fetched::Absent,
                 Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
                 Err(error) => {

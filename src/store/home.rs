@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, IoExt, Result};
 /// HOME/channels/<channel>/<generation>.json         pointers to releases (elsewhere with a store URL)
 /// HOME/state/…                                      what is known of each URL, downloads in progress
 /// HOME/staging/…                                    builds not yet in a release
+/// HOME/scratch/…                                    work that is thrown away
 /// HOME/runs/<run_id>/issues.jsonl                   findings of a run
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
 /// ```
@@ -64,6 +65,30 @@ impl Home {
 
     pub fn keys_file(&self) -> PathBuf {
         self.root.join("keys.json")
+    }
+
+    /// A home of its own inside this one, empty, for work that is thrown away.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be made.
+    pub fn scratch(&self, name: &str) -> Result<Self> {
+        let scratch = Self { root: self.root.join("scratch").join(name) };
+        scratch.remove()?;
+        Self::open(&scratch.root)
+    }
+
+    /// Removes the whole folder; only a scratch home is ever removed.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be removed, or is not a scratch home.
+    pub fn remove(&self) -> Result<()> {
+        if !self.root.parent().is_some_and(|parent| parent.ends_with("scratch")) {
+            return Err(Error::store(format!("{} is not a scratch folder", self.root.display())));
+        }
+        match std::fs::remove_dir_all(&self.root) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("remove folder", &self.root),
+            _ => Ok(()),
+        }
     }
 
     /// Takes the run lock without waiting.

@@ -2,20 +2,43 @@
 //! builds a path.
 
 mod channels;
+mod diff;
 mod durable;
 mod home;
 mod ledger;
 mod manifest;
 mod partial;
+mod record;
 mod releases;
 mod snapshots;
 mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
+pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use home::{Home, RunLock};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
+pub use record::{Record, find_in_batch, find_record};
 pub use releases::{IncompleteRelease, Releases};
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
 pub use staging::Staging;
+
+use crate::error::{IoExt, Result};
+
+/// Appends values to a file, one line of JSON each; the folder is made when it is new.
+///
+/// # Errors
+/// `Store`, when the file cannot be written.
+pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -> Result<()> {
+    use std::io::Write;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).at("create folder", folder)?;
+    }
+    let mut file = std::io::BufWriter::new(std::fs::OpenOptions::new().create(true).append(true).open(path).at("open", path)?);
+    for value in values {
+        let line = serde_json::to_vec(value).expect("findings are plain data");
+        file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", path)?;
+    }
+    file.flush().at("write", path)
+}

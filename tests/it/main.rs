@@ -3,6 +3,8 @@
 
 mod architecture;
 mod declarations;
+mod fetch;
 mod peers;
 mod publish;
+mod publisher;
 mod validate;

@@ -49,7 +49,6 @@ impl SourceText {
         let mut strings = Vec::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            let line = code.matches('\n').count() + 1;
             if rest.starts_with("//") {
                 rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
             } else if rest.starts_with("/*") {
@@ -57,7 +56,7 @@ impl SourceText {
                 keep_line_breaks(&rest[..length], &mut code);
                 rest = &rest[length..];
             } else if let Some((length, content)) = string_literal(rest).filter(|_| !code.ends_with(|c: char| c.is_alphanumeric() || c == '_')) {
-                strings.push(Literal { line, text: content.to_owned() });
+                strings.push(Literal { line: line_at(&code, code.len()), text: content.to_owned() });
                 code.push('"');
                 keep_line_breaks(&rest[..length], &mut code);
                 code.push('"');
@@ -91,7 +90,7 @@ impl SourceText {
         while let Some(length) = path_at(&self.code[offset..]) {
             let start = offset + length.start;
             let mut end = offset + length.end;
-            let line = self.code[..start].matches('\n').count() + 1;
+            let line = line_at(&self.code, start);
             let mut paths = vec![self.code[start..end].to_owned()];
             if self.code[..start].trim_end().ends_with("use") && self.code[start..].contains(';') {
                 end = start + self.code[start..].find(';').unwrap();
@@ -158,6 +157,10 @@ fn write_out(tree: &str) -> Vec<String> {
     branches.push(branch);
     let written = branches.iter().filter(|branch| !branch.trim().is_empty()).flat_map(|branch| write_out(branch));
     written.map(|path| format!("{prefix}{}", if path == "self" { "" } else { &path })).map(|path| path.trim_end_matches("::").to_owned()).collect()
+}
+
+fn line_at(code: &str, offset: usize) -> usize {
+    code[..offset].matches('\n').count() + 1
 }
 
 fn keep_line_breaks(text: &str, code: &mut String) {

@@ -2,7 +2,7 @@ use std::os::unix::fs::MetadataExt;
 
 use pubdata::error::ErrorKind;
 use pubdata::ids::{Digest, ReleaseId};
-use pubdata::publish::{Contribution, Outcome, prepare, refusal_to_carry, stage, staged};
+use pubdata::publish::{Contribution, Outcome, list, prepare, refusal_to_carry, rollback, stage, staged};
 use pubdata::store::{ChannelAction, Manifest};
 
 use super::{NOW, Place, build, carried, contracts, frame, task_id};
@@ -218,4 +218,24 @@ async fn a_changed_manifest_is_detected() {
     assert!(error.to_string().contains("manifest format 99"), "{error}");
     std::fs::write(&path, &text[..text.len() / 2]).unwrap();
     assert!(place.releases.manifest(&committed.release_id).await.is_err());
+}
+
+#[tokio::test]
+async fn a_damaged_present_release_is_left_by_rollback_and_repaired_by_the_next_publish() {
+    let place = Place::new();
+    let first = place.publish(vec![place.built(2024, "one", 1)]).await;
+    let second = place.publish(vec![place.built(2024, "two", 2)]).await;
+    let manifest = place.root().join(format!("releases/{}/manifest.json", second.release_id));
+    std::fs::write(&manifest, "{").unwrap();
+    let error = place.try_publish(vec![place.built(2024, "three", 3)], NOW).await.unwrap_err();
+    assert!(error.way_out().unwrap().contains("releases rollback"), "{error}");
+    let listed = list(&place.releases).await.unwrap();
+    assert_eq!(
+        listed.iter().map(|line| (&line.release_id, line.damage.is_some())).collect::<Vec<_>>(),
+        [(&first.release_id, false), (&second.release_id, true)]
+    );
+    rollback(&place.releases, "nightly", None, NOW).await.unwrap().unwrap();
+    let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
+    assert_eq!(repaired.release_id, second.release_id);
+    place.releases.manifest(&second.release_id).await.unwrap();
 }

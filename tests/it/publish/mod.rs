@@ -2,8 +2,10 @@
 
 mod commit;
 mod crash;
+mod diff;
 mod ledger;
 mod operations;
+mod s3;
 mod stage;
 mod store;
 

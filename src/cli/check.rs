@@ -1,0 +1,27 @@
+use std::process::ExitCode;
+
+use super::{Global, output};
+use crate::datasets;
+use crate::declared::Finding;
+use crate::error::Result;
+use crate::pipeline::Declarations;
+
+pub(super) fn check(global: &Global) -> Result<ExitCode> {
+    let files = global.files()?;
+    let (declarations, mut findings) = Declarations::check(files);
+    for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
+        let checked = datasets::pipeline(&declaration.pipeline_id).and_then(|pipeline| (pipeline.check)(declaration));
+        if let Err(error) = checked {
+            let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
+            findings.push(Finding { file, line: 1, key: "settings".into(), message: error.to_string() });
+        }
+    }
+    if global.json {
+        output::json(&findings);
+    } else if findings.is_empty() {
+        anstream::println!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());
+    } else {
+        findings.iter().for_each(|finding| anstream::println!("{finding}"));
+    }
+    Ok(ExitCode::from(if findings.is_empty() { 0 } else { super::exit_code(crate::error::ErrorKind::Config) }))
+}

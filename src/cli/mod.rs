@@ -1,0 +1,178 @@
+//! The command line: flags in, text or JSON out, one exit code. The only part that prints. Each subcommand is one file; what it does
+//! is elsewhere.
+
+mod check;
+mod output;
+mod progress;
+mod releases;
+mod run;
+mod schema;
+mod status;
+mod trace;
+mod verify;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind as ClapErrorKind;
+use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::declared::DeclarationFiles;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::FetchSettings;
+use crate::pipeline::Declarations;
+use crate::run::RunSettings;
+use crate::store::{Home, Releases};
+
+/// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
+#[derive(Parser)]
+#[command(name = "pubdata", version, after_help = AFTER_HELP, max_term_width = 120)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+A first tour:
+  pubdata run                                    fetch, build, validate and publish a release
+  pubdata status                                 what is published, how fresh it is, how the last runs went
+  pubdata keys create --name me --scopes geo     make an API key
+  pubdata serve                                  answer /v1 on 127.0.0.1:8080
+  pubdata trace geo.zcta_metric:2023:90210:population
+
+Exit codes:
+  0 published or unchanged      10 published, more quarantined records than declared
+  20 validation blocked a dataset   30 a source was unavailable   40 bad configuration
+  50 another run holds the lock     60 own files cannot be read or written   1 trace, verify or check found differences";
+
+/// Options that every command takes.
+#[derive(Args, Clone)]
+struct Global {
+    /// The folder to work in: snapshots, releases, ledger, keys.
+    #[arg(long, global = true, env = "PUBDATA_HOME", default_value = ".pubdata", value_name = "DIR")]
+    home: PathBuf,
+    /// Where releases and channels are kept, when not in HOME: s3://bucket/prefix or file:///folder.
+    #[arg(long, global = true, env = "PUBDATA_STORE", value_name = "URL")]
+    store: Option<String>,
+    /// A folder with pipelines/ and schemas/ to use instead of those built in.
+    #[arg(long, global = true, env = "PUBDATA_DECLARATIONS", value_name = "DIR")]
+    declarations: Option<PathBuf>,
+    /// Prints JSON for machines.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Says what a run would do, and why. Asks the publishers, keeps what is new, builds nothing.
+    Plan(run::PlanArgs),
+    /// Downloads what changed, and nothing else.
+    Fetch(run::FetchArgs),
+    /// Fetches, builds what is stale, validates and publishes one release.
+    Run(run::RunArgs),
+    /// Shows what is published, how fresh it is, and how the last runs went.
+    Status(status::StatusArgs),
+    /// Lists, shows, compares, promotes, rolls back and prunes releases.
+    Releases(releases::ReleasesArgs),
+    /// Walks from a record to the publisher's bytes and makes the record again from them.
+    Trace(trace::TraceArgs),
+    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
+    Verify(verify::VerifyArgs),
+    /// Proves all declarations and contracts without data.
+    Check,
+    /// Prints contracts: data dictionary or Arrow columns.
+    Schema(schema::SchemaArgs),
+}
+
+/// Runs the program on its command line.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            let is_asked_for = matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion);
+            return ExitCode::from(if is_asked_for { 0 } else { exit_code(ErrorKind::Config) });
+        }
+    };
+    set_up_tracing();
+    let is_json = cli.global.json;
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error, is_json);
+            ExitCode::from(exit_code(error.kind()))
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::store(format!("cannot start the runtime: {error}")))?;
+    let global = &cli.global;
+    match &cli.command {
+        Command::Plan(arguments) => runtime.block_on(run::plan(global, arguments)),
+        Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
+        Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
+        Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
+        Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
+        Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
+        Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Check => check::check(global),
+        Command::Schema(arguments) => schema::schema(global, arguments),
+    }
+}
+
+fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Format | ErrorKind::Contract => 20,
+        ErrorKind::Fetch => 30,
+        ErrorKind::Config => 40,
+        ErrorKind::Busy => 50,
+        ErrorKind::Store => 60,
+    }
+}
+
+/// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG` sets a filter and
+/// `PUBDATA_LOG_FORMAT=json` a form for machines.
+fn set_up_tracing() {
+    let is_terminal = std::io::stderr().is_terminal();
+    let default = if is_terminal { "warn" } else { "info" };
+    let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(is_coloured);
+    if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
+        builder.json().init();
+    } else {
+        builder.with_target(false).init();
+    }
+}
+
+impl Global {
+    fn files(&self) -> Result<DeclarationFiles> {
+        self.declarations.as_deref().map_or_else(|| Ok(DeclarationFiles::built_in()), DeclarationFiles::from_dir)
+    }
+
+    fn home(&self) -> Result<Home> {
+        Home::open(&self.home)
+    }
+
+    /// What commands that only read work with.
+    fn settings(&self, channel: &str) -> Result<RunSettings> {
+        let home = self.home()?;
+        Ok(RunSettings {
+            releases: Releases::open(&home, self.store.as_deref())?,
+            home,
+            declarations: Declarations::load(self.files()?)?,
+            fetch: FetchSettings::default(),
+            channel: channel.to_owned(),
+            selectors: Vec::new(),
+            is_forced: false,
+            is_offline: false,
+            accepted: Vec::new(),
+        })
+    }
+}

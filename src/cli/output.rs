@@ -1,0 +1,85 @@
+use anstyle::{AnsiColor, Style};
+
+use crate::error::Error;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// Prints a failure: what, where, and the way out.
+pub(super) fn error(error: &Error, is_json: bool) {
+    if is_json {
+        let value = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
+        anstream::eprintln!("{value}");
+        return;
+    }
+    anstream::eprintln!("{RED}error{RED:#}: {error}");
+    if let Some(hint) = error.way_out() {
+        anstream::eprintln!("{DIM}hint{DIM:#}: {hint}");
+    }
+}
+
+/// Prints a value as JSON.
+pub(super) fn json(value: &impl serde::Serialize) {
+    anstream::println!("{}", serde_json::to_string_pretty(value).expect("reports are plain data"));
+}
+
+/// Colours a word by what it says of a task, a source or a check.
+pub(super) fn coloured(word: &str) -> String {
+    let style = match word {
+        "built" | "resumed" | "new" | "published" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
+        "stale" | "carried" | "absent" | "not_published" | "not configured" | "expired" => YELLOW,
+        "blocked" | "missing" | "failed" | "mismatch" => RED,
+        _ => Style::new(),
+    };
+    format!("{style}{word}{style:#}")
+}
+
+pub(super) fn bold(text: &str) -> String {
+    format!("{BOLD}{text}{BOLD:#}")
+}
+
+pub(super) fn dim(text: &str) -> String {
+    format!("{DIM}{text}{DIM:#}")
+}
+
+/// A number with thousands separators.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A size in the largest unit that leaves a number above 1.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// Prints rows in columns, the first row bold. Widths count characters without colour codes.
+pub(super) fn table(rows: &[Vec<String>]) {
+    let width = |cell: &str| anstream::adapter::strip_str(cell).to_string().chars().count();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    for (index, row) in rows.iter().enumerate() {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let padding = if column + 1 == row.len() { 0 } else { widths[column] - width(cell) + 2 };
+            line.push_str(&if index == 0 { bold(cell) } else { cell.clone() });
+            line.push_str(&" ".repeat(padding));
+        }
+        anstream::println!("{line}");
+    }
+}

@@ -1,0 +1,193 @@
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{Global, output, progress::Progress};
+use crate::error::Result;
+use crate::fetch::FetchSettings;
+use crate::run::{self, FetchedSource, Plan, RunReport, RunSettings, SharedObserver, TaskReport, TaskState};
+
+/// Where files come from and what to work on.
+#[derive(Args)]
+pub(super) struct SourceArgs {
+    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); everything when none is given.
+    selectors: Vec<String>,
+    /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
+    #[arg(long, value_name = "DIR|URL")]
+    mirror: Vec<String>,
+    /// Who publishers can write to, sent in the User-Agent as they ask.
+    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// The channel to compare with and to move.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+}
+
+#[derive(Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Uses the snapshots that are there and asks no publisher.
+    #[arg(long)]
+    offline: bool,
+}
+
+#[derive(Args)]
+pub(super) struct FetchArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+#[derive(Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Uses the snapshots that are there and asks no publisher.
+    #[arg(long)]
+    offline: bool,
+    /// Builds again even when nothing changed.
+    #[arg(long)]
+    force: bool,
+    /// Takes a source's or dataset's losses against the last release as right; may be given several times.
+    #[arg(long, value_name = "ID")]
+    accept: Vec<String>,
+}
+
+fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
+    let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ..FetchSettings::default() };
+    Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(&source.channel)? })
+}
+
+pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {
+    let settings = RunSettings { is_offline: arguments.offline, ..settings(global, &arguments.source)? };
+    let plan = planned(&settings).await?;
+    if global.json {
+        let task = |task: &run::PlannedTask| {
+            let (state, reasons) = words(&task.state);
+            serde_json::json!({ "task_id": task.task_id, "state": state, "reasons": reasons })
+        };
+        output::json(&serde_json::json!({ "tasks": plan.tasks.iter().map(task).collect::<Vec<_>>(), "untouched": plan.untouched, "sources": plan.sources }));
+    } else {
+        let mut rows = vec![vec!["TASK".into(), "STATE".into(), "WHY".into()]];
+        for task in &plan.tasks {
+            let (state, reasons) = words(&task.state);
+            rows.push(vec![task.task_id.clone(), output::coloured(state), shortened(&reasons)]);
+        }
+        output::table(&rows);
+    }
+    Ok(ExitCode::from(if plan.tasks.iter().any(|task| matches!(task.state, TaskState::Blocked(_))) { 30 } else { 0 }))
+}
+
+pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<ExitCode> {
+    let settings = settings(global, &arguments.source)?;
+    let _lock = settings.home.lock()?;
+    let plan = planned(&settings).await?;
+    if global.json {
+        output::json(&plan.sources);
+    } else {
+        print_sources(&plan.sources);
+    }
+    Ok(ExitCode::from(if plan.sources.iter().any(|source| source.outcome == "failed") { 30 } else { 0 }))
+}
+
+pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
+    let settings =
+        RunSettings { is_offline: arguments.offline, is_forced: arguments.force, accepted: arguments.accept.clone(), ..settings(global, &arguments.source)? };
+    let progress = Arc::new(Progress::new());
+    let observer: SharedObserver = progress.clone();
+    let report = run::run(&settings, &observer).await;
+    progress.finish();
+    let report = report?;
+    if global.json {
+        output::json(&report);
+    } else {
+        print_report(&report);
+    }
+    Ok(ExitCode::from(u8::from(report.exit_code)))
+}
+
+async fn planned(settings: &RunSettings) -> Result<Plan> {
+    let progress = Arc::new(Progress::new());
+    let observer: SharedObserver = progress.clone();
+    let plan = run::plan(settings, &observer).await;
+    progress.finish();
+    plan
+}
+
+fn words(state: &TaskState) -> (&'static str, Vec<String>) {
+    match state {
+        TaskState::Fresh => ("fresh", Vec::new()),
+        TaskState::Stale(reasons) => ("stale", reasons.clone()),
+        TaskState::Blocked(problems) => ("blocked", problems.iter().map(|problem| problem.message.clone()).collect()),
+        TaskState::NotPublished => ("not_published", Vec::new()),
+    }
+}
+
+fn shortened(reasons: &[String]) -> String {
+    match reasons {
+        [] => String::new(),
+        [reason] => reason.clone(),
+        [first, rest @ ..] => format!("{first} {}", output::dim(&format!("(and {} more)", rest.len()))),
+    }
+}
+
+fn print_sources(sources: &[FetchedSource]) {
+    let mut rows = vec![vec!["OUTCOME".into(), "SIZE".into(), "URL".into()]];
+    for source in sources {
+        let detail = source.detail.as_deref().map(|detail| output::dim(&format!(" {detail}"))).unwrap_or_default();
+        rows.push(vec![output::coloured(source.outcome), source.size_bytes.map(output::size).unwrap_or_default(), format!("{}{detail}", source.url)]);
+    }
+    output::table(&rows);
+}
+
+fn print_report(report: &RunReport) {
+    let mut rows = vec![vec!["TASK".into(), "OUTCOME".into(), "ROWS".into(), "QUARANTINED".into(), "TIME".into()]];
+    for task in report.tasks.iter().filter(|task| task.outcome != "not_published") {
+        rows.push(vec![
+            task.task_id.clone(),
+            output::coloured(task.outcome),
+            if task.rows.is_empty() { String::new() } else { output::grouped(task.rows.values().sum()) },
+            if task.rows.is_empty() { String::new() } else { output::grouped(task.quarantined_total()) },
+            if task.duration_ms == 0 { String::new() } else { format!("{:.1} s", task.duration_ms as f64 / 1e3) },
+        ]);
+    }
+    output::table(&rows);
+    report.tasks.iter().for_each(print_reasons);
+    let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
+    anstream::println!(
+        "\nsources: {} new, {} unchanged, {} failed; {} absent or not configured",
+        count("new"),
+        count("unchanged"),
+        count("failed"),
+        count("absent") + count("not configured")
+    );
+    let sample = if report.is_sample { " (built from samples: row floors do not apply)" } else { "" };
+    match &report.release_id {
+        Some(release_id) => {
+            anstream::println!("{} {} on channel {}{sample}", output::coloured(report.outcome), output::bold(release_id.as_str()), report.channel);
+        }
+        None => anstream::println!("nothing could be published: no task has a build, now or from before"),
+    }
+}
+
+fn print_reasons(task: &TaskReport) {
+    if matches!(task.outcome, "blocked" | "missing") {
+        anstream::println!("\n{} {}: the last good build stays", output::coloured(task.outcome), task.task_id);
+        for reason in task.reasons.iter().take(5) {
+            anstream::println!("  {reason}");
+        }
+        if task.reasons.len() > 5 {
+            anstream::println!("  {}", output::dim(&format!("and {} more; --json shows all", task.reasons.len() - 5)));
+        }
+    }
+    for (dataset_id, rules) in &task.quarantined {
+        let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+        anstream::println!("  quarantined in {dataset_id}: {}", rules.join(", "));
+    }
+    for (dataset_id, codes) in &task.warnings {
+        let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        anstream::println!("  warnings in {dataset_id}: {}", codes.join(", "));
+    }
+    task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
+}

@@ -1,0 +1,86 @@
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Global, output};
+use crate::error::Result;
+use crate::store::{self, LedgerEntry, Manifest};
+
+#[derive(Args)]
+pub(super) struct StatusArgs {
+    /// The channel to show.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+    /// Runs to show, newest first.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+}
+
+pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<ExitCode> {
+    let settings = global.settings(&arguments.channel)?;
+    let manifest = match settings.releases.channel(&arguments.channel).await? {
+        Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
+        None => None,
+    };
+    let mut runs = store::read_ledger(&settings.home)?;
+    runs.reverse();
+    runs.truncate(arguments.runs);
+    let is_running = settings.home.lock().is_err();
+    if global.json {
+        output::json(&serde_json::json!({ "channel": arguments.channel, "is_running": is_running, "release": manifest, "runs": runs }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    match &manifest {
+        Some(manifest) => print_release(manifest, &arguments.channel),
+        None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
+    }
+    if is_running {
+        anstream::println!("\na run is under way");
+    }
+    print_runs(&runs);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_release(manifest: &Manifest, channel: &str) {
+    anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), manifest.published_at);
+    if manifest.is_sample {
+        anstream::println!("built from samples: row floors do not apply");
+    }
+    anstream::println!();
+    let mut rows = vec![vec!["DATASET".into(), "ROWS".into(), "QUARANTINED".into(), "PARTS".into(), "SIZE".into()]];
+    for (dataset_id, dataset) in &manifest.datasets {
+        rows.push(vec![
+            dataset_id.clone(),
+            output::grouped(manifest.rows(dataset_id)),
+            output::grouped(manifest.quarantined(dataset_id).values().sum()),
+            dataset.parts.len().to_string(),
+            output::size(dataset.parts.iter().map(|part| part.size_bytes).sum()),
+        ]);
+    }
+    output::table(&rows);
+    anstream::println!();
+    let mut rows = vec![vec!["TASK".into(), "STATE".into(), "NEWEST SOURCE".into(), "BUILT".into(), "WHY".into()]];
+    for (task_id, entry) in &manifest.tasks {
+        rows.push(vec![
+            task_id.clone(),
+            output::coloured(if entry.is_stale { "stale" } else { "fresh" }),
+            entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
+            entry.built_at.clone(),
+            entry.stale_reason.clone().unwrap_or_default(),
+        ]);
+    }
+    output::table(&rows);
+}
+
+fn print_runs(runs: &[LedgerEntry]) {
+    if runs.is_empty() {
+        return;
+    }
+    anstream::println!();
+    let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
+    for run in runs {
+        let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        rows.push(vec![run.run_id.clone(), run.ended_at.clone(), run.exit_code.to_string(), output::coloured(&run.outcome), release]);
+    }
+    output::table(&rows);
+}

@@ -1,0 +1,69 @@
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Global, output};
+use crate::error::{Error, Result};
+use crate::ids::{RecordId, ReleaseId};
+use crate::run::{self, TraceReport};
+
+#[derive(Args)]
+pub(super) struct TraceArgs {
+    /// Such as geo.zcta_metric:2023:90210:population.
+    record_id: String,
+    /// A release other than the channel's.
+    #[arg(long)]
+    release: Option<String>,
+    /// The channel whose release is looked at.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+}
+
+/// The most characters of a source record that are shown; --json shows all.
+const SHOWN: usize = 600;
+
+pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
+    let record_id: RecordId = arguments.record_id.parse().map_err(|error| Error::config(format!("{error}")))?;
+    let release = arguments.release.as_deref().map(release_id).transpose()?;
+    let settings = global.settings(&arguments.channel)?;
+    let report = run::trace(&settings, &record_id, release.as_ref()).await?;
+    if global.json {
+        output::json(&report);
+    } else {
+        print(&report);
+    }
+    Ok(ExitCode::from(u8::from(!report.is_match)))
+}
+
+pub(super) fn release_id(text: &str) -> Result<ReleaseId> {
+    text.parse().map_err(|error| Error::config(format!("{error}")).hint("`pubdata releases list` shows them"))
+}
+
+fn print(report: &TraceReport) {
+    anstream::println!("record    {}", output::bold(&report.record_id));
+    for (name, value) in &report.record {
+        anstream::println!("  {name}: {value}");
+    }
+    anstream::println!("part      {} ({} rows, sha256 {})", report.part.path, output::grouped(report.part.rows), report.part.sha256);
+    anstream::println!("release   {} published {}", report.release_id, report.published_at);
+    anstream::println!("run       {} task {}", report.run_id, report.task_id);
+    for source in &report.sources {
+        anstream::println!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
+        anstream::println!("  url       {}", source.url);
+        anstream::println!("  snapshot  {}", source.path);
+        let member = source.pointer.member.as_deref().map(|member| format!(" of member {member}")).unwrap_or_default();
+        anstream::println!("  bytes     {} to {}{member}", source.pointer.offset, source.pointer.offset + source.pointer.length);
+        match &source.text {
+            Some(text) if text.chars().count() > SHOWN => {
+                let cut: String = text.chars().take(SHOWN).collect();
+                anstream::println!("  {cut}{}", output::dim(" … (--json shows all)"));
+            }
+            Some(text) => anstream::println!("  {text}"),
+            None => anstream::println!("  {}", output::coloured("missing")),
+        }
+    }
+    report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
+    report.differences.iter().for_each(|difference| anstream::println!("differs   {difference}"));
+    let verdict = if report.is_match { "match" } else { "mismatch" };
+    anstream::println!("replay    {}", output::coloured(verdict));
+}

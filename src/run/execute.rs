@@ -1,0 +1,232 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::plan::{Plan, PlannedTask, TaskState, plan};
+use super::report::{ExitCode, RunReport, TaskReport};
+use super::{RunSettings, SharedObserver};
+use crate::datasets::{self, Context, Table};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::issue::{Issue, Severity};
+use crate::pipeline::Declaration;
+use crate::provenance::{Inputs, Snapshot, SourcePointer};
+use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
+use crate::store::{self, Manifest, Snapshots, TaskEntry};
+use crate::validate::{Candidate, quarantine_table, validate};
+
+/// The published table of records set aside.
+const QUARANTINE: &str = "pubdata.quarantine";
+
+/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
+///
+/// # Errors
+/// `Busy`, when another run holds the lock or won the race for the channel; `Config` and `Store` as they come. A task that fails is not
+/// an error: the report says what became of it.
+pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<RunReport> {
+    let _lock = settings.home.lock()?;
+    let started_at = jiff::Timestamp::now();
+    let run_id = new_run_id(started_at)?;
+    let plan = plan(settings, observer).await?;
+    let mut reports = Vec::new();
+    let mut contributions: Vec<Contribution> =
+        plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), stale_reason: previous_reason(&plan, task_id) }).collect();
+    for task in &plan.tasks {
+        let (report, contribution) = perform(settings, &plan, task, &run_id, observer)?;
+        observer.built(&report);
+        contributions.extend(contribution);
+        reports.push(report);
+    }
+    let now = jiff::Timestamp::now().to_string();
+    let (release_id, outcome) = if contributions.is_empty() {
+        (None, "nothing")
+    } else {
+        let contracts = &settings.declarations.contracts;
+        let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, &run_id, &now).await?;
+        (Some(committed.release_id), if committed.outcome == Outcome::Published { "published" } else { "unchanged" })
+    };
+    let report = RunReport {
+        run_id,
+        started_at: started_at.to_string(),
+        ended_at: jiff::Timestamp::now().to_string(),
+        channel: settings.channel.clone(),
+        release_id,
+        outcome,
+        is_sample: plan.is_sample,
+        exit_code: exit_code(&reports),
+        tasks: reports,
+        sources: plan.sources,
+    };
+    store::append_ledger(&settings.home, &report.ledger_entry())?;
+    Ok(report)
+}
+
+fn new_run_id(now: jiff::Timestamp) -> Result<String> {
+    let mut bytes = [0; 3];
+    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")))
+}
+
+fn exit_code(reports: &[TaskReport]) -> ExitCode {
+    let code = |report: &TaskReport| match report.outcome {
+        "blocked" => ExitCode::Blocked,
+        "missing" => ExitCode::SourceMissing,
+        _ if report.is_above_warning_level => ExitCode::Quarantined,
+        _ => ExitCode::Ok,
+    };
+    reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
+}
+
+fn previous_reason(plan: &Plan, task_id: &str) -> Option<String> {
+    plan.current.as_ref().and_then(|manifest| manifest.tasks.get(task_id)).and_then(|entry| entry.stale_reason.clone())
+}
+
+/// Does what the plan says for one task. A failed build is reported and the last good one carried on.
+fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
+    let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
+    let mut report = TaskReport::of_state(&task.task_id, &task.state);
+    match (&task.state, &task.entry) {
+        (TaskState::Fresh, _) => return Ok((report, Some(carried(None)))),
+        (TaskState::NotPublished, _) => return Ok((report, None)),
+        (TaskState::Stale(_), Some(entry)) => {
+            observer.building(&task.task_id);
+            let begun = Instant::now();
+            let built = match publish::staged(&settings.home, &task.task_id, &entry.input_hash)? {
+                Some(staged) => {
+                    report.outcome = "resumed";
+                    Ok(staged)
+                }
+                None => {
+                    report.outcome = "built";
+                    build_and_stage(settings, plan, task, entry, run_id, &mut report)
+                }
+            };
+            report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            match built {
+                Ok(staged) => {
+                    count(&staged, &mut report);
+                    return Ok((report, Some(Contribution::Built(staged))));
+                }
+                // Our own disk, settings and contracts fail every task alike; a source that is not what it should be fails its own.
+                Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Config | ErrorKind::Busy) => return Err(error),
+                Err(error) => {
+                    report.outcome = "blocked";
+                    report.reasons = vec![error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))];
+                }
+            }
+        }
+        (TaskState::Blocked(_) | TaskState::Stale(_), _) => {}
+    }
+    let reason = report.reasons.join("; ");
+    tracing::error!(task.id = %task.task_id, %reason, "not renewed");
+    match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
+        None => Ok((report, Some(carried(Some(reason))))),
+        Some(_) => Ok((report, None)),
+    }
+}
+
+/// Rows and findings of a staged build, from what its parts say.
+fn count(staged: &StagedBuild, report: &mut TaskReport) {
+    for staged in &staged.parts {
+        let part = &staged.part;
+        *report.rows.entry(staged.dataset_id.clone()).or_insert(0) += part.rows;
+        if !part.report.quarantined.is_empty() {
+            report.quarantined.insert(staged.dataset_id.clone(), part.report.quarantined.clone());
+        }
+        if !part.report.warnings.is_empty() {
+            report.warnings.insert(staged.dataset_id.clone(), part.report.warnings.clone());
+        }
+        report.notes.extend(part.report.notes.iter().map(|note| format!("{}: {note}", staged.dataset_id)));
+    }
+}
+
+fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, report: &mut TaskReport) -> Result<StagedBuild> {
+    let declaration = &settings.declarations.pipelines[&task.pipeline_id];
+    let (tables, inputs) = build(settings, declaration, task.partition.clone(), entry, None)?;
+    let previous_rows = |dataset_id: &str| {
+        let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
+        plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id))
+    };
+    let Checked { tables, issues, blocked, is_above_warning_level } = check(settings, declaration, tables, &inputs, previous_rows, plan.is_sample)?;
+    report.is_above_warning_level = is_above_warning_level;
+    if !issues.is_empty() {
+        store::append_lines(&super::issues_file(&settings.home, run_id), &issues)?;
+    }
+    if !blocked.is_empty() {
+        return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", super::issues_file(&settings.home, run_id).display())));
+    }
+    let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
+    publish::stage(&settings.home, &settings.declarations.contracts, build)
+}
+
+fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
+    settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
+}
+
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records.
+pub(super) fn build(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    partition: Option<String>,
+    entry: &TaskEntry,
+    only: Option<&[SourcePointer]>,
+) -> Result<(Vec<Table>, Inputs)> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, only);
+    let pipeline = datasets::pipeline(&declaration.pipeline_id)?;
+    // A defect in one pipeline must not take the others' night with it.
+    let built = catch_unwind(AssertUnwindSafe(|| (pipeline.build)(&context)));
+    let tables = built.unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
+    });
+    let tables = tables.context(|| declaration.pipeline_id.clone())?;
+    Ok((tables, context.into_inputs()))
+}
+
+/// Tables as validation left them.
+pub(super) struct Checked {
+    /// With a quarantine table beside each table that had findings.
+    pub(super) tables: Vec<BuiltTable>,
+    pub(super) issues: Vec<Issue>,
+    /// Why nothing may be published; empty when all may.
+    pub(super) blocked: Vec<String>,
+    pub(super) is_above_warning_level: bool,
+}
+
+/// Validates the tables of a build, each against its contract and its pipeline's expectations.
+pub(super) fn check(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    tables: Vec<Table>,
+    inputs: &Inputs,
+    previous_rows: impl Fn(&str) -> Option<u64>,
+    is_sample: bool,
+) -> Result<Checked> {
+    let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new(), is_above_warning_level: false };
+    for Table { dataset_id, partition, frame, issues } in tables {
+        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
+        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        let previous_rows = previous_rows(&dataset_id);
+        let verdict = validate(contract(settings, &dataset_id)?, &declaration.expect[&dataset_id], candidate, inputs, previous_rows, is_sample)?;
+        checked.is_above_warning_level |= verdict.is_above_warning_level;
+        checked.blocked.extend(verdict.blocked);
+        if !verdict.quarantine.is_empty() {
+            let contract = contract(settings, QUARANTINE)?;
+            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
+            let mut folders = partition.clone();
+            folders.insert("dataset_id".to_owned(), dataset_id.clone());
+            checked.tables.push(BuiltTable { dataset_id: QUARANTINE.to_owned(), partition: folders, frame, report: store::PartReport::default() });
+        }
+        checked.issues.extend(verdict.quarantine);
+        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
+    }
+    Ok(checked)
+}
+
+fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str) -> Option<u64> {
+    let parts = &manifest.datasets.get(dataset_id)?.parts;
+    let own: Vec<u64> = parts.iter().filter(|part| part.task_id == task_id).map(|part| part.rows).collect();
+    (!own.is_empty()).then(|| own.iter().sum())
+}

@@ -1,0 +1,155 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::plan::TaskState;
+use super::requests::Fetched;
+use crate::ids::ReleaseId;
+use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
+
+/// How a run ended, as schedulers see it; the worst of what happened counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "u8")]
+pub enum ExitCode {
+    /// Published, or nothing had changed.
+    Ok,
+    /// Published, with more quarantined records than the declared level.
+    Quarantined,
+    /// A source was not available; the rest was published.
+    SourceMissing,
+    /// Validation stopped a dataset; the rest was published.
+    Blocked,
+}
+
+impl From<ExitCode> for u8 {
+    fn from(code: ExitCode) -> Self {
+        match code {
+            ExitCode::Ok => 0,
+            ExitCode::Quarantined => 10,
+            ExitCode::SourceMissing => 30,
+            ExitCode::Blocked => 20,
+        }
+    }
+}
+
+/// What a publisher said about one file.
+#[derive(Debug, Clone, Serialize)]
+pub struct FetchedSource {
+    /// Without secrets.
+    pub url: String,
+    /// `new`, `unchanged`, `absent`, `not configured` or `failed`.
+    pub outcome: &'static str,
+    /// Size of the snapshot.
+    pub size_bytes: Option<u64>,
+    /// Why it failed, or which setting is missing.
+    pub detail: Option<String>,
+}
+
+impl FetchedSource {
+    pub(super) fn new(url: &str, fetched: &Fetched, is_new: bool) -> Self {
+        let outcome = if is_new { "new" } else { fetched.word() };
+        let (size_bytes, detail) = match fetched {
+            Fetched::Snapshot(snapshot) => (Some(snapshot.size_bytes), None),
+            Fetched::Absent => (None, None),
+            Fetched::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
+            Fetched::Failed(message) => (None, Some(message.clone())),
+        };
+        Self { url: crate::fetch::recorded_url(url).unwrap_or_default(), outcome, size_bytes, detail }
+    }
+}
+
+/// What became of one task.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskReport {
+    pub task_id: String,
+    /// `built`, `resumed`, `fresh`, `carried`, `blocked`, `missing` or `not_published`.
+    pub outcome: &'static str,
+    /// Why it was built, carried or blocked.
+    pub reasons: Vec<String>,
+    /// Rows of each dataset the task made.
+    pub rows: BTreeMap<String, u64>,
+    /// Records set aside, by dataset and rule.
+    pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Records published with a warning, by dataset and code.
+    pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Findings about totals that did not block.
+    pub notes: Vec<String>,
+    pub is_above_warning_level: bool,
+    pub duration_ms: u64,
+}
+
+impl TaskReport {
+    pub(super) fn new(task_id: &str, outcome: &'static str, reasons: Vec<String>) -> Self {
+        Self {
+            task_id: task_id.to_owned(),
+            outcome,
+            reasons,
+            rows: BTreeMap::new(),
+            quarantined: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+            notes: Vec::new(),
+            is_above_warning_level: false,
+            duration_ms: 0,
+        }
+    }
+
+    pub(super) fn of_state(task_id: &str, state: &TaskState) -> Self {
+        match state {
+            TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
+            TaskState::Stale(reasons) => Self::new(task_id, "stale", reasons.clone()),
+            TaskState::NotPublished => Self::new(task_id, "not_published", Vec::new()),
+            TaskState::Blocked(problems) => {
+                let outcome = if problems.iter().all(|problem| problem.is_source_missing) { "missing" } else { "blocked" };
+                Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect())
+            }
+        }
+    }
+
+    /// Records set aside over all datasets.
+    pub fn quarantined_total(&self) -> u64 {
+        self.quarantined.values().flat_map(BTreeMap::values).sum()
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    pub run_id: String,
+    /// RFC 3339 UTC.
+    pub started_at: String,
+    /// RFC 3339 UTC.
+    pub ended_at: String,
+    pub channel: String,
+    /// What the channel points at after the run.
+    pub release_id: Option<ReleaseId>,
+    /// `published`, `unchanged` or `nothing`.
+    pub outcome: &'static str,
+    pub is_sample: bool,
+    pub exit_code: ExitCode,
+    pub tasks: Vec<TaskReport>,
+    pub sources: Vec<FetchedSource>,
+}
+
+impl RunReport {
+    pub(super) fn ledger_entry(&self) -> LedgerEntry {
+        let task = |report: &TaskReport| LedgerTask {
+            outcome: report.outcome.to_owned(),
+            reason: (!report.reasons.is_empty()).then(|| report.reasons.join("; ")),
+            rows: report.rows.values().sum(),
+            quarantined_rows: report.quarantined_total(),
+            duration_ms: report.duration_ms,
+        };
+        LedgerEntry {
+            format_version: LEDGER_FORMAT_VERSION,
+            run_id: self.run_id.clone(),
+            started_at: self.started_at.clone(),
+            ended_at: self.ended_at.clone(),
+            exit_code: self.exit_code.into(),
+            channel: self.channel.clone(),
+            release_id: self.release_id.clone(),
+            outcome: self.outcome.to_owned(),
+            error: None,
+            tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
+        }
+    }
+}

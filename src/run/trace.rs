@@ -1,0 +1,184 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::execute::build;
+use super::plan::fingerprint;
+use super::{RunSettings, current_manifest};
+use crate::decode;
+use crate::error::{Error, Result};
+use crate::ids::{RecordId, ReleaseId};
+use crate::provenance::{Snapshot, SourcePointer};
+use crate::publish;
+use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
+use crate::validate::{Candidate, validate};
+
+/// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
+#[derive(Debug, Serialize)]
+pub struct TraceReport {
+    pub record_id: String,
+    pub dataset_id: String,
+    pub release_id: ReleaseId,
+    pub published_at: String,
+    pub run_id: String,
+    pub part: Part,
+    pub task_id: String,
+    /// Columns of the published record.
+    pub record: Map<String, Value>,
+    pub sources: Vec<TracedSource>,
+    /// Whether every snapshot still has its digest and the record comes out the same.
+    pub is_match: bool,
+    /// What is not as published: damaged snapshots, and columns that come out otherwise.
+    pub differences: Vec<String>,
+    /// What the reader should know about the replay, such as declarations changed since.
+    pub notes: Vec<String>,
+}
+
+/// A range of a snapshot that the record was made from.
+#[derive(Debug, Serialize)]
+pub struct TracedSource {
+    #[serde(flatten)]
+    pub pointer: SourcePointer,
+    pub url: String,
+    pub source_version: String,
+    pub source_date: String,
+    /// Where the snapshot is on disk.
+    pub path: String,
+    /// The bytes, as text; none when they cannot be read.
+    pub text: Option<String>,
+}
+
+/// Follows a record back to its bytes and makes it again from them.
+///
+/// # Errors
+/// `Config`, when there is no such record; `Store`, when the release cannot be read.
+pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option<&ReleaseId>) -> Result<TraceReport> {
+    let manifest = match release {
+        Some(release) => settings.releases.manifest(release).await?,
+        None => current_manifest(settings).await?,
+    };
+    let (part, record, pointers) = find(settings, &manifest, record_id).await?;
+    let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
+    let snapshots = Snapshots::open(&settings.home)?;
+    let mut differences = damaged(&snapshots, entry, &pointers)?;
+    let sources = pointers.iter().map(|pointer| traced_source(settings, &snapshots, entry, pointer)).collect();
+    let mut notes = Vec::new();
+    differences.extend(replay(settings, entry, &part, record_id, &record, &pointers, &mut notes));
+    Ok(TraceReport {
+        record_id: record_id.to_string(),
+        dataset_id: record_id.dataset_id().to_owned(),
+        release_id: manifest.release_id,
+        published_at: manifest.published_at,
+        run_id: manifest.run_id,
+        task_id: part.task_id.clone(),
+        part,
+        record,
+        sources,
+        is_match: differences.is_empty(),
+        differences,
+        notes,
+    })
+}
+
+/// The part, the columns and the pointers of a record.
+async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
+    let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
+        let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
+        Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
+    })?;
+    for part in &dataset.parts {
+        let bytes = settings.releases.part(&manifest.release_id, part).await?;
+        if let Some((record, pointers)) = store::find_record(bytes, record_id)? {
+            return Ok((part.clone(), record, pointers));
+        }
+    }
+    Err(Error::config(format!("release {} has no record `{record_id}`", manifest.release_id)))
+}
+
+/// Snapshots of the record whose bytes are not those that were fetched.
+fn damaged(snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<String>> {
+    let mut differences = Vec::new();
+    for snapshot in entry.inputs.iter().filter(|input| pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
+        let path = snapshots.path(snapshot);
+        if !path.is_file() {
+            differences.push(format!("snapshot {} is gone", path.display()));
+        } else if !store::hash_matches(&path, &snapshot.sha256)? {
+            differences.push(format!("snapshot {} is not what was fetched: its SHA-256 is no longer {}", path.display(), snapshot.sha256));
+        }
+    }
+    Ok(differences)
+}
+
+fn traced_source(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointer: &SourcePointer) -> TracedSource {
+    let snapshot: Option<&Snapshot> = entry.inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id);
+    let path = snapshot.map(|snapshot| snapshots.path(snapshot)).unwrap_or_default();
+    let max_bytes = settings.declarations.source(&pointer.source_id).map_or(u64::MAX, |(_, source)| source.max_bytes);
+    let bytes = decode::read_range(&path, pointer.member.as_deref(), pointer.offset, pointer.length, max_bytes);
+    TracedSource {
+        pointer: pointer.clone(),
+        url: snapshot.map(|snapshot| snapshot.url.clone()).unwrap_or_default(),
+        source_version: snapshot.map(|snapshot| snapshot.source_version.clone()).unwrap_or_default(),
+        source_date: snapshot.map(|snapshot| snapshot.source_date.clone()).unwrap_or_default(),
+        path: path.display().to_string(),
+        text: bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// Makes the record again from its pointers alone and compares every column.
+fn replay(
+    settings: &RunSettings,
+    entry: &TaskEntry,
+    part: &Part,
+    record_id: &RecordId,
+    published: &Map<String, Value>,
+    pointers: &[SourcePointer],
+    notes: &mut Vec<String>,
+) -> Vec<String> {
+    match remake(settings, entry, part, record_id, pointers, notes) {
+        Ok(Some(remade)) => compare(published, &remade),
+        Ok(None) => vec!["the bytes no longer make this record".to_owned()],
+        Err(error) => vec![format!("the bytes no longer make this record: {error}")],
+    }
+}
+
+fn remake(
+    settings: &RunSettings,
+    entry: &TaskEntry,
+    part: &Part,
+    record_id: &RecordId,
+    pointers: &[SourcePointer],
+    notes: &mut Vec<String>,
+) -> Result<Option<Map<String, Value>>> {
+    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
+    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
+    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
+    for (is_changed, what) in [
+        (declaration_hash != entry.declaration_hash, "the declaration has changed since the release; made again with today's"),
+        (contracts_hash != entry.contracts_hash, "a contract has changed since the release; made again with today's"),
+        (code_version != entry.code_version, "the code has changed since the release; made again with today's"),
+    ] {
+        if is_changed {
+            notes.push(what.to_owned());
+        }
+    }
+    let (tables, inputs) = build(settings, declaration, entry.partition.values().next().cloned(), entry, Some(pointers))?;
+    let Some(table) = tables.into_iter().find(|table| table.dataset_id == record_id.dataset_id()) else { return Ok(None) };
+    let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
+    if let Some(detail) = blocking {
+        return Err(Error::format(detail));
+    }
+    let contract = &settings.declarations.contracts[&table.dataset_id];
+    let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: Vec::new() };
+    let expectations = &declaration.expect[record_id.dataset_id()];
+    let verdict = validate(contract, expectations, candidate, &inputs, None, true)?;
+    let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
+    Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
+}
+
+fn compare(published: &Map<String, Value>, remade: &Map<String, Value>) -> Vec<String> {
+    let columns: BTreeMap<&String, ()> = published.keys().chain(remade.keys()).map(|name| (name, ())).collect();
+    let differing = columns.into_keys().filter(|name| published.get(*name) != remade.get(*name));
+    let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    differing.map(|name| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)))).collect()
+}

@@ -1,0 +1,120 @@
+use serde::Serialize;
+
+use super::execute::{build, check};
+use super::{RunSettings, current_manifest};
+use crate::error::{Error, Result};
+use crate::ids::ReleaseId;
+use crate::publish::{self, Build, Contribution};
+use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
+
+/// Whether the bytes of a release and of its snapshots are still what was published and fetched.
+#[derive(Debug, Serialize)]
+pub struct VerifyReport {
+    pub release_id: ReleaseId,
+    pub parts: usize,
+    pub snapshots: usize,
+    /// What is missing or changed; empty when all is well.
+    pub problems: Vec<String>,
+}
+
+/// Whether building again from the snapshots gives the same release.
+#[derive(Debug, Serialize)]
+pub struct RebuildReport {
+    pub release_id: ReleaseId,
+    pub rebuilt_id: ReleaseId,
+    /// Parts that came out otherwise.
+    pub differences: Vec<String>,
+}
+
+async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<Manifest> {
+    match release {
+        Some(release) => settings.releases.manifest(release).await,
+        None => current_manifest(settings).await,
+    }
+}
+
+/// Hashes every part and every snapshot of a release again.
+///
+/// # Errors
+/// `Store`, when the manifest itself cannot be read or was changed.
+pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
+    let manifest = manifest(settings, release).await?;
+    let mut problems = Vec::new();
+    let mut parts = 0;
+    for part in manifest.datasets.values().flat_map(|dataset| &dataset.parts) {
+        parts += 1;
+        let checked = match settings.releases.part(&manifest.release_id, part).await {
+            Ok(bytes) => publish::verify_part(part, &bytes),
+            Err(error) => Err(error),
+        };
+        problems.extend(checked.err().map(|error| format!("part {}: {error}", part.path)));
+    }
+    let snapshots = Snapshots::open(&settings.home)?;
+    let mut inputs: Vec<&crate::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
+    inputs.sort_by_key(|input| (&input.source_id, input.sha256));
+    inputs.dedup_by_key(|input| (&input.source_id, input.sha256));
+    for snapshot in &inputs {
+        let path = snapshots.path(snapshot);
+        if !path.is_file() {
+            problems.push(format!("snapshot {} is gone (from {})", path.display(), snapshot.url));
+        } else if !store::hash_matches(&path, &snapshot.sha256)? {
+            problems.push(format!("snapshot {} was changed: its SHA-256 is no longer {} (from {})", path.display(), snapshot.sha256, snapshot.url));
+        }
+    }
+    Ok(VerifyReport { release_id: manifest.release_id, parts, snapshots: inputs.len(), problems })
+}
+
+/// Builds a release again from its snapshots, in a scratch folder, and compares.
+///
+/// # Errors
+/// As building does: `Format`, `Contract`, `Store`.
+pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<RebuildReport> {
+    let manifest = manifest(settings, release).await?;
+    let scratch = settings.home.scratch("rebuild")?;
+    let mut contributions = Vec::new();
+    for (task_id, entry) in &manifest.tasks {
+        contributions.push(Contribution::Built(rebuild_task(settings, &manifest, task_id, entry, &scratch)?));
+    }
+    // A release is composed against its own empty store, so that nothing is carried over.
+    let releases = store::Releases::open(&scratch, None)?;
+    let prepared = publish::prepare(
+        &releases,
+        &settings.declarations.contracts,
+        &settings.channel,
+        contributions,
+        manifest.is_sample,
+        &manifest.run_id,
+        &manifest.published_at,
+    )
+    .await?;
+    let rebuilt = prepared.manifest();
+    let mut differences = Vec::new();
+    for (dataset_id, dataset) in &manifest.datasets {
+        for part in &dataset.parts {
+            let again = rebuilt.datasets.get(dataset_id).and_then(|dataset| dataset.parts.iter().find(|candidate| candidate.path == part.path));
+            match again {
+                None => differences.push(format!("{} is not made again", part.path)),
+                Some(again) if again.sha256 != part.sha256 => differences.push(format!("{} comes out with other bytes", part.path)),
+                Some(_) => {}
+            }
+        }
+    }
+    for (task_id, entry) in &manifest.tasks {
+        let again = &rebuilt.tasks[task_id];
+        if again.code_version != entry.code_version {
+            differences.push(format!("{task_id} was built by code {}, this is {}", entry.code_version, again.code_version));
+        }
+    }
+    let report = RebuildReport { release_id: manifest.release_id, rebuilt_id: rebuilt.release_id.clone(), differences };
+    scratch.remove()?;
+    Ok(report)
+}
+
+fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
+    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
+    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
+    let (tables, inputs) = build(settings, declaration, entry.partition.values().next().cloned(), entry, None)?;
+    let checked = check(settings, declaration, tables, &inputs, |_| None, manifest.is_sample)?;
+    let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };
+    publish::stage(scratch, &settings.declarations.contracts, build)
+}

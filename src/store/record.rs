@@ -1,0 +1,118 @@
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow::error::ArrowError;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter};
+use parquet::file::metadata::RowGroupMetaData;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::ids::RecordId;
+use crate::provenance::{POINTERS, SourcePointer};
+
+/// The columns of a record, without the pointers, and the pointers.
+pub type Record = (Map<String, Value>, Vec<SourcePointer>);
+
+const RECORD_ID: &str = "record_id";
+
+/// Finds a record in a part. Row groups whose range of ids does not hold it are not read.
+///
+/// # Errors
+/// `Store`, when the bytes are not a readable part.
+pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?;
+    let metadata = builder.metadata().clone();
+    let schema = builder.parquet_schema().clone();
+    let column = (0..schema.num_columns()).find(|index| schema.column(*index).name() == RECORD_ID);
+    let column = column.ok_or_else(|| Error::store("the part has no column record_id"))?;
+    let groups: Vec<usize> = (0..metadata.num_row_groups()).filter(|group| may_hold(metadata.row_group(*group), column, record_id)).collect();
+    let wanted = record_id.as_str().to_owned();
+    let is_wanted = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
+        let ids = batch.column(0).as_string::<i32>();
+        Ok(ids.iter().map(|id| Some(id == Some(wanted.as_str()))).collect())
+    };
+    let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::leaves(&schema, [column]), is_wanted))]);
+    for batch in builder.with_row_groups(groups).with_row_filter(filter).build()? {
+        if let Some(record) = find_in_batch(&batch?, record_id)? {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
+}
+
+fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bool {
+    let Some(statistics) = group.column(column).statistics() else { return true };
+    let wanted = record_id.as_str().as_bytes();
+    statistics.min_bytes_opt().is_none_or(|min| min <= wanted) && statistics.max_bytes_opt().is_none_or(|max| wanted <= max)
+}
+
+/// Finds a record in a batch.
+///
+/// # Errors
+/// `Store`, when the batch has no record ids.
+pub fn find_in_batch(batch: &RecordBatch, record_id: &RecordId) -> Result<Option<Record>> {
+    let ids = batch.column_by_name(RECORD_ID).and_then(|ids| ids.as_string_opt::<i32>()).ok_or_else(|| Error::store("the part has no column record_id"))?;
+    let Some(row) = ids.iter().position(|id| id == Some(record_id.as_str())) else { return Ok(None) };
+    let mut record = Map::new();
+    let mut pointers = Vec::new();
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        if field.name() == POINTERS {
+            pointers = pointers_at(column, row)?;
+        } else {
+            record.insert(field.name().clone(), cell(column, row)?);
+        }
+    }
+    Ok(Some((record, pointers)))
+}
+
+fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
+    if column.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(row).into(),
+        DataType::Boolean => column.as_boolean().value(row).into(),
+        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).into(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).into(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into(),
+        DataType::Date32 => column.as_primitive::<Date32Type>().value_as_date(row).map(|date| date.to_string()).into(),
+        // Up to 15 digits a binary float prints the same digits again; a longer figure stays text.
+        DataType::Decimal128(precision, _) => {
+            let text = column.as_primitive::<Decimal128Type>().value_as_string(row);
+            if *precision <= 15 { text.parse::<f64>().map_or_else(|_| text.clone().into(), Value::from) } else { text.into() }
+        }
+        DataType::List(_) => {
+            let items = column.as_list::<i32>().value(row);
+            let texts = items.as_string_opt::<i32>().ok_or_else(|| Error::store("a list column does not hold text"))?;
+            texts.iter().map(Value::from).collect::<Vec<_>>().into()
+        }
+        other => return Err(Error::store(format!("column type {other} is not one that parts have"))),
+    })
+}
+
+/// The pointers of a row.
+///
+/// # Errors
+/// `Store`, when the column is not a list of pointers.
+fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> {
+    let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
+    let items = column.as_list_opt::<i32>().ok_or_else(not_pointers)?.value(row);
+    let fields = items.as_struct_opt().ok_or_else(not_pointers)?;
+    let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
+    let text = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
+    let number = |name: &str| field(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(not_pointers);
+    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+    let (offsets, lengths) = (number("offset")?, number("length")?);
+    let pointer = |index: usize| {
+        let snapshot = snapshots.value(index).parse().map_err(|error| Error::store(format!("column {POINTERS}: {error}")))?;
+        Ok(SourcePointer {
+            source_id: source_ids.value(index).to_owned(),
+            snapshot,
+            member: members.is_valid(index).then(|| members.value(index).to_owned()),
+            offset: offsets.value(index),
+            length: lengths.value(index),
+        })
+    };
+    (0..fields.len()).map(pointer).collect()
+}
