@@ -73,7 +73,10 @@ pub(super) async fn fetch_all(
         let host = host_of(&request.url).to_owned();
         let count = |host: &str| failures.lock().expect("nothing panics while holding it").get(host).copied().unwrap_or(0);
         let fetched = if settings.is_offline && request.bundled.is_none() {
-            fetcher.snapshots().known(&request.source_id, &recorded_url(&request.url)?).map_or(Fetched::Absent, |snapshot| Fetched::Snapshot(Box::new(snapshot)))
+            fetcher
+                .snapshots()
+                .known(&request.source_id, &recorded_url(&request.url)?)
+                .map_or(Fetched::Absent, |snapshot| Fetched::Snapshot(Box::new(snapshot)))
         } else if count(&host) >= FAILURES_PER_HOST {
             Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
         } else {

@@ -6,12 +6,12 @@ use pubdata::contract::Contracts;
 use pubdata::ids::{Digest, ReleaseId};
 use pubdata::issue::{Issue, Severity};
 use pubdata::publish::{Build, BuiltTable, Contribution, stage};
-use pubdata::store::{Releases, TaskEntry};
+use pubdata::store::{Home, Releases, TaskEntry};
 use pubdata::validate::{Candidate, quarantine_table, validate};
 use serde_json::json;
 
 use super::expected::{Counts, of_release};
-use super::{python, script};
+use super::{publish_fixtures, python, script};
 use crate::publish::Place;
 use crate::validate::{Row, contracts, expectations, frame, inputs, issue, pointer, row};
 
@@ -136,6 +136,22 @@ async fn published_parquet_reads_the_same_in_duckdb_polars_and_pyarrow() {
     let (release_id, folder) = publish(&place).await;
     let counts = compare(&python, &place.releases, &release_id, contracts(), &folder).await;
     assert_eq!(counts, Counts { parts: 5, values: 8 * 18 + 4 * 8, totals: 2 * 4 * 7, hive_rows: 8 + 4 });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fixtures_release_reads_the_same_in_duckdb_polars_and_pyarrow() {
+    let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    publish_fixtures(folder.path());
+    let releases = Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap();
+    let release_id = releases.channel("nightly").await.unwrap().unwrap().release_id;
+    let manifest = releases.manifest(&release_id).await.unwrap();
+    let published: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
+    for dataset_id in ["geo.county", "geo.county_metric", "geo.geography", "geo.school", "geo.zcta_metric"] {
+        assert!(published.contains(&dataset_id) && manifest.rows(dataset_id) > 0, "{published:?}");
+    }
+    let counts = compare(&python, &releases, &release_id, contracts(), &folder.path().join("releases").join(release_id.as_str())).await;
+    assert_eq!(counts.hive_rows, published.iter().map(|dataset_id| manifest.rows(dataset_id)).sum::<u64>());
 }
 
 #[tokio::test(flavor = "multi_thread")]
