@@ -127,7 +127,7 @@ pub async fn prepare(
     }
     let mut manifest = Manifest {
         format_version: MANIFEST_FORMAT_VERSION,
-        // Replaced two lines below: the id is the hash of all the rest.
+        // Replaced below: the id is the hash of all the rest.
         release_id: ReleaseId::from_digest(&Digest::of(b"")),
         pubdata_version: env!("CARGO_PKG_VERSION").to_owned(),
         is_sample,

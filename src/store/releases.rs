@@ -29,7 +29,7 @@ pub struct Releases {
     local_root: Option<PathBuf>,
 }
 
-/// A release that was begun and has no manifest, or one that nothing points at.
+/// A release that was begun and has no manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncompleteRelease {
     pub release_id: ReleaseId,

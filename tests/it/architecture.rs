@@ -36,6 +36,8 @@ const ANYWHERE: &str = "*";
 
 /// Every dependency of `Cargo.toml` and the folders that may name it. `error` turns foreign errors into ours.
 const CRATES: &[(&str, &str)] = &[
+    ("anstream", "cli"),
+    ("anstyle", "cli"),
     ("arc-swap", "serve"),
     ("arrow", "contract error publish serve store"),
     ("axum", "serve"),
