@@ -1,6 +1,7 @@
 //! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
 //! builds a path.
 
+mod blocks;
 mod channels;
 mod diff;
 mod durable;
@@ -23,9 +24,9 @@ pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, 
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
-pub use record::{Record, find_in_batch, find_record};
+pub use record::{Record, find_in_batch, find_record, pointers_at};
 pub use releases::{IncompleteRelease, Releases};
-pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
+pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 
 use crate::error::{IoExt, Result};

@@ -44,6 +44,7 @@ const CRATES: &[(&str, &str)] = &[
     ("axum-server", "serve"),
     ("bytes", ANYWHERE),
     ("clap", "cli"),
+    ("crc32fast", "store"),
     ("csv", "decode"),
     ("futures-util", ANYWHERE),
     ("getrandom", ANYWHERE),
