@@ -15,7 +15,8 @@ impl Body {
     /// # Errors
     /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
     pub fn read(bytes: &[u8], fields: &[&str]) -> Result<Self> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
+        let value: Value =
+            serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
         let Value::Object(object) = value else { return Err(Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")) };
         match object.keys().find(|key| !fields.contains(&key.as_str())) {
             Some(key) => {
@@ -32,7 +33,8 @@ impl Body {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn texts(&self, field: &str) -> Result<Option<Vec<String>>> {
-        let wrong = || Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be an array of strings (codes keep their leading zeros as strings)"));
+        let wrong =
+            || Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be an array of strings (codes keep their leading zeros as strings)"));
         let Some(value) = self.0.get(field) else { return Ok(None) };
         let items = value.as_array().ok_or_else(wrong)?;
         items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect::<Result<Vec<_>>>().map(Some)
@@ -64,7 +66,8 @@ impl Body {
         let mut positions = Vec::with_capacity(words.len());
         for word in words {
             let shown: String = word.chars().take(64).collect();
-            let position = known.iter().position(|known| known == word).ok_or_else(|| wrong(format!("`{shown}` is not valid; {}", nearest::hint(&shown, known))))?;
+            let position =
+                known.iter().position(|known| known == word).ok_or_else(|| wrong(format!("`{shown}` is not valid; {}", nearest::hint(&shown, known))))?;
             if positions.contains(&position) {
                 return Err(wrong(format!("`{word}` is listed twice")));
             }

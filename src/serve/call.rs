@@ -113,7 +113,10 @@ pub async fn answer(endpoint: &Endpoint, call: &Call<'_>, request_id: &str) -> R
         Handler::Files(handler) => handler(call, &mut json).await?,
     };
     if call.release.manifest.is_sample {
-        meta.notice("SAMPLE_RELEASE", "This release was built from samples of the publishers' files: areas and schools are missing, and counts are not those of the nation.");
+        meta.notice(
+            "SAMPLE_RELEASE",
+            "This release was built from samples of the publishers' files: areas and schools are missing, and counts are not those of the nation.",
+        );
     }
     json.key("meta");
     write_meta(&mut json, call, &meta, request_id);

@@ -17,13 +17,9 @@ pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
 /// Marks a request's filters: its path and its parameters other than those of paging.
 pub fn mark(path: &[(String, String)], query: &Query) -> String {
     let mut hasher = Hasher::default();
-    let path = path.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let filters = query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "release" | "as_of"));
-    for (name, value) in path.chain(filters) {
-        for text in [name, "=", value, "\0"] {
-            hasher.update(text.as_bytes());
-        }
-    }
+    let mut add = |name: &str, value: &str| [name, "=", value, "\0"].iter().for_each(|text| hasher.update(text.as_bytes()));
+    path.iter().for_each(|(name, value)| add(name, value));
+    query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "release" | "as_of")).for_each(|(name, value)| add(name, value));
     hasher.finish().short(16)
 }
 

@@ -79,7 +79,8 @@ async fn run(listener: TcpListener, tls: Option<RustlsConfig>, router: Router, h
 }
 
 fn bind(address: SocketAddr) -> Result<TcpListener> {
-    let failed = |error: io::Error| Error::store(format!("cannot listen on {address}: {error}")).hint("another program may use the port; give another with --bind");
+    let failed =
+        |error: io::Error| Error::store(format!("cannot listen on {address}: {error}")).hint("another program may use the port; give another with --bind");
     let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)

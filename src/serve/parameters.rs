@@ -19,8 +19,16 @@ pub struct Parameter {
 /// What a parameter's text must be.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    Integer { min: i64, max: i64, default: Option<i64> },
-    Number { min: f64, max: f64, default: f64 },
+    Integer {
+        min: i64,
+        max: i64,
+        default: Option<i64>,
+    },
+    Number {
+        min: f64,
+        max: f64,
+        default: f64,
+    },
     Flag,
     /// One of the values of a contract's column: dataset and column.
     OneOf(&'static str, &'static str),
@@ -66,7 +74,8 @@ impl Kind {
     }
 
     fn check(self, text: &str, contracts: &Contracts) -> std::result::Result<(), String> {
-        let one_of = |word: &str, words: &[&str]| if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) };
+        let one_of =
+            |word: &str, words: &[&str]| if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) };
         match self {
             Self::Integer { min, max, .. } => match text.parse::<i64>() {
                 Ok(value) if (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
@@ -122,7 +131,11 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let mut wrong = |field: String, code: Code, message: String| errors.push(FieldError { field, code, message });
             let (Some(name), Some(value)) = (decode(name), decode(value)) else {
-                wrong(name.chars().take(64).collect(), Code::InvalidParameter, format!("`{}` is not percent-encoded UTF-8", pair.chars().take(64).collect::<String>()));
+                wrong(
+                    name.chars().take(64).collect(),
+                    Code::InvalidParameter,
+                    format!("`{}` is not percent-encoded UTF-8", pair.chars().take(64).collect::<String>()),
+                );
                 continue;
             };
             let Some(index) = parameters.iter().position(|parameter| parameter.name == name) else {

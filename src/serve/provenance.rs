@@ -1,34 +1,23 @@
 //! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes. Record, part, release, the run and
 //! channel that published it, then for each source cell the snapshot, archive member and byte range.
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::call::{Call, Meta};
-use super::index::{Table, read_pointers};
 use super::json::Json;
 use super::problem::{Code, Problem, Result};
 use crate::ids::RecordId;
 use crate::provenance::{Snapshot, SourcePointer};
-use crate::store::{Part, Scope};
+use crate::store::{Part, Record, Scope, find_record};
 
 /// The handler of the route table.
 pub fn provenance<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
     trace(call, json).boxed()
 }
 
-/// Where a record stands.
-struct Found<'a> {
-    part: &'a Part,
-    row: usize,
-    validation_status: String,
-    pointers: Vec<SourcePointer>,
-}
-
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let id: RecordId =
-        call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
     let dataset_id = id.dataset_id();
     check_scope(call, dataset_id)?;
     let manifest = &call.release.manifest;
@@ -36,22 +25,16 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let message = format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     };
-    let mut found = None;
     for part in dataset.parts.iter().filter(|part| may_hold(part, &id)) {
         let bytes = call.service.catalog.releases().part(&manifest.release_id, part).await.map_err(|error| Problem::internal(&error))?;
-        let (wanted, place) = (id.clone(), part.path.clone());
-        let task = tokio::task::spawn_blocking(move || find(bytes, &wanted, &place));
-        let hit = task.await.map_err(|error| Problem::internal(&error))?.map_err(|error| Problem::internal(&error))?;
-        if let Some((row, validation_status, pointers)) = hit {
-            found = Some(Found { part, row, validation_status, pointers });
-            break;
+        let wanted = id.clone();
+        let search = tokio::task::spawn_blocking(move || find_record(bytes, &wanted)).await.map_err(|error| Problem::internal(&error))?;
+        if let Some(record) = search.map_err(|error| Problem::internal(&error))? {
+            write_chain(call, json, &id, part, &record);
+            return Ok(Meta { datasets: vec![dataset_id.to_owned()], ..Meta::default() });
         }
     }
-    let Some(found) = found else {
-        return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
-    };
-    write_chain(call, json, &id, &found);
-    Ok(Meta { datasets: vec![dataset_id.to_owned()], ..Meta::default() })
+    Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")))
 }
 
 /// A key may see what its families serve; quarantined records are part of coverage, which is open.
@@ -74,19 +57,9 @@ fn may_hold(part: &Part, id: &RecordId) -> bool {
     part.rows > 0 && is_of_vintage
 }
 
-type Hit = Option<(usize, String, Vec<SourcePointer>)>;
-
-fn find(bytes: Bytes, id: &RecordId, place: &str) -> crate::error::Result<Hit> {
-    let table = Table::read(bytes.clone(), &["record_id", "validation_status"], place)?;
-    let (ids, verdicts) = (table.texts("record_id")?, table.texts("validation_status")?);
-    let Some(row) = (0..ids.len()).find(|&row| ids.at(row) == id.as_str()) else { return Ok(None) };
-    let pointers = read_pointers(bytes, &[row], place)?.pop().unwrap_or_default();
-    Ok(Some((row, verdicts.at(row).to_owned(), pointers)))
-}
-
-fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, found: &Found<'_>) {
+fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {
     let manifest = &call.release.manifest;
-    let task = manifest.tasks.get(&found.part.task_id);
+    let task = manifest.tasks.get(&part.task_id);
     let inputs = task.map(|task| task.inputs.as_slice()).unwrap_or_default();
     let schema_version = manifest.datasets.get(id.dataset_id()).map(|dataset| dataset.schema_version.as_str());
     json.object(|json| {
@@ -94,17 +67,17 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, found: &Found<'_
             json.key("record_id").text(id.as_str());
             json.key("dataset_id").text(id.dataset_id());
             json.key("schema_version").optional_text(schema_version);
-            json.key("validation_status").text(&found.validation_status);
+            json.key("validation_status").value(&columns.get("validation_status"));
+            json.key("columns").value(columns);
         });
         json.key("part").object(|json| {
-            json.key("path").text(&found.part.path);
-            json.key("row").integer(found.row as i128);
-            json.key("rows").integer(found.part.rows);
-            json.key("size_bytes").integer(found.part.size_bytes);
-            json.key("sha256").text(&found.part.sha256.to_string());
+            json.key("path").text(&part.path);
+            json.key("rows").integer(part.rows);
+            json.key("size_bytes").integer(part.size_bytes);
+            json.key("sha256").text(&part.sha256.to_string());
         });
         json.key("build").object(|json| {
-            json.key("task_id").text(&found.part.task_id);
+            json.key("task_id").text(&part.task_id);
             json.key("pipeline_id").optional_text(task.map(|task| task.pipeline_id.as_str()));
             json.key("input_hash").optional_text(task.map(|task| task.input_hash.to_string()).as_deref());
             json.key("built_at").optional_text(task.map(|task| task.built_at.as_str()));
@@ -118,7 +91,7 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, found: &Found<'_
             json.key("run_id").text(&manifest.run_id);
             json.key("pubdata_version").text(&manifest.pubdata_version);
         });
-        json.key("sources").array(|json| found.pointers.iter().for_each(|pointer| write_source(json, pointer, inputs)));
+        json.key("sources").array(|json| pointers.iter().for_each(|pointer| write_source(json, pointer, inputs)));
     });
 }
 

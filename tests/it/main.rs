@@ -7,4 +7,5 @@ mod fetch;
 mod peers;
 mod publish;
 mod publisher;
+mod serve;
 mod validate;

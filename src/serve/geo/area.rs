@@ -104,7 +104,9 @@ impl<'a> Area<'a> {
                 "no ZCTA has the code {code}. ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, \
                  and no crosswalk is applied"
             ),
-            AreaKind::County => format!("no county has the FIPS code {code}. Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on"),
+            AreaKind::County => {
+                format!("no county has the FIPS code {code}. Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on")
+            }
         };
         if !others.is_empty() {
             message.push_str(&format!(". It has estimates in vintage {}: ask with `vintage`", others.join(", ")));
@@ -132,7 +134,9 @@ impl<'a> Area<'a> {
             match self.kind {
                 AreaKind::Zcta => self.write_primary_county(json),
                 AreaKind::County => {
-                    let state = place.and_then(|(places, row)| places.states.get(row)).or_else(|| geo.counties.as_ref().and_then(|counties| counties.state_of(self.code)));
+                    let state = place
+                        .and_then(|(places, row)| places.states.get(row))
+                        .or_else(|| geo.counties.as_ref().and_then(|counties| counties.state_of(self.code)));
                     json.key("primary_county_fips").text(self.code);
                     json.key("primary_state_code").optional_text(state);
                 }

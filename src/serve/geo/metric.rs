@@ -110,6 +110,10 @@ impl Area<'_> {
         {
             return origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row));
         }
-        origin(&release.manifest, self.kind.metric_dataset(), None).write(json, verdict, &format!("{}:{}:{}", self.kind.metric_dataset(), self.table.vintage_year, self.code));
+        origin(&release.manifest, self.kind.metric_dataset(), None).write(
+            json,
+            verdict,
+            &format!("{}:{}:{}", self.kind.metric_dataset(), self.table.vintage_year, self.code),
+        );
     }
 }

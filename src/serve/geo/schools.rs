@@ -89,7 +89,10 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {
         let count = table.open_without_coordinates;
-        meta.notice("SCHOOLS_WITHOUT_COORDINATES", format!("{count} open schools of the directory have no published coordinates and cannot be found by distance."));
+        meta.notice(
+            "SCHOOLS_WITHOUT_COORDINATES",
+            format!("{count} open schools of the directory have no published coordinates and cannot be found by distance."),
+        );
     }
     meta
 }

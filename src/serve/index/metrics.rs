@@ -13,7 +13,19 @@ use crate::serve::json::Json;
 use crate::store::{Manifest, Part};
 
 const COLUMNS: [&str; 14] = [
-    "vintage_year", "area_name", "metric", "unit", "value", "moe", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable",
+    "vintage_year",
+    "area_name",
+    "metric",
+    "unit",
+    "value",
+    "moe",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
     "is_derived",
 ];
 
@@ -49,8 +61,7 @@ struct Cell {
 
 const NONE: i64 = i64::MIN;
 const ABSENT: u16 = u16::MAX;
-const EMPTY: Cell =
-    Cell { value: NONE, moe: NONE, descriptor: ABSENT, qualifier: 0, null_reason: 0, moe_status: 0, validation_status: 0, warnings: 0 };
+const EMPTY: Cell = Cell { value: NONE, moe: NONE, descriptor: ABSENT, qualifier: 0, null_reason: 0, moe_status: 0, validation_status: 0, warnings: 0 };
 
 /// What many cells share.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,10 +10,9 @@ mod table;
 use bytes::Bytes;
 
 pub use metrics::{Estimate, MetricTable};
-pub use origin::{Origin, origin};
-pub use places::{PlaceTable, PrimaryCounty};
+pub use origin::origin;
+pub use places::PlaceTable;
 pub use schools::{Point, SchoolTable};
-pub use table::{Table, read_pointers};
 
 use super::freshness::FreshnessCache;
 use crate::contract::Contracts;

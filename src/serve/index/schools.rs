@@ -51,8 +51,30 @@ pub struct Point {
 }
 
 const COLUMNS: [&str; 25] = [
-    "record_id", "ncessch", "school_year", "name", "leaid", "district_name", "school_type", "level", "grade_low", "grade_high", "grades_offered", "is_charter",
-    "virtual_status", "is_open", "status", "status_updated", "status_effective_date", "street", "city", "state_code", "postal_code", "county_fips", "lat", "lon",
+    "record_id",
+    "ncessch",
+    "school_year",
+    "name",
+    "leaid",
+    "district_name",
+    "school_type",
+    "level",
+    "grade_low",
+    "grade_high",
+    "grades_offered",
+    "is_charter",
+    "virtual_status",
+    "is_open",
+    "status",
+    "status_updated",
+    "status_effective_date",
+    "street",
+    "city",
+    "state_code",
+    "postal_code",
+    "county_fips",
+    "lat",
+    "lon",
     "validation_status",
 ];
 

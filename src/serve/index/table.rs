@@ -2,15 +2,17 @@
 
 use std::cmp::Ordering;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+};
 use arrow::compute::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 
-use crate::error::{Error, Result};
-use crate::ids::Digest;
+use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{POINTERS, SourcePointer};
+use crate::store::pointers_at;
 
 /// Columns of one part, all rows, in the part's order.
 #[derive(Debug, Clone)]
@@ -34,7 +36,7 @@ impl Table {
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         let reader = builder.with_projection(mask).with_batch_size(rows.max(1)).build()?;
-        let schema = reader.schema();
+        let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
         Ok(Self { batch: concat_batches(&schema, &batches)?, place: place.to_owned() })
     }
@@ -169,30 +171,10 @@ pub fn read_pointers(bytes: Bytes, rows: &[usize], place: &str) -> Result<Vec<Ve
     let mut pointers = Vec::with_capacity(rows.len());
     for batch in reader {
         let batch = batch?;
-        let damaged = || Error::store(format!("{place}: column `{POINTERS}` is not a list of source pointers"));
-        let lists = batch.column_by_name(POINTERS).and_then(|column| column.as_any().downcast_ref::<ListArray>()).ok_or_else(damaged)?;
-        for row in 0..lists.len() {
-            let entries = lists.value(row);
-            pointers.push(pointers_of(entries.as_any().downcast_ref().ok_or_else(damaged)?, place)?);
+        let column = batch.column_by_name(POINTERS).ok_or_else(|| Error::store(format!("{place}: there is no column `{POINTERS}`")))?;
+        for row in 0..batch.num_rows() {
+            pointers.push(pointers_at(column, row).context(|| place.to_owned())?);
         }
     }
     Ok(pointers)
-}
-
-fn pointers_of(entries: &StructArray, place: &str) -> Result<Vec<SourcePointer>> {
-    let damaged = || Error::store(format!("{place}: a source pointer is damaged"));
-    let text = |name: &str| entries.column_by_name(name).and_then(|column| column.as_any().downcast_ref::<StringArray>()).ok_or_else(damaged);
-    let number = |name: &str| entries.column_by_name(name).and_then(|column| column.as_any().downcast_ref::<UInt64Array>()).ok_or_else(damaged);
-    let (sources, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
-    let (offsets, lengths) = (number("offset")?, number("length")?);
-    let pointer = |row: usize| {
-        Ok(SourcePointer {
-            source_id: sources.value(row).to_owned(),
-            snapshot: snapshots.value(row).parse::<Digest>().map_err(|_| damaged())?,
-            member: (!members.is_null(row)).then(|| members.value(row).to_owned()),
-            offset: offsets.value(row),
-            length: lengths.value(row),
-        })
-    };
-    (0..entries.len()).map(pointer).collect()
 }
