@@ -9,4 +9,5 @@ mod fixtures;
 mod peers;
 mod publish;
 mod publisher;
+mod serve;
 mod validate;
