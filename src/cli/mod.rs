@@ -2,11 +2,13 @@
 //! is elsewhere.
 
 mod check;
+mod keys;
 mod output;
 mod progress;
 mod releases;
 mod run;
 mod schema;
+mod serve;
 mod status;
 mod trace;
 mod verify;
@@ -82,6 +84,10 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
     Verify(verify::VerifyArgs),
+    /// Answers the /v1 API from the channel's release.
+    Serve(serve::ServeArgs),
+    /// Makes, lists and revokes API keys.
+    Keys(keys::KeysArgs),
     /// Proves all declarations and contracts without data.
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
@@ -121,6 +127,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
+        Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
     }

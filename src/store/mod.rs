@@ -1,6 +1,7 @@
 //! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
 //! builds a path.
 
+mod blocks;
 mod channels;
 mod diff;
 mod durable;
@@ -25,7 +26,7 @@ pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
 pub use record::{Record, find_in_batch, find_record, pointers_at};
 pub use releases::{IncompleteRelease, Releases};
-pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
+pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 
 use crate::error::{IoExt, Result};

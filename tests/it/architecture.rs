@@ -45,6 +45,7 @@ const CRATES: &[(&str, &str)] = &[
     ("base64", "serve store"),
     ("bytes", ANYWHERE),
     ("clap", "cli"),
+    ("crc32fast", "store"),
     ("csv", "decode"),
     ("futures-util", ANYWHERE),
     ("getrandom", ANYWHERE),

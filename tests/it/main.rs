@@ -3,7 +3,9 @@
 
 mod architecture;
 mod declarations;
+mod documents;
 mod fetch;
+mod fixtures;
 mod peers;
 mod publish;
 mod publisher;
