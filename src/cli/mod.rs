@@ -101,7 +101,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let _ = error.print();
             let is_asked_for = matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion);
-            return ExitCode::from(if is_asked_for { 0 } else { exit_code(ErrorKind::Config) });
+            return ExitCode::from(if is_asked_for { 0 } else { ErrorKind::Config.exit_code() });
         }
     };
     set_up_tracing();
@@ -110,7 +110,7 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::error(&error, is_json);
-            ExitCode::from(exit_code(error.kind()))
+            ExitCode::from(error.kind().exit_code())
         }
     }
 }
@@ -131,16 +131,6 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
-    }
-}
-
-fn exit_code(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Format | ErrorKind::Contract => 20,
-        ErrorKind::Fetch => 30,
-        ErrorKind::Config => 40,
-        ErrorKind::Busy => 50,
-        ErrorKind::Store => 60,
     }
 }
 

@@ -15,9 +15,9 @@ use futures_util::FutureExt;
 
 use super::Service;
 use super::auth::Client;
-use super::etag;
 use super::problem::{Code, Problem};
 use super::run::problem_response;
+use super::{cors, etag};
 
 /// Names one request in answer and log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub async fn front(State(service): State<Arc<Service>>, mut request: Request, ne
     let started = Instant::now();
     let request_id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let origin = request.headers().get(header::ORIGIN).cloned();
     let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
     request.extensions_mut().insert(request_id.clone());
 
@@ -44,6 +45,7 @@ pub async fn front(State(service): State<Arc<Service>>, mut request: Request, ne
             }
         }
     };
+    cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
     finish(&mut response, &method, &request_id);
     service.metrics.record(route.as_deref(), response.status(), started.elapsed());
     log(&response, &method, &path, &request_id, started);

@@ -49,7 +49,7 @@ impl Metrics {
     /// Writes everything.
     pub fn text(&self, release_id: Option<&str>, running: usize) -> String {
         let mut text = String::new();
-        let mut head = |text: &mut String, name: &str, kind: &str, help: &str| {
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         };
         let name = "pubdata_http_request_duration_seconds";

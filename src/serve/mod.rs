@@ -5,6 +5,7 @@ mod auth;
 mod body;
 mod call;
 mod catalog;
+mod cors;
 mod cursor;
 mod etag;
 mod freshness;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, RawPathParams, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use tower_http::compression::CompressionLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::Service;
 use super::front::{RequestId, front};
@@ -42,12 +41,7 @@ pub fn router(service: &Arc<Service>) -> Router {
     if service.settings.is_metrics_on_main() {
         router = router.route("/metrics", get(metrics).fallback(no_route));
     }
-    router
-        .fallback(no_route)
-        .layer(CompressionLayer::new())
-        .layer(cors(&service.settings.cors_origins))
-        .layer(from_fn_with_state(service.clone(), front))
-        .with_state(service.clone())
+    router.fallback(no_route).layer(CompressionLayer::new()).layer(from_fn_with_state(service.clone(), front)).with_state(service.clone())
 }
 
 /// The router of the metrics address.
@@ -94,20 +88,4 @@ fn health(status: StatusCode, word: &str, release_id: Option<&str>) -> Response 
 
 fn page(body: Body, content_type: &'static str) -> Response {
     ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache")], body).into_response()
-}
-
-/// Which web pages may read answers: those of the configured origins.
-fn cors(origins: &[String]) -> CorsLayer {
-    let names = ["authorization", "x-api-key", "content-type", "if-none-match", "x-request-id"].map(HeaderName::from_static);
-    let exposed = ["etag", "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"];
-    let origin = match origins {
-        [any] if any == "*" => AllowOrigin::any(),
-        _ => AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok())),
-    };
-    CorsLayer::new()
-        .allow_origin(origin)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::OPTIONS])
-        .allow_headers(names)
-        .expose_headers(exposed.map(HeaderName::from_static))
-        .max_age(std::time::Duration::from_secs(3_600))
 }

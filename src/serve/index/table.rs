@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
 };
 use arrow::compute::concat_batches;
 use bytes::Bytes;
@@ -57,10 +57,6 @@ impl Table {
     }
 
     pub fn int32s(&self, name: &str) -> Result<Int32Array> {
-        self.array(name)
-    }
-
-    pub fn int64s(&self, name: &str) -> Result<Int64Array> {
         self.array(name)
     }
 

@@ -100,13 +100,13 @@ async fn options_needs_no_key_and_tells_methods_and_origins() {
     let allowed = preflight("https://app.example.org").await;
     assert!(allowed.status.is_success());
     assert_eq!(allowed.header("access-control-allow-origin"), "https://app.example.org");
-    assert!(allowed.header("access-control-allow-headers").contains("x-api-key"));
+    assert!(allowed.header("access-control-allow-headers").contains("X-API-Key"));
     assert_eq!(preflight("https://evil.example.org").await.header("access-control-allow-origin"), "");
     let plain = world.send(Request::options(PROFILE).body(Body::empty()).unwrap()).await;
     assert_eq!((plain.status.as_u16(), plain.header("allow")), (204, "GET, HEAD, OPTIONS"));
     let answer = world.get_with(PROFILE, &[("origin", "https://app.example.org")]).await;
     assert_eq!(answer.header("access-control-allow-origin"), "https://app.example.org");
-    assert!(answer.header("access-control-expose-headers").contains("etag"));
+    assert!(answer.header("access-control-expose-headers").contains("ETag"));
 }
 
 #[tokio::test]
