@@ -190,23 +190,34 @@ fn build_level(
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
-    let mut rows = MetricRows::new(level, vintage);
-    for metric in &settings.metrics {
+    let build_metric = |metric: &Metric| {
+        let rows = MetricRows::new(metric, level, vintage);
         let frame = &frames[metric.table.as_str()];
         if context.is_replay() && frame.height() == 0 {
-            continue;
+            return rows.finish();
         }
         let Some(universe) = universes.get(&metric.universe_variable()) else {
             if context.is_replay() {
-                continue;
+                return rows.finish();
             }
             return Err(Error::format(format!("the table shells have no universe for {}", metric.universe_variable())));
         };
         let cells = Cells::new(&settings.jam_values, metric.open_ended.as_ref()).map_err(|unknown| Error::config(unknown.0))?;
-        rows.add_metric(metric, &cells, &areas, frame, &published, universe, &mut issues)?;
+        rows.fill(&cells, &areas, frame, &published, universe)?.finish()
+    };
+    // Side by side; the order of the results is that of the declaration.
+    let built: Vec<(DataFrame, Vec<Issue>)> = settings.metrics.par_iter().map(build_metric).collect::<Result<_>>()?;
+    let mut frame: Option<DataFrame> = None;
+    for (rows, found) in built {
+        issues.extend(found);
+        match &mut frame {
+            Some(frame) => _ = frame.vstack_mut(&rows)?,
+            None => frame = Some(rows),
+        }
     }
+    let frame = frame.ok_or_else(|| Error::config("the pipeline needs at least one metric"))?;
     let partition = BTreeMap::from([("vintage_year".to_owned(), vintage.to_string())]);
-    Ok(Table { dataset_id: level.dataset_id.to_owned(), partition, frame: rows.finish()?, issues })
+    Ok(Table { dataset_id: level.dataset_id.to_owned(), partition, frame, issues })
 }
 
 /// Every area that any table has, with its code and name, in order.
@@ -245,37 +256,57 @@ fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -
     Ok(aligned)
 }
 
-/// Collects the rows of one dataset, column by column.
+/// Collects the rows of one metric, column by column.
 struct MetricRows<'l> {
+    metric: &'l Metric,
     level: &'l Level<'l>,
     vintage: i32,
-    text: BTreeMap<&'static str, StringChunkedBuilder>,
+    /// What the variables column says where the value comes from the table.
+    variables: String,
+    moe_variable: Option<String>,
+    text: [StringChunkedBuilder; TEXT_COLUMNS.len()],
     value: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
     is_derived: Vec<bool>,
     pointers: Vec<Vec<u64>>,
+    issues: Vec<Issue>,
 }
 
-const TEXT_COLUMNS: [&str; 12] =
-    ["record_id", "area", "area_name", "metric", "unit", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable"];
+const TEXT_COLUMNS: [&str; 13] = [
+    "record_id",
+    "area",
+    "area_name",
+    "metric",
+    "unit",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
+    "warnings",
+];
 
 impl<'l> MetricRows<'l> {
-    fn new(level: &'l Level<'l>, vintage: i32) -> Self {
-        let text = TEXT_COLUMNS.iter().chain(&["warnings"]).map(|name| (*name, StringChunkedBuilder::new((*name).into(), 0))).collect();
-        Self { level, vintage, text, value: Vec::new(), moe: Vec::new(), is_derived: Vec::new(), pointers: Vec::new() }
+    fn new(metric: &'l Metric, level: &'l Level<'l>, vintage: i32) -> Self {
+        Self {
+            metric,
+            level,
+            vintage,
+            variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","),
+            moe_variable: metric.moe(),
+            text: TEXT_COLUMNS.map(|name| StringChunkedBuilder::new(if name == "area" { level.area_column } else { name }.into(), 0)),
+            value: Vec::new(),
+            moe: Vec::new(),
+            is_derived: Vec::new(),
+            pointers: Vec::new(),
+            issues: Vec::new(),
+        }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one metric's sources, each of another kind")]
-    fn add_metric(
-        &mut self,
-        metric: &Metric,
-        cells: &Cells,
-        areas: &DataFrame,
-        frame: &DataFrame,
-        published: &[DataFrame],
-        universe: &(String, Vec<u64>),
-        issues: &mut Vec<Issue>,
-    ) -> Result<()> {
+    fn fill(mut self, cells: &Cells, areas: &DataFrame, frame: &DataFrame, published: &[DataFrame], universe: &(String, Vec<u64>)) -> Result<Self> {
+        let (metric, dataset_id) = (self.metric, self.level.dataset_id);
         let aligned = left_join(areas.clone(), frame.clone(), "geo_id")?;
         let table_pointers = pointers(&aligned, POINTERS)?;
         let name_pointers = pointers(&aligned, "name_pointers")?;
@@ -284,12 +315,12 @@ impl<'l> MetricRows<'l> {
         let whole = metric.denominator().map(|column| text(&aligned, &column).cloned()).transpose()?;
         let moe = metric.moe().map(|column| text(&aligned, &column).cloned()).transpose()?;
         let share = PublishedColumns::find(metric, published)?;
-        for row in 0..aligned.height() {
+        for (row, mut pointer) in table_pointers.into_iter().enumerate() {
             let code = codes.get(row).unwrap_or_default();
-            let record = format!("{}:{}:{code}:{}", self.level.dataset_id, self.vintage, metric.key);
-            let Some(table_pointer) = &table_pointers[row] else {
+            let record = format!("{dataset_id}:{}:{code}:{}", self.vintage, metric.key);
+            let Some(pointer) = &mut pointer else {
                 let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
-                issues.push(finding("missing_area", Severity::Quarantine, self.level.dataset_id, &record, detail));
+                self.issues.push(finding("missing_area", Severity::Quarantine, dataset_id, &record, detail));
                 continue;
             };
             let from_table = match &whole {
@@ -307,36 +338,22 @@ impl<'l> MetricRows<'l> {
                 }
                 (Err(unknown), _) | (_, Some((Err(unknown), _))) => {
                     let detail = format!("{}: {}; nothing of this vintage is published until its meaning is declared", metric.table, unknown.0);
-                    issues.push(finding("unknown_special_value", Severity::Block, self.level.dataset_id, &record, detail));
+                    self.issues.push(finding("unknown_special_value", Severity::Block, dataset_id, &record, detail));
                     continue;
                 }
             };
-            let mut pointer = table_pointer.clone();
             pointer.extend_from_slice(name_pointers[row].as_deref().unwrap_or_default());
             pointer.extend_from_slice(&universe.1);
             pointer.extend_from_slice(source.unwrap_or_default());
-            self.push(metric, &record, code, names.get(row), reading, source.is_some(), &universe.0, pointer);
+            self.push(&record, code, names.get(row), &reading, source.is_some(), &universe.0, std::mem::take(pointer));
         }
-        Ok(())
+        Ok(self)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn push(
-        &mut self,
-        metric: &Metric,
-        record: &str,
-        code: &str,
-        name: Option<&str>,
-        reading: Reading,
-        is_published_share: bool,
-        universe: &str,
-        pointer: Vec<u64>,
-    ) {
+    fn push(&mut self, record: &str, code: &str, name: Option<&str>, reading: &Reading, is_published_share: bool, universe: &str, pointer: Vec<u64>) {
+        let metric = self.metric;
         let share = metric.published.as_ref().filter(|_| is_published_share);
-        let variables =
-            share.map_or_else(|| metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","), |share| share.estimate.clone());
-        let moe_variable = share.map_or_else(|| metric.moe(), |share| Some(share.moe.clone()));
-        let universe = share.map_or_else(|| metric.universe.as_deref().unwrap_or(universe), |share| &share.universe);
         let cells = [
             Some(record),
             Some(code),
@@ -346,36 +363,30 @@ impl<'l> MetricRows<'l> {
             Some(reading.moe_status),
             reading.qualifier.as_deref(),
             reading.null_reason,
-            Some(universe),
-            Some(share.map_or(metric.table.as_str(), |share| &share.table)),
-            Some(variables.as_str()),
-            moe_variable.as_deref(),
+            Some(share.map_or_else(|| metric.universe.as_deref().unwrap_or(universe), |share| &share.universe)),
+            Some(share.map_or(&metric.table, |share| &share.table)),
+            Some(share.map_or(&self.variables, |share| &share.estimate)),
+            share.map_or(self.moe_variable.as_deref(), |share| Some(&share.moe)),
+            Some(reading.warning.unwrap_or_default()),
         ];
-        for (column, cell) in TEXT_COLUMNS.iter().zip(cells) {
-            self.text.get_mut(column).expect("made in `new`").append_option(cell);
+        for (column, cell) in self.text.iter_mut().zip(cells) {
+            column.append_option(cell);
         }
-        self.text.get_mut("warnings").expect("made in `new`").append_value(reading.warning.unwrap_or_default());
         self.value.push(reading.value);
         self.moe.push(reading.moe);
         self.is_derived.push(metric.denominator.is_some() && !is_published_share);
         self.pointers.push(pointer);
     }
 
-    fn finish(self) -> Result<DataFrame> {
+    fn finish(self) -> Result<(DataFrame, Vec<Issue>)> {
         let height = self.value.len();
-        let area_column = self.level.area_column;
-        let mut columns: Vec<Column> = self.text.into_values().map(|builder| builder.finish().into_column()).collect();
-        for column in &mut columns {
-            if column.name() == "area" {
-                column.rename(area_column.into());
-            }
-        }
+        let mut columns: Vec<Column> = self.text.into_iter().map(|builder| builder.finish().into_column()).collect();
         columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
         columns.push(Column::new("value".into(), self.value));
         columns.push(Column::new("moe".into(), self.moe));
         columns.push(Column::new("is_derived".into(), self.is_derived));
         columns.push(pointer_column(self.pointers.iter().map(Vec::as_slice)));
-        Ok(DataFrame::new(height, columns)?)
+        Ok((DataFrame::new(height, columns)?, self.issues))
     }
 }
 
