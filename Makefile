@@ -19,6 +19,8 @@ TEST_RUNNER := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest r
 
 # With one process per test, thread pools would multiply.
 test bless check: export POLARS_MAX_THREADS := 2
+# What matters is printed; the log of each file and request is one variable away.
+run: export PUBDATA_LOG := $(or $(PUBDATA_LOG),warn)
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

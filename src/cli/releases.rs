@@ -7,7 +7,7 @@ use super::{Global, output};
 use crate::error::Result;
 use crate::publish;
 use crate::run::RunSettings;
-use crate::store::ChannelEntry;
+use crate::store::{self, Cause, ChannelEntry, ReleaseDiff, Snapshots};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -25,6 +25,18 @@ enum ReleasesCommand {
         release: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
+    },
+    /// Says which records changed between two releases, and whether source, declaration or code caused it.
+    Diff {
+        /// The earlier release.
+        from: String,
+        /// The later release; the channel's when none is given.
+        to: Option<String>,
+        #[arg(long, default_value = "nightly")]
+        channel: String,
+        /// Records to show per dataset.
+        #[arg(long, default_value_t = 5)]
+        examples: usize,
     },
     /// Points one channel at what another points at.
     Promote {
@@ -45,6 +57,9 @@ enum ReleasesCommand {
         /// Releases to keep of each channel's history.
         #[arg(long, default_value_t = 7)]
         keep: usize,
+        /// Also deletes snapshots that no kept release was made from, except the newest of each URL.
+        #[arg(long)]
+        snapshots: bool,
     },
 }
 
@@ -60,6 +75,19 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             };
             output::json(&manifest);
         }
+        ReleasesCommand::Diff { from, to, channel, examples } => {
+            let settings = global.settings(channel)?;
+            let to = match to {
+                Some(to) => release_id(to)?,
+                None => crate::run::current_manifest(&settings).await?.release_id,
+            };
+            let diff = store::diff(&settings.releases, &release_id(from)?, &to, *examples).await?;
+            if global.json {
+                output::json(&diff);
+            } else {
+                print_diff(&diff);
+            }
+        }
         ReleasesCommand::Promote { from, to } => {
             let settings = global.settings(to)?;
             moved(global, to, publish::promote(&settings.releases, from, to, &now.to_string()).await?.as_ref());
@@ -69,13 +97,16 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let to = to.as_deref().map(release_id).transpose()?;
             moved(global, channel, publish::rollback(&settings.releases, channel, to, &now.to_string()).await?.as_ref());
         }
-        ReleasesCommand::Prune { keep } => {
+        ReleasesCommand::Prune { keep, snapshots } => {
             let settings = global.settings("nightly")?;
+            let _lock = settings.home.lock()?;
             let pruned = publish::prune(&settings.releases, *keep, now).await?;
+            let dropped = if *snapshots { drop_snapshots(&settings).await? } else { Vec::new() };
             if global.json {
-                output::json(&pruned);
+                output::json(&serde_json::json!({ "releases": pruned.releases, "incomplete": pruned.incomplete, "snapshots": dropped }));
             } else {
-                anstream::println!("deleted {} releases and {} unfinished ones", pruned.releases.len(), pruned.incomplete.len());
+                let (releases, incomplete) = (pruned.releases.len(), pruned.incomplete.len());
+                anstream::println!("deleted {releases} releases, {incomplete} unfinished ones, {} snapshots", dropped.len());
             }
         }
     }
@@ -91,6 +122,58 @@ fn moved(global: &Global, channel: &str, entry: Option<&ChannelEntry>) {
     }
 }
 
+/// Deletes the snapshots that no kept release was made from and that no URL has as its newest; returns their paths.
+async fn drop_snapshots(settings: &RunSettings) -> Result<Vec<String>> {
+    let referenced = publish::referenced_snapshots(&settings.releases).await?;
+    let snapshots = Snapshots::open(&settings.home)?;
+    let newest = snapshots.newest()?;
+    let mut dropped = Vec::new();
+    for snapshot in snapshots.all()?.iter().filter(|snapshot| !referenced.contains(&snapshot.sha256) && !newest.contains(&snapshot.sha256)) {
+        snapshots.remove(snapshot)?;
+        dropped.push(snapshot.path.display().to_string());
+    }
+    Ok(dropped)
+}
+
+fn print_diff(diff: &ReleaseDiff) {
+    anstream::println!("{} → {}\n", diff.from, output::bold(diff.to.as_str()));
+    for (task_id, causes) in &diff.causes {
+        anstream::println!("{}", output::bold(task_id));
+        causes.iter().for_each(|cause| anstream::println!("  {}", words_of(cause)));
+    }
+    anstream::println!();
+    let mut rows = vec![["DATASET", "ADDED", "REMOVED", "CHANGED", "ONLY PROVENANCE", "UNCHANGED"].map(str::to_owned).to_vec()];
+    for (dataset_id, dataset) in &diff.datasets {
+        let counts = [dataset.added, dataset.removed, dataset.changed, dataset.provenance_only, dataset.unchanged];
+        rows.push(std::iter::once(dataset_id.clone()).chain(counts.map(output::grouped)).collect());
+    }
+    output::table(&rows);
+    for example in diff.datasets.values().flat_map(|dataset| &dataset.examples) {
+        anstream::println!("\n{:?} {}", example.change, output::bold(&example.record_id));
+        for column in &example.columns {
+            let show = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+            anstream::println!("  {}: {} → {}", column.column, show(&column.from), show(&column.to));
+        }
+    }
+}
+
+fn words_of(cause: &Cause) -> String {
+    match cause {
+        Cause::TaskAdded => "built for the first time".to_owned(),
+        Cause::TaskRemoved => "no longer built".to_owned(),
+        Cause::SourceChanged { url, from, to, .. } => {
+            let short = |digest: &Option<crate::ids::Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.short(12));
+            format!("source changed: {url} ({} → {})", short(from), short(to))
+        }
+        Cause::DeclarationChanged => "declaration changed".to_owned(),
+        Cause::ContractsChanged => "contract changed".to_owned(),
+        Cause::CodeChanged { from, to } => format!("code changed: {from} → {to}"),
+        Cause::SampleChanged => "samples gave way to the publishers' own files, or the other way round".to_owned(),
+        Cause::BecameStale { reason } => format!("could not be renewed: {}", reason.as_deref().unwrap_or("no reason was kept")),
+        Cause::BecameFresh => "could be renewed again".to_owned(),
+    }
+}
+
 async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
     let releases = publish::list(&settings.releases).await?;
     if global.json {
@@ -99,12 +182,13 @@ async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
     }
     let mut rows = vec![vec!["RELEASE".into(), "PUBLISHED".into(), "ROWS".into(), "SIZE".into(), "CHANNELS".into()]];
     for release in &releases {
+        let damage = release.damage.as_deref().map(|damage| format!(" {}: {damage}", output::coloured("mismatch"))).unwrap_or_default();
         rows.push(vec![
             release.release_id.to_string(),
             release.published_at.clone(),
             output::grouped(release.rows.values().sum()),
             output::size(release.size_bytes),
-            release.channels.join(", "),
+            format!("{}{damage}", release.channels.join(", ")),
         ]);
     }
     output::table(&rows);

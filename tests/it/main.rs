@@ -3,8 +3,11 @@
 
 mod architecture;
 mod declarations;
+mod documents;
 mod fetch;
+mod fixtures;
 mod peers;
 mod publish;
 mod publisher;
+mod serve;
 mod validate;
