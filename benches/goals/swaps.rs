@@ -11,6 +11,9 @@ use crate::measure::{finish, pubdata};
 
 const CLIENTS: usize = 4;
 
+/// How often the server looks at the channel: often, so that swaps follow each other quickly.
+const POLL: &[&str] = &["--poll-seconds", "0.02"];
+
 /// Swaps to make; `PUBDATA_BENCH_SWAPS` sets another number.
 const SWAPS: u64 = 100;
 
