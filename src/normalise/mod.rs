@@ -105,7 +105,8 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     let repeated = right.select([key])?.is_duplicated()?;
     if repeated.any() {
         let keys = right.column(key)?.filter(&repeated)?;
-        return Err(Error::format(format!("{key} {} occurs more than once with different content", keys.get(0)?)));
+        return Err(Error::format(format!("{key} {} occurs more than once with different content", keys.get(0)?))
+            .hint("the file contradicts itself: the publisher has to say which line holds"));
     }
     let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
     Ok(left.lazy().join(right.lazy(), [col(key)], [col(key)], arguments).collect()?)

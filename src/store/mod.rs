@@ -19,7 +19,7 @@ pub use home::{Home, RunLock};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
-pub use record::{Record, find_in_batch, find_record};
+pub use record::{Record, find_in_batch, find_record, record_at};
 pub use releases::{IncompleteRelease, Releases};
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
 pub use staging::Staging;

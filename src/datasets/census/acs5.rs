@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::estimate::{Cells, JamValues, OpenEnded, Reading};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{left_join, pointer_column, pointers, text, without_repeats};
 use crate::pipeline::Declaration;
@@ -181,7 +181,9 @@ fn build_level(
     names: &DataFrame,
     universes: &BTreeMap<String, (String, Vec<u64>)>,
 ) -> Result<Table> {
-    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).collect();
+    // A record that cannot be split still begins with its GEO_ID.
+    let is_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.starts_with(level.prefix));
+    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).filter(is_of_level).collect();
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
@@ -276,7 +278,7 @@ impl<'l> MetricRows<'l> {
         universe: &(String, Vec<u64>),
         issues: &mut Vec<Issue>,
     ) -> Result<()> {
-        let aligned = left_join(areas.clone(), frame.clone(), "geo_id")?;
+        let aligned = left_join(areas.clone(), frame.clone(), "geo_id").context(|| format!("table {}", metric.table))?;
         let table_pointers = pointers(&aligned, POINTERS)?;
         let name_pointers = pointers(&aligned, "name_pointers")?;
         let (codes, names) = (text(&aligned, "code")?, text(&aligned, "name")?);
@@ -306,7 +308,10 @@ impl<'l> MetricRows<'l> {
                     (reading, Some(pointer))
                 }
                 (Err(unknown), _) | (_, Some((Err(unknown), _))) => {
-                    let detail = format!("{}: {}; nothing of this vintage is published until its meaning is declared", metric.table, unknown.0);
+                    let detail = format!(
+                        "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
+                        metric.table, unknown.0
+                    );
                     issues.push(finding("unknown_special_value", Severity::Block, self.level.dataset_id, &record, detail));
                     continue;
                 }
