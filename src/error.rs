@@ -20,6 +20,19 @@ pub enum ErrorKind {
     Busy,
 }
 
+impl ErrorKind {
+    /// The exit code of a command that ends with such a failure.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Format | Self::Contract => 20,
+            Self::Fetch => 30,
+            Self::Config => 40,
+            Self::Busy => 50,
+            Self::Store => 60,
+        }
+    }
+}
+
 /// A failure with its context. Messages are lower case, without a final full stop.
 pub struct Error {
     kind: ErrorKind,

@@ -15,5 +15,6 @@ pub mod pipeline;
 pub mod provenance;
 pub mod publish;
 pub mod run;
+pub mod serve;
 pub mod store;
 pub mod validate;

@@ -23,5 +23,5 @@ pub(super) fn check(global: &Global) -> Result<ExitCode> {
     } else {
         findings.iter().for_each(|finding| anstream::println!("{finding}"));
     }
-    Ok(ExitCode::from(if findings.is_empty() { 0 } else { super::exit_code(crate::error::ErrorKind::Config) }))
+    Ok(ExitCode::from(if findings.is_empty() { 0 } else { crate::error::ErrorKind::Config.exit_code() }))
 }

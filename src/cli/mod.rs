@@ -2,11 +2,13 @@
 //! is elsewhere.
 
 mod check;
+mod keys;
 mod output;
 mod progress;
 mod releases;
 mod run;
 mod schema;
+mod serve;
 mod status;
 mod trace;
 mod verify;
@@ -82,6 +84,10 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
     Verify(verify::VerifyArgs),
+    /// Answers the /v1 API from the channel's release.
+    Serve(serve::ServeArgs),
+    /// Makes, lists and revokes API keys.
+    Keys(keys::KeysArgs),
     /// Proves all declarations and contracts without data.
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
@@ -95,7 +101,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let _ = error.print();
             let is_asked_for = matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion);
-            return ExitCode::from(if is_asked_for { 0 } else { exit_code(ErrorKind::Config) });
+            return ExitCode::from(if is_asked_for { 0 } else { ErrorKind::Config.exit_code() });
         }
     };
     set_up_tracing();
@@ -104,7 +110,7 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::error(&error, is_json);
-            ExitCode::from(exit_code(error.kind()))
+            ExitCode::from(error.kind().exit_code())
         }
     }
 }
@@ -121,18 +127,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
+        Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
-    }
-}
-
-fn exit_code(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Format | ErrorKind::Contract => 20,
-        ErrorKind::Fetch => 30,
-        ErrorKind::Config => 40,
-        ErrorKind::Busy => 50,
-        ErrorKind::Store => 60,
     }
 }
 

@@ -52,7 +52,9 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
             Err(error) => findings.push(Finding::of_toml(path, text, &error)),
         }
     }
-    for (path, text) in all.iter().filter(|(path, _)| !path.ends_with("/_types.toml")) {
+    // A file whose name starts with `_` is shared by contracts or by the server, and is none itself.
+    let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
+    for (path, text) in all.iter().filter(|(path, _)| is_contract(path)) {
         match toml::from_str::<ContractFile>(text) {
             Ok(file) => {
                 let contract = resolve(file, &types, path, text, findings);

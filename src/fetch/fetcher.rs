@@ -1,9 +1,10 @@
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use reqwest::Url;
-use tokio::io::AsyncReadExt;
 
 use super::http::{Answer, Http, Target};
 use super::mirror::{self, Mirror, Place};
@@ -18,6 +19,9 @@ use crate::store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
+
+/// Bytes of a file on a mirror that are copied between two reports of progress.
+const PIECE: u64 = 8 << 20;
 
 /// Fetches files into the snapshot store.
 pub struct Fetcher {
@@ -155,7 +159,7 @@ impl Fetcher {
 
     async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {
         use std::io::ErrorKind::{NotADirectory, NotFound};
-        let mut file = match tokio::fs::File::open(&path).await {
+        let file = match tokio::fs::File::open(&path).await {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Outcome::Absent),
             file => file.map_err(|error| Error::fetch(format!("cannot open {}: {error}", path.display())))?,
         };
@@ -176,16 +180,16 @@ impl Fetcher {
         let last_modified = last_modified.and_then(|at| jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
         let mut partial = self.partial(request, url).await?;
         partial.begin(PartialOf { origin: origin.clone(), etag: None, last_modified: last_modified.clone(), total_bytes: Some(before.len()) })?;
-        let mut buffer = vec![0; 1 << 18];
+        let mut file = file.into_std().await;
         loop {
-            match file.read(&mut buffer).await.map_err(unreadable)? {
-                0 => break,
-                length if partial.len() + length as u64 > before.len() => break,
-                length => {
-                    partial.write(&buffer[..length])?;
-                    progress.advanced(length as u64);
-                }
+            let total = before.len();
+            // Off the runtime's thread, so that files are copied and hashed side by side.
+            let copied;
+            (copied, file, partial) = unblocked(move || copy_piece(file, partial, total)).await.context(|| origin.clone())?;
+            if copied == 0 {
+                break;
             }
+            progress.advanced(copied);
         }
         let after = tokio::fs::metadata(&path).await.map_err(unreadable)?;
         if partial.len() != before.len() || stamp_of(&after) != stamp {
@@ -276,6 +280,22 @@ impl Fetcher {
             }
         }
     }
+}
+
+/// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.
+fn copy_piece(mut file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
+    let (mut buffer, mut copied) = (vec![0; 1 << 18], 0);
+    while copied < PIECE {
+        match file.read(&mut buffer).map_err(|error| Error::fetch(format!("cannot be read: {error}")))? {
+            0 => break,
+            length if partial.len() + length as u64 > total => break,
+            length => {
+                partial.write(&buffer[..length])?;
+                copied += length as u64;
+            }
+        }
+    }
+    Ok((copied, file, partial))
 }
 
 /// Only this machine is asked without encryption.

@@ -97,19 +97,22 @@ pub fn us_date(text: &str) -> Option<String> {
     jiff::civil::Date::new(year, month, day).ok().map(|date| date.to_string())
 }
 
-/// Joins on a key, keeping every left row in its order; the right frame must hold each key once.
+/// Joins on a text key, keeping every left row in its order; the right frame must hold each key once.
 ///
 /// # Errors
 /// `Format`, naming a key that the right frame holds twice.
 pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFrame> {
-    let repeated = right.select([key])?.is_duplicated()?;
-    if repeated.any() {
-        let keys = right.column(key)?.filter(&repeated)?;
-        return Err(Error::format(format!("{key} {} occurs more than once with different content", keys.get(0)?))
-            .hint("the file contradicts itself: the publisher has to say which line holds"));
+    let keys = text(&right, key)?;
+    let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
+    for (row, text) in keys.iter().enumerate() {
+        if rows.insert(text, row as IdxSize).is_some() {
+            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)")))
+                .hint("the file contradicts itself: the publisher has to say which line holds"));
+        }
     }
-    let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
-    Ok(left.lazy().join(right.lazy(), [col(key)], [col(key)], arguments).collect()?)
+    let found: IdxCa = text(&left, key)?.iter().map(|text| rows.get(&text).filter(|_| text.is_some()).copied()).collect();
+    let matched = right.drop(key)?.take(&found)?;
+    Ok(left.hstack(matched.columns())?)
 }
 
 /// Drops rows that repeat an earlier one in every column but the pointers.
@@ -117,6 +120,11 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
 /// # Errors
 /// When polars fails.
 pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
+    // Most files repeat nothing, which their key alone shows.
+    let first = frame.columns().first().and_then(|column| column.str().ok());
+    if first.is_some_and(|texts| texts.iter().collect::<PlHashSet<_>>().len() == texts.len()) {
+        return Ok(frame.clone());
+    }
     let names: Vec<String> = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
     Ok(frame.unique_stable(Some(&names), UniqueKeepStrategy::First, None)?)
 }

@@ -8,6 +8,7 @@ use arrow::array::{
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields};
 use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
+use rayon::prelude::*;
 
 use crate::contract::{Column, Contract, Physical, arrow_schema, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
@@ -28,12 +29,11 @@ fn convert(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<Re
     }
     let series = |name: &str| frame.column(name).map(|column| column.as_materialized_series().clone()).ok();
     let ids = series("record_id").filter(|ids| ids.dtype() == &FrameType::String);
-    let mut arrays = Vec::with_capacity(contract.columns.len());
-    for column in &contract.columns {
+    let array = |column: &Column| {
         let series = series(&column.name).ok_or_else(|| Error::contract(format!("column `{}` is missing", column.name)))?;
-        let cells = Cells { column, series: &series, ids: ids.as_ref() };
-        arrays.push(cells.array(inputs)?);
-    }
+        Cells { column, series: &series, ids: ids.as_ref() }.array(inputs)
+    };
+    let arrays = contract.columns.par_iter().map(array).collect::<Result<Vec<_>>>()?;
     Ok(RecordBatch::try_new(Arc::new(arrow_schema(contract)), arrays)?)
 }
 

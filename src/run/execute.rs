@@ -11,7 +11,7 @@ use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
-use crate::store::{self, Manifest, Snapshots, TaskEntry};
+use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots, TaskEntry};
 use crate::validate::{Candidate, quarantine_table, validate};
 
 /// The published table of records set aside.
@@ -27,12 +27,39 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
+    let result = attempt(settings, observer, &run_id, started_at).await;
+    let entry = match &result {
+        Ok(report) => report.ledger_entry(),
+        Err(error) => failed_entry(settings, &run_id, started_at, error).await,
+    };
+    store::append_ledger(&settings.home, &entry)?;
+    result
+}
+
+/// What the ledger keeps of a run that ended with an error.
+async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Timestamp, error: &Error) -> LedgerEntry {
+    let pointing = settings.releases.channel(&settings.channel).await.ok().flatten();
+    LedgerEntry {
+        format_version: LEDGER_FORMAT_VERSION,
+        run_id: run_id.to_owned(),
+        started_at: started_at.to_string(),
+        ended_at: jiff::Timestamp::now().to_string(),
+        exit_code: error.kind().exit_code(),
+        channel: settings.channel.clone(),
+        release_id: pointing.map(|entry| entry.release_id),
+        outcome: "failed".to_owned(),
+        error: Some(error.to_string()),
+        tasks: std::collections::BTreeMap::new(),
+    }
+}
+
+async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str, started_at: jiff::Timestamp) -> Result<RunReport> {
     let plan = plan(settings, observer).await?;
     let mut reports = Vec::new();
     let mut contributions: Vec<Contribution> =
         plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), stale_reason: previous_reason(&plan, task_id) }).collect();
     for task in &plan.tasks {
-        let (report, contribution) = perform(settings, &plan, task, &run_id, observer)?;
+        let (report, contribution) = perform(settings, &plan, task, run_id, observer)?;
         observer.built(&report);
         contributions.extend(contribution);
         reports.push(report);
@@ -42,11 +69,11 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         (None, "nothing")
     } else {
         let contracts = &settings.declarations.contracts;
-        let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, &run_id, &now).await?;
+        let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
         (Some(committed.release_id), if committed.outcome == Outcome::Published { "published" } else { "unchanged" })
     };
-    let report = RunReport {
-        run_id,
+    Ok(RunReport {
+        run_id: run_id.to_owned(),
         started_at: started_at.to_string(),
         ended_at: jiff::Timestamp::now().to_string(),
         channel: settings.channel.clone(),
@@ -56,9 +83,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         exit_code: exit_code(&reports),
         tasks: reports,
         sources: plan.sources,
-    };
-    store::append_ledger(&settings.home, &report.ledger_entry())?;
-    Ok(report)
+    })
 }
 
 fn new_run_id(now: jiff::Timestamp) -> Result<String> {
@@ -149,6 +174,7 @@ fn count(staged: &StagedBuild, report: &mut TaskReport) {
 
 fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, report: &mut TaskReport) -> Result<StagedBuild> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
+    check_snapshots(settings, plan, entry)?;
     let (tables, inputs) = build(settings, declaration, task.partition.clone(), entry, None)?;
     let previous_rows = |dataset_id: &str| {
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
@@ -164,6 +190,19 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
     }
     let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
     publish::stage(&settings.home, &settings.declarations.contracts, build)
+}
+
+/// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
+fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Result<()> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_new = |snapshot: &Snapshot| plan.sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
+    for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
+        if let Some(damage) = snapshots.damage(snapshot)? {
+            let hint = format!("delete {}; the next run fetches it again", snapshots.path(snapshot).display());
+            return Err(Error::format(damage).hint(hint));
+        }
+    }
+    Ok(())
 }
 
 fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {

@@ -102,12 +102,7 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
 fn damaged(snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<String>> {
     let mut differences = Vec::new();
     for snapshot in entry.inputs.iter().filter(|input| pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
-        let path = snapshots.path(snapshot);
-        if !path.is_file() {
-            differences.push(format!("snapshot {} is gone", path.display()));
-        } else if !store::hash_matches(&path, &snapshot.sha256)? {
-            differences.push(format!("snapshot {} is not what was fetched: its SHA-256 is no longer {}", path.display(), snapshot.sha256));
-        }
+        differences.extend(snapshots.damage(snapshot)?);
     }
     Ok(differences)
 }

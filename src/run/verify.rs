@@ -54,12 +54,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     inputs.sort_by_key(|input| (&input.source_id, input.sha256));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256));
     for snapshot in &inputs {
-        let path = snapshots.path(snapshot);
-        if !path.is_file() {
-            problems.push(format!("snapshot {} is gone (from {})", path.display(), snapshot.url));
-        } else if !store::hash_matches(&path, &snapshot.sha256)? {
-            problems.push(format!("snapshot {} was changed: its SHA-256 is no longer {} (from {})", path.display(), snapshot.sha256, snapshot.url));
-        }
+        problems.extend(snapshots.damage(snapshot)?);
     }
     Ok(VerifyReport { release_id: manifest.release_id, parts, snapshots: inputs.len(), problems })
 }

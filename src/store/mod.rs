@@ -1,13 +1,16 @@
 //! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
 //! builds a path.
 
+mod blocks;
 mod channels;
 mod diff;
 mod durable;
 mod home;
+mod keys;
 mod ledger;
 mod manifest;
 mod partial;
+mod plans;
 mod record;
 mod releases;
 mod snapshots;
@@ -16,12 +19,14 @@ mod staging;
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use home::{Home, RunLock};
+pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
 pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
-pub use record::{Record, find_in_batch, find_record, record_at};
+pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
+pub use record::{Record, find_in_batch, find_record, pointers_at, record_at};
 pub use releases::{IncompleteRelease, Releases};
-pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot, hash_matches};
+pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 
 use crate::error::{IoExt, Result};

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::blocks::{BlockHasher, BlockSums};
 use super::snapshots::write_json;
 use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::ids::{Digest, Hasher};
+use crate::ids::Digest;
 
 /// Format of the sidecar files below `state/partial`; one of another format is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
@@ -17,7 +18,7 @@ pub struct Partial {
     file: File,
     path: PathBuf,
     sidecar: PathBuf,
-    hasher: Hasher,
+    hasher: BlockHasher,
     len: u64,
     of: Option<PartialOf>,
 }
@@ -53,7 +54,7 @@ impl Partial {
             }
             Err(TryLockError::Error(error)) => return Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
         }
-        let mut partial = Self { file, path, sidecar, hasher: Hasher::default(), len: 0, of: None };
+        let mut partial = Self { file, path, sidecar, hasher: BlockHasher::default(), len: 0, of: None };
         match partial.read_sidecar() {
             Some(of) => {
                 partial.hash_existing()?;
@@ -81,7 +82,11 @@ impl Partial {
 
     /// The digest of the bytes so far.
     pub fn digest(&self) -> Digest {
-        self.hasher.clone().finish()
+        self.hasher.digest()
+    }
+
+    pub(super) fn block_sums(&self) -> BlockSums {
+        self.hasher.sums()
     }
 
     /// The file that holds the bytes so far.
@@ -100,7 +105,7 @@ impl Partial {
             _ => {}
         }
         self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).at("empty", &self.path)?;
-        self.hasher = Hasher::default();
+        self.hasher = BlockHasher::default();
         self.len = 0;
         Ok(())
     }

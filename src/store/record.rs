@@ -103,7 +103,7 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
 ///
 /// # Errors
 /// `Store`, when the column is not a list of pointers.
-fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> {
+pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> {
     let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
     let items = column.as_list_opt::<i32>().ok_or_else(not_pointers)?.value(row);
     let fields = items.as_struct_opt().ok_or_else(not_pointers)?;

@@ -1,14 +1,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::blocks::{self, BlockSums};
 use super::{Home, Partial};
 use crate::error::{Error, IoExt, Result};
-use crate::ids::{Digest, Hasher};
+use crate::ids::Digest;
 use crate::provenance::Snapshot;
 
 /// Format of the files below `state/urls`; one of a newer format counts as absent.
@@ -29,6 +30,7 @@ pub struct Snapshots {
     snapshots_dir: PathBuf,
     urls_dir: PathBuf,
     partial_dir: PathBuf,
+    blocks_dir: PathBuf,
 }
 
 /// What is known of one URL.
@@ -74,8 +76,13 @@ impl Snapshots {
     /// `Store`, when a folder cannot be made.
     pub fn open(home: &Home) -> Result<Self> {
         let state_dir = home.state_dir();
-        let snapshots = Self { snapshots_dir: home.snapshots_dir(), urls_dir: state_dir.join("urls"), partial_dir: state_dir.join("partial") };
-        for folder in [&snapshots.snapshots_dir, &snapshots.urls_dir, &snapshots.partial_dir] {
+        let snapshots = Self {
+            snapshots_dir: home.snapshots_dir(),
+            urls_dir: state_dir.join("urls"),
+            partial_dir: state_dir.join("partial"),
+            blocks_dir: state_dir.join("blocks"),
+        };
+        for folder in [&snapshots.snapshots_dir, &snapshots.urls_dir, &snapshots.partial_dir, &snapshots.blocks_dir] {
             fs::create_dir_all(folder).at("create folder", folder)?;
         }
         Ok(snapshots)
@@ -159,7 +166,11 @@ impl Snapshots {
     /// # Errors
     /// `Store`, when the file cannot be deleted.
     pub fn remove(&self, snapshot: &StoredSnapshot) -> Result<()> {
-        fs::remove_file(&snapshot.path).at("delete", &snapshot.path)
+        fs::remove_file(&snapshot.path).at("delete", &snapshot.path)?;
+        match fs::remove_file(self.blocks_file(&snapshot.sha256)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &self.blocks_file(&snapshot.sha256)),
+            _ => Ok(()),
+        }
     }
 
     /// Opens the download of a source's URL, in progress or new.
@@ -182,6 +193,7 @@ impl Snapshots {
         }
         let folder = self.source_dir(&snapshot.source_id);
         fs::create_dir_all(&folder).at("create folder", &folder)?;
+        write_json(&self.blocks_file(&snapshot.sha256), &partial.block_sums())?;
         partial.move_to(&self.path(snapshot))?;
         File::open(&folder).and_then(|folder| folder.sync_all()).at("sync folder", &folder)?;
         self.remember(known)
@@ -197,28 +209,37 @@ impl Snapshots {
         write_json(&path, &state)
     }
 
+    /// What is wrong with a snapshot's file: gone, or in which bytes it is not what was fetched. Nothing when it is as fetched.
+    ///
+    /// # Errors
+    /// `Store`, when the file cannot be read.
+    pub fn damage(&self, snapshot: &Snapshot) -> Result<Option<String>> {
+        let path = self.path(snapshot);
+        if !path.is_file() {
+            return Ok(Some(format!("snapshot {} is gone (fetched from {})", path.display(), snapshot.url)));
+        }
+        let hasher = blocks::hash_file(&path)?;
+        if hasher.digest() == snapshot.sha256 {
+            return Ok(None);
+        }
+        let known = fs::read(self.blocks_file(&snapshot.sha256)).ok().and_then(|bytes| serde_json::from_slice::<BlockSums>(&bytes).ok());
+        let place = known.map(|known| known.differences(&hasher.sums())).filter(|ranges| !ranges.is_empty()).map_or_else(String::new, |ranges| {
+            let ranges: Vec<String> = ranges.iter().take(5).map(|(start, end)| format!("{start} to {end}")).collect();
+            format!(", changed within bytes {}", ranges.join(", "))
+        });
+        Ok(Some(format!("snapshot {} is not what was fetched from {}: its SHA-256 is no longer {}{place}", path.display(), snapshot.url, snapshot.sha256)))
+    }
+
+    fn blocks_file(&self, sha256: &Digest) -> PathBuf {
+        self.blocks_dir.join(format!("{sha256}.json"))
+    }
+
     fn source_dir(&self, source_id: &str) -> PathBuf {
         self.snapshots_dir.join(sanitised(source_id))
     }
 
     fn url_state_file(&self, source_id: &str, url: &str) -> PathBuf {
         self.urls_dir.join(format!("{}.json", name_of(source_id, url)))
-    }
-}
-
-/// Whether a file's bytes still have their digest.
-///
-/// # Errors
-/// `Store`, when the file cannot be read.
-pub fn hash_matches(path: &Path, sha256: &Digest) -> Result<bool> {
-    let mut file = File::open(path).at("open", path)?;
-    let mut hasher = Hasher::default();
-    let mut buffer = vec![0; 1 << 18];
-    loop {
-        match file.read(&mut buffer).at("read", path)? {
-            0 => return Ok(hasher.finish() == *sha256),
-            length => hasher.update(&buffer[..length]),
-        }
     }
 }
 

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use polars::prelude::*;
 
 use super::{Breach, Contract, POINTERS, Result, show_key};
@@ -58,12 +60,45 @@ pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
 /// Groups of two and more rows that are equal in the columns, all of them there; a missing key is another rule's finding.
 fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if !keys.is_duplicated()?.any() {
+    if is_rising(&keys)? || !keys.is_duplicated()?.any() {
         return Ok(Vec::new());
     }
     let names: Vec<PlSmallStr> = keys.get_column_names_owned();
     let is_whole = |row: usize| keys.columns().iter().all(|column| !column.get(row).is_ok_and(|value| value.is_null()));
     Ok(groups(&keys, &names)?.into_iter().filter(|rows| rows.len() > 1 && is_whole(rows[0])).collect())
+}
+
+/// Whether every row comes after the one before it by its columns, from left to right: then no two rows are equal and there is nothing to
+/// sort. A null or a type without an obvious order makes the answer no.
+pub fn is_rising(frame: &DataFrame) -> Result<bool> {
+    let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
+    for column in frame.columns() {
+        let series = column.as_materialized_series();
+        let is_possible = match series.dtype() {
+            _ if series.null_count() > 0 => false,
+            DataType::String => refine(&mut order, series.str()?.iter()),
+            DataType::Int32 => refine(&mut order, series.i32()?.iter()),
+            DataType::Int64 => refine(&mut order, series.i64()?.iter()),
+            _ => false,
+        };
+        if !is_possible {
+            return Ok(false);
+        }
+    }
+    Ok(order.iter().all(|order| order.is_lt()))
+}
+
+/// Settles the order of neighbours that are equal so far; false as soon as one falls.
+fn refine<T: Ord + Copy>(order: &mut [Ordering], mut cells: impl Iterator<Item = T>) -> bool {
+    let Some(mut above) = cells.next() else { return true };
+    for (order, below) in order.iter_mut().zip(cells) {
+        *order = order.then_with(|| above.cmp(&below));
+        if order.is_gt() {
+            return false;
+        }
+        above = below;
+    }
+    true
 }
 
 fn groups(frame: &DataFrame, names: &[PlSmallStr]) -> Result<Vec<Vec<usize>>> {

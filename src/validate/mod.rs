@@ -125,8 +125,9 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
 
     let frame = if is_kept.contains(&false) { frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))? } else { frame };
     let mut sort_by: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
+    let is_sorted = keys::is_rising(&frame.select(sort_by.iter().copied())?)?;
     sort_by.push("record_id");
-    let frame = frame.sort(sort_by, SortMultipleOptions::default())?;
+    let frame = if is_sorted { frame } else { frame.sort(sort_by, SortMultipleOptions::default())? };
     let warnings = warnings::count(&frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
     Ok(Checked { frame, quarantine, quarantined, warnings, notes, blocking })

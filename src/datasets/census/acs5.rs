@@ -3,12 +3,13 @@
 //! percentage derived from counts has none.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use polars::prelude::*;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::estimate::{Cells, JamValues, OpenEnded, Reading};
+use super::estimate::{Cells, JamValues, OpenEnded, Reading, Unknown};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
@@ -192,23 +193,115 @@ fn build_level(
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
-    let mut rows = MetricRows::new(level, vintage);
+    let tables: BTreeMap<&str, AlignedTable> =
+        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?))).collect::<Result<_>>()?;
+    let mut metrics = Vec::new();
     for metric in &settings.metrics {
-        let frame = &frames[metric.table.as_str()];
-        if context.is_replay() && frame.height() == 0 {
+        let table = &tables[metric.table.as_str()];
+        let universe = universes.get(&metric.universe_variable());
+        if context.is_replay() && (table.is_empty || universe.is_none()) {
             continue;
         }
-        let Some(universe) = universes.get(&metric.universe_variable()) else {
-            if context.is_replay() {
-                continue;
-            }
-            return Err(Error::format(format!("the table shells have no universe for {}", metric.universe_variable())));
-        };
-        let cells = Cells::new(&settings.jam_values, metric.open_ended.as_ref()).map_err(|unknown| Error::config(unknown.0))?;
-        rows.add_metric(metric, &cells, &areas, frame, &published, universe, &mut issues)?;
+        let universe = universe.ok_or_else(|| Error::format(format!("the table shells have no universe for {}", metric.universe_variable())))?;
+        metrics.push(MetricSource::new(settings, metric, table, &published, universe)?);
     }
+    // Rows come out in the order of the contract, whatever the order of the declaration.
+    metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
+    let (codes, names, name_pointers) = (text(&areas, "code")?, text(&areas, "name")?, pointers(&areas, "name_pointers")?);
+    let build_areas = |first: usize| {
+        let mut rows = MetricRows::new(level, vintage);
+        for area in first..areas.height().min(first + AREAS_AT_A_TIME) {
+            let code = codes.get(area).unwrap_or_default();
+            let area_name = names.get(area);
+            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointers[area].as_deref()));
+        }
+        rows.finish()
+    };
+    let starts: Vec<usize> = (0..areas.height().max(1)).step_by(AREAS_AT_A_TIME).collect();
+    let built: Vec<(DataFrame, Vec<Issue>)> = starts.into_par_iter().map(build_areas).collect::<Result<_>>()?;
+    let mut frames = Vec::with_capacity(built.len());
+    for (frame, found) in built {
+        frames.push(frame);
+        issues.extend(found);
+    }
+    let frame = frames.into_iter().try_fold(None, stack)?.expect("there is one frame at least");
     let partition = BTreeMap::from([("vintage_year".to_owned(), vintage.to_string())]);
-    Ok(Table { dataset_id: level.dataset_id.to_owned(), partition, frame: rows.finish()?, issues })
+    Ok(Table { dataset_id: level.dataset_id.to_owned(), partition, frame, issues })
+}
+
+/// Areas whose rows are built by one thread at a time; a fixed number, so that nothing depends on the number of threads.
+const AREAS_AT_A_TIME: usize = 2048;
+
+fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>> {
+    let Some(mut above) = above else { return Ok(Some(below)) };
+    above.vstack_mut_owned(below)?;
+    Ok(Some(above))
+}
+
+/// A table with one row per area, in the order of the areas.
+struct AlignedTable {
+    frame: DataFrame,
+    /// None for an area that the table has no row for.
+    pointers: Vec<Option<Vec<u64>>>,
+    is_empty: bool,
+}
+
+impl AlignedTable {
+    fn new(areas: &DataFrame, frame: DataFrame) -> Result<Self> {
+        let is_empty = frame.height() == 0;
+        let frame = left_join(areas.select(["geo_id"])?, frame, "geo_id")?;
+        Ok(Self { pointers: pointers(&frame, POINTERS)?, frame, is_empty })
+    }
+}
+
+/// Where the rows of one metric come from, in the order of the areas.
+struct MetricSource<'s> {
+    metric: &'s Metric,
+    cells: Cells,
+    table: &'s AlignedTable,
+    estimates: Vec<&'s StringChunked>,
+    whole: Option<&'s StringChunked>,
+    moe: Option<&'s StringChunked>,
+    share: Option<PublishedColumns>,
+    universe: &'s (String, Vec<u64>),
+    /// What the record says where the value comes from, when it comes from the table.
+    variables: String,
+    moe_variable: Option<String>,
+}
+
+impl<'s> MetricSource<'s> {
+    fn new(settings: &Settings, metric: &'s Metric, table: &'s AlignedTable, published: &[DataFrame], universe: &'s (String, Vec<u64>)) -> Result<Self> {
+        let column = |name: &str| text(&table.frame, name);
+        Ok(Self {
+            metric,
+            cells: Cells::new(&settings.jam_values, metric.open_ended.as_ref()).map_err(|unknown| Error::config(unknown.0))?,
+            table,
+            estimates: metric.estimates().iter().map(|name| column(name)).collect::<Result<_>>()?,
+            whole: metric.denominator().map(|name| column(&name)).transpose()?,
+            moe: metric.moe().map(|name| column(&name)).transpose()?,
+            share: PublishedColumns::find(metric, published)?,
+            universe,
+            variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","),
+            moe_variable: metric.moe(),
+        })
+    }
+
+    /// What an area's cells mean, and the pointer to the published percentage when that is what was read.
+    fn read(&self, area: usize) -> std::result::Result<(Reading, Option<&[u64]>), Unknown> {
+        let from_table = match self.whole {
+            Some(whole) => self.cells.share(self.estimates.iter().map(|column| column.get(area)), whole.get(area)),
+            None => self.cells.read(self.estimates[0].get(area), self.moe.and_then(|moe| moe.get(area))),
+        };
+        let Some((estimate, moe, pointer)) = self.share.as_ref().and_then(|share| share.row(area)) else {
+            return Ok((from_table?, None));
+        };
+        let derived = from_table?;
+        let mut reading = self.cells.read(estimate, moe)?;
+        if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
+            reading.warning = Some("published_differs_from_counts");
+        }
+        Ok((reading, Some(pointer)))
+    }
 }
 
 /// Every area that any table has, with its code and name, in order.
@@ -247,140 +340,112 @@ fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -
     Ok(aligned)
 }
 
-/// Collects the rows of one dataset, column by column.
+/// Collects rows, column by column.
 struct MetricRows<'l> {
     level: &'l Level<'l>,
     vintage: i32,
-    text: BTreeMap<&'static str, StringChunkedBuilder>,
+    text: [StringChunkedBuilder; TEXT_COLUMNS.len()],
     value: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
     is_derived: Vec<bool>,
-    pointers: Vec<Vec<u64>>,
+    /// The pointers of all rows, and where those of each end.
+    pointers: Vec<u64>,
+    pointer_ends: Vec<usize>,
+    issues: Vec<Issue>,
+    /// Reused from row to row.
+    record_id: String,
 }
 
-const TEXT_COLUMNS: [&str; 12] =
-    ["record_id", "area", "area_name", "metric", "unit", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable"];
+const TEXT_COLUMNS: [&str; 13] = [
+    "record_id",
+    "area",
+    "area_name",
+    "metric",
+    "unit",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
+    "warnings",
+];
 
 impl<'l> MetricRows<'l> {
     fn new(level: &'l Level<'l>, vintage: i32) -> Self {
-        let text = TEXT_COLUMNS.iter().chain(&["warnings"]).map(|name| (*name, StringChunkedBuilder::new((*name).into(), 0))).collect();
-        Self { level, vintage, text, value: Vec::new(), moe: Vec::new(), is_derived: Vec::new(), pointers: Vec::new() }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one metric's sources, each of another kind")]
-    fn add_metric(
-        &mut self,
-        metric: &Metric,
-        cells: &Cells,
-        areas: &DataFrame,
-        frame: &DataFrame,
-        published: &[DataFrame],
-        universe: &(String, Vec<u64>),
-        issues: &mut Vec<Issue>,
-    ) -> Result<()> {
-        let aligned = left_join(areas.clone(), frame.clone(), "geo_id").context(|| format!("table {}", metric.table))?;
-        let table_pointers = pointers(&aligned, POINTERS)?;
-        let name_pointers = pointers(&aligned, "name_pointers")?;
-        let (codes, names) = (text(&aligned, "code")?, text(&aligned, "name")?);
-        let estimates = metric.estimates().iter().map(|column| text(&aligned, column)).collect::<Result<Vec<_>>>()?;
-        let whole = metric.denominator().map(|column| text(&aligned, &column).cloned()).transpose()?;
-        let moe = metric.moe().map(|column| text(&aligned, &column).cloned()).transpose()?;
-        let share = PublishedColumns::find(metric, published)?;
-        for row in 0..aligned.height() {
-            let code = codes.get(row).unwrap_or_default();
-            let record = format!("{}:{}:{code}:{}", self.level.dataset_id, self.vintage, metric.key);
-            let Some(table_pointer) = &table_pointers[row] else {
-                let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
-                issues.push(finding("missing_area", Severity::Quarantine, self.level.dataset_id, &record, detail));
-                continue;
-            };
-            let from_table = match &whole {
-                Some(whole) => cells.share(estimates.iter().map(|column| column.get(row)), whole.get(row)),
-                None => cells.read(estimates[0].get(row), moe.as_ref().and_then(|moe| moe.get(row))),
-            };
-            let from_share = share.as_ref().and_then(|share| share.row(row)).map(|(estimate, moe, pointer)| (cells.read(estimate, moe), pointer));
-            let (reading, source) = match (from_table, from_share) {
-                (Ok(reading), None) => (reading, None),
-                (Ok(derived), Some((Ok(mut reading), pointer))) => {
-                    if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
-                        reading.warning = Some("published_differs_from_counts");
-                    }
-                    (reading, Some(pointer))
-                }
-                (Err(unknown), _) | (_, Some((Err(unknown), _))) => {
-                    let detail = format!(
-                        "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
-                        metric.table, unknown.0
-                    );
-                    issues.push(finding("unknown_special_value", Severity::Block, self.level.dataset_id, &record, detail));
-                    continue;
-                }
-            };
-            let mut pointer = table_pointer.clone();
-            pointer.extend_from_slice(name_pointers[row].as_deref().unwrap_or_default());
-            pointer.extend_from_slice(&universe.1);
-            pointer.extend_from_slice(source.unwrap_or_default());
-            self.push(metric, &record, code, names.get(row), reading, source.is_some(), &universe.0, pointer);
+        Self {
+            level,
+            vintage,
+            text: TEXT_COLUMNS.map(|name| StringChunkedBuilder::new(if name == "area" { level.area_column } else { name }.into(), 0)),
+            value: Vec::new(),
+            moe: Vec::new(),
+            is_derived: Vec::new(),
+            pointers: Vec::new(),
+            pointer_ends: Vec::new(),
+            issues: Vec::new(),
+            record_id: String::new(),
         }
-        Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn push(
-        &mut self,
-        metric: &Metric,
-        record: &str,
-        code: &str,
-        name: Option<&str>,
-        reading: Reading,
-        is_published_share: bool,
-        universe: &str,
-        pointer: Vec<u64>,
-    ) {
-        let share = metric.published.as_ref().filter(|_| is_published_share);
-        let variables =
-            share.map_or_else(|| metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","), |share| share.estimate.clone());
-        let moe_variable = share.map_or_else(|| metric.moe(), |share| Some(share.moe.clone()));
-        let universe = share.map_or_else(|| metric.universe.as_deref().unwrap_or(universe), |share| &share.universe);
+    /// Adds the row of one metric for an area, or the finding why there is none.
+    fn add(&mut self, source: &MetricSource<'_>, area: usize, code: &str, area_name: Option<&str>, name_pointer: Option<&[u64]>) {
+        let (metric, dataset_id) = (source.metric, self.level.dataset_id);
+        self.record_id.clear();
+        write!(self.record_id, "{dataset_id}:{}:{code}:{}", self.vintage, metric.key).expect("text can be written");
+        let Some(table_pointer) = &source.table.pointers[area] else {
+            let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
+            return self.issues.push(finding("missing_area", Severity::Quarantine, dataset_id, &self.record_id, detail));
+        };
+        let (reading, share_pointer) = match source.read(area) {
+            Ok(read) => read,
+            Err(unknown) => {
+                let detail = format!(
+                    "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
+                    metric.table, unknown.0
+                );
+                return self.issues.push(finding("unknown_special_value", Severity::Block, dataset_id, &self.record_id, detail));
+            }
+        };
+        let share = metric.published.as_ref().filter(|_| share_pointer.is_some());
+        let table_universe = metric.universe.as_ref().unwrap_or(&source.universe.0);
         let cells = [
-            Some(record),
+            Some(self.record_id.as_str()),
             Some(code),
-            name,
+            area_name,
             Some(&metric.key),
             Some(&metric.unit),
             Some(reading.moe_status),
             reading.qualifier.as_deref(),
             reading.null_reason,
-            Some(universe),
-            Some(share.map_or(metric.table.as_str(), |share| &share.table)),
-            Some(variables.as_str()),
-            moe_variable.as_deref(),
+            Some(share.map_or(table_universe, |share| &share.universe)),
+            Some(share.map_or(&metric.table, |share| &share.table)),
+            Some(share.map_or(&source.variables, |share| &share.estimate)),
+            share.map_or(source.moe_variable.as_deref(), |share| Some(&share.moe)),
+            Some(reading.warning.unwrap_or_default()),
         ];
-        for (column, cell) in TEXT_COLUMNS.iter().zip(cells) {
-            self.text.get_mut(column).expect("made in `new`").append_option(cell);
+        for (column, cell) in self.text.iter_mut().zip(cells) {
+            column.append_option(cell);
         }
-        self.text.get_mut("warnings").expect("made in `new`").append_value(reading.warning.unwrap_or_default());
         self.value.push(reading.value);
         self.moe.push(reading.moe);
-        self.is_derived.push(metric.denominator.is_some() && !is_published_share);
-        self.pointers.push(pointer);
+        self.is_derived.push(metric.denominator.is_some() && share.is_none());
+        for pointer in [table_pointer.as_slice(), name_pointer.unwrap_or_default(), &source.universe.1, share_pointer.unwrap_or_default()] {
+            self.pointers.extend_from_slice(pointer);
+        }
+        self.pointer_ends.push(self.pointers.len());
     }
 
-    fn finish(self) -> Result<DataFrame> {
+    fn finish(self) -> Result<(DataFrame, Vec<Issue>)> {
         let height = self.value.len();
-        let area_column = self.level.area_column;
-        let mut columns: Vec<Column> = self.text.into_values().map(|builder| builder.finish().into_column()).collect();
-        for column in &mut columns {
-            if column.name() == "area" {
-                column.rename(area_column.into());
-            }
-        }
+        let mut columns: Vec<Column> = self.text.into_iter().map(|builder| builder.finish().into_column()).collect();
         columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
         columns.push(Column::new("value".into(), self.value));
         columns.push(Column::new("moe".into(), self.moe));
         columns.push(Column::new("is_derived".into(), self.is_derived));
-        columns.push(pointer_column(self.pointers.iter().map(Vec::as_slice)));
-        Ok(DataFrame::new(height, columns)?)
+        let start = |row: usize| if row == 0 { 0 } else { self.pointer_ends[row - 1] };
+        columns.push(pointer_column((0..height).map(|row| &self.pointers[start(row)..self.pointer_ends[row]])));
+        Ok((DataFrame::new(height, columns)?, self.issues))
     }
 }
 

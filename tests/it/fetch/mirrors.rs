@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use pubdata::error::ErrorKind;
-use pubdata::fetch::{Fetcher, NoProgress, Outcome, Request, mirror_path};
+use pubdata::fetch::{FetchProgress, Fetcher, NoProgress, Outcome, Request, mirror_path};
 use pubdata::ids::Digest;
 
 use super::desk::{Desk, TestClock, table};
@@ -169,6 +169,31 @@ async fn a_mirror_file_is_checked_like_any_other() {
         assert_eq!((desk.stored_bytes(), desk.partials()), (vec![table(500)], vec![]));
         assert_eq!(desk.snapshots().known("test.table", URL), Some(snapshot.clone()));
     }
+}
+
+/// Rewrites the mirror's file between its first look and its first read.
+struct Rewriting(PathBuf);
+
+impl FetchProgress for Rewriting {
+    fn started(&self, _url: &str, _total_bytes: Option<u64>) {
+        std::fs::write(&self.0, table(50).to_ascii_lowercase()).unwrap();
+        std::fs::File::options().write(true).open(&self.0).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+
+    fn advanced(&self, _bytes: u64) {}
+
+    fn finished(&self) {}
+}
+
+#[tokio::test]
+async fn a_mirror_file_that_changes_while_it_is_read_is_refused() {
+    let mut desk = Desk::new().await;
+    let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
+    let request = desk.request_url(URL);
+    let error = desk.fetcher().fetch(&request, &Rewriting(folder.join(PLACE))).await.unwrap_err();
+    assert_eq!(desk.text(&error), format!("source `test.table`: file://FOLDER/mirror/{PLACE}: the file changed while it was being read"));
+    assert_eq!((error.kind(), error.way_out()), (ErrorKind::Fetch, Some("run again when the mirror is complete")));
+    assert_eq!((desk.stored(), desk.partials()), (vec![], vec![]));
 }
 
 #[tokio::test]

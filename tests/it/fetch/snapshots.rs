@@ -3,7 +3,7 @@ use std::sync::Mutex;
 
 use pubdata::fetch::{FetchProgress, Outcome, Request};
 use pubdata::ids::Digest;
-use pubdata::store::{StoredSnapshot, hash_matches};
+use pubdata::store::StoredSnapshot;
 
 use super::desk::{Desk, TestClock, files_below, table};
 use crate::publisher::Reply;
@@ -23,8 +23,7 @@ async fn a_snapshot_is_read_only_and_found_by_its_digest() {
     assert_eq!(snapshots.find("test.table", &snapshot.sha256).unwrap(), Some(path.clone()));
     assert_eq!(snapshots.find("test.table", &Digest::of(b"other")).unwrap(), None);
     assert_eq!(snapshots.find("test.other", &snapshot.sha256).unwrap(), None);
-    assert!(hash_matches(&path, &snapshot.sha256).unwrap());
-    assert!(!hash_matches(&path, &Digest::of(b"other")).unwrap());
+    assert_eq!(snapshots.damage(&snapshot).unwrap(), None);
     let stored = StoredSnapshot { source_id: "test.table".to_owned(), sha256: snapshot.sha256, path, size_bytes: snapshot.size_bytes };
     assert_eq!(snapshots.all().unwrap(), std::slice::from_ref(&stored));
     snapshots.remove(&stored).unwrap();

@@ -1,30 +1,35 @@
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use pubdata::contract::Contracts;
 use pubdata::ids::{Digest, ReleaseId};
 use pubdata::issue::{Issue, Severity};
 use pubdata::publish::{Build, BuiltTable, Contribution, stage};
-use pubdata::store::{Releases, TaskEntry};
+use pubdata::store::{Home, Releases, TaskEntry};
 use pubdata::validate::{Candidate, quarantine_table, validate};
+use serde_json::json;
 
 use super::expected::{Counts, of_release};
-use super::{python, script};
+use super::{publish_fixtures, python, script};
 use crate::publish::Place;
 use crate::validate::{Row, contracts, expectations, frame, inputs, issue, pointer, row};
 
 /// Compares every part of a release, and every dataset's folder as a whole, between our reader and the peers.
 pub async fn compare(python: &Path, releases: &Releases, id: &ReleaseId, contracts: &Contracts, folder: &Path) -> Counts {
     let (expected, counts) = of_release(releases, id, contracts, folder).await;
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), serde_json::to_vec(&expected).unwrap()).unwrap();
-    let output = Command::new(python).arg(script("read_parts.py")).arg(file.path()).output().unwrap();
+    let output = read_with_peers(python, &expected);
     assert!(output.status.success(), "the peers read something else:\n{}", String::from_utf8_lossy(&output.stderr));
     let compared: BTreeMap<String, Counts> = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(compared.keys().collect::<Vec<_>>(), ["duckdb", "polars", "pyarrow"]);
     compared.values().for_each(|compared| assert_eq!(*compared, counts));
     counts
+}
+
+fn read_with_peers(python: &Path, expected: &serde_json::Value) -> Output {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), serde_json::to_vec(expected).unwrap()).unwrap();
+    Command::new(python).arg(script("read_parts.py")).arg(file.path()).output().unwrap()
 }
 
 /// Rows with every type at its edges: nulls, empty lists, negative zero, extremes, no pointer and several.
@@ -113,17 +118,64 @@ fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
     }
 }
 
+/// A release of three builds: two partitions, and quarantine parts with and without a partition.
+async fn publish(place: &Place) -> (ReleaseId, PathBuf) {
+    let builds = [build(2022), build(2023), build_without_partition()];
+    let contributions = builds.map(|build| Contribution::Built(stage(&place.home, contracts(), build).unwrap())).into();
+    let now = "2025-01-01T00:00:00Z";
+    let committed = pubdata::publish::commit(&place.home, &place.releases, contracts(), "nightly", contributions, false, "run", now).await.unwrap();
+    let folder = place.root().join("releases").join(committed.release_id.as_str());
+    (committed.release_id, folder)
+}
+
 // polars blocks inside an asynchronous runtime only when that has several threads.
 #[tokio::test(flavor = "multi_thread")]
 async fn published_parquet_reads_the_same_in_duckdb_polars_and_pyarrow() {
     let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else { return };
     let place = Place::new();
-    let builds = [build(2022), build(2023), build_without_partition()];
-    let contributions = builds.map(|build| Contribution::Built(stage(&place.home, contracts(), build).unwrap())).into();
-    let now = "2025-01-01T00:00:00Z";
-    let committed = pubdata::publish::commit(&place.home, &place.releases, contracts(), "nightly", contributions, false, "run", now).await.unwrap();
-
-    let folder = place.root().join("releases").join(committed.release_id.as_str());
-    let counts = compare(&python, &place.releases, &committed.release_id, contracts(), &folder).await;
+    let (release_id, folder) = publish(&place).await;
+    let counts = compare(&python, &place.releases, &release_id, contracts(), &folder).await;
     assert_eq!(counts, Counts { parts: 5, values: 8 * 18 + 4 * 8, totals: 2 * 4 * 7, hive_rows: 8 + 4 });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fixtures_release_reads_the_same_in_duckdb_polars_and_pyarrow() {
+    let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let release_id: ReleaseId = publish_fixtures(folder.path()).parse().unwrap();
+    let releases = Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap();
+    let manifest = releases.manifest(&release_id).await.unwrap();
+    let published: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
+    for dataset_id in ["geo.county", "geo.county_metric", "geo.geography", "geo.school", "geo.zcta_metric"] {
+        assert!(published.contains(&dataset_id) && manifest.rows(dataset_id) > 0, "{published:?}");
+    }
+    let counts = compare(&python, &releases, &release_id, contracts(), &folder.path().join("releases").join(release_id.as_str())).await;
+    assert_eq!(counts.hive_rows, published.iter().map(|dataset_id| manifest.rows(dataset_id)).sum::<u64>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_reads_something_else_is_noticed() {
+    let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else { return };
+    let place = Place::new();
+    let (release_id, folder) = publish(&place).await;
+    let (expected, _) = of_release(&place.releases, &release_id, contracts(), &folder).await;
+    let part = "/datasets/test.thing/parts/0";
+    let changes = [
+        ("/values/source_pointers/0/0/offset", json!(101), "`source_pointers` in row 0 is"),
+        ("/values/value/0", json!("12.30"), "`value` in row 0 is '12.3', expected '12.30'"),
+        ("/values/lat/2", json!("f64:0000000000000000"), "`lat` in row 2 is 'f64:8000000000000000'"),
+        ("/totals/persons/sum", json!(1), "sum of `persons` is"),
+        ("/columns/1/kind", json!("Int64"), "columns are"),
+        ("/values/record_id/3", json!("test.thing:2022:99:population"), "test.thing read as one folder has rows"),
+    ];
+    for (path, value, problem) in changes {
+        let mut changed = expected.clone();
+        *changed.pointer_mut(&format!("{part}{path}")).unwrap() = value;
+        let output = read_with_peers(&python, &changed);
+        let problems = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{problems}");
+        for engine in ["duckdb", "polars", "pyarrow"] {
+            assert!(problems.lines().any(|line| line.starts_with(engine) && line.contains(problem)), "{engine}, {path}: {problems}");
+        }
+    }
 }

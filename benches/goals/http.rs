@@ -1,0 +1,136 @@
+//! A server under measurement and a plain HTTP/1.1 client that reads whole answers over one connection.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::measure::{finish, pubdata};
+
+/// How long a server may take to be ready before the bench gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The request id of every request: it is part of an answer, which is to be equal byte by byte.
+pub const REQUEST_ID: &str = "bench";
+
+/// A process that is ended when dropped.
+pub struct Server {
+    child: Child,
+    pub address: String,
+    /// From the start of the process to the first answer that says it is ready.
+    pub ready_seconds: f64,
+}
+
+impl Server {
+    /// Starts a command that will listen on `address`, and waits until `path` answers 200.
+    pub fn start(command: &mut Command, address: &str, path: &str) -> Result<Self> {
+        let begun = Instant::now();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+        let mut server = Self { child, address: address.to_owned(), ready_seconds: 0.0 };
+        loop {
+            let answer = Client::connect(address).and_then(|mut client| client.get(path, ""));
+            if answer.is_ok_and(|answer| answer.status == 200) {
+                server.ready_seconds = begun.elapsed().as_secs_f64();
+                return Ok(server);
+            }
+            if let Some(status) = server.child.try_wait()? {
+                return Err(format!("{command:?} ended with {status} before it was ready").into());
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("{command:?} is not ready after {} s", PATIENCE.as_secs()).into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Resident memory now and at its highest, in bytes.
+    pub fn memory(&self) -> Result<(f64, f64)> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let field = |name: &str| -> Result<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("the system does not tell memory")?;
+            Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1024.0)
+        };
+        Ok((field("VmRSS:")?, field("VmHWM:")?))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `pubdata serve` over a home, on one processor when that is given.
+pub fn serve(home: &Path, processor: Option<usize>, arguments: &[&str]) -> Result<Server> {
+    let address = free_address()?;
+    let mut command = pinned(processor, env!("CARGO_BIN_EXE_pubdata"));
+    command.args(["serve", "--bind", &address]).args(arguments).arg("--home").arg(home).env("PUBDATA_LOG", "error");
+    Server::start(&mut command, &address, "/readyz")
+}
+
+/// A command that runs on one processor.
+pub fn pinned(processor: Option<usize>, program: &str) -> Command {
+    let Some(processor) = processor else { return Command::new(program) };
+    let mut command = Command::new("taskset");
+    command.args(["-c", &processor.to_string(), program]);
+    command
+}
+
+pub fn free_address() -> Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+/// A key without limits, as the header that carries it.
+pub fn key_header(home: &Path) -> Result<String> {
+    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "geo", "--plan", "unlimited", "--json"]);
+    let output = finish(command.arg("--home").arg(home), &[0])?;
+    let created: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let key = created["key"].as_str().ok_or("`keys create` prints no key")?;
+    Ok(format!("X-API-Key: {key}\r\n"))
+}
+
+/// One kept-alive connection.
+pub struct Client {
+    stream: BufReader<TcpStream>,
+    host: String,
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Client {
+    pub fn connect(address: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        Ok(Self { stream: BufReader::with_capacity(1 << 16, stream), host: address.to_owned() })
+    }
+
+    /// Asks and reads the whole answer. `headers` are whole lines, each with its ending.
+    pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer> {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nX-Request-Id: {REQUEST_ID}\r\n{headers}\r\n", self.host);
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).ok_or("the connection was closed")?.parse()?;
+        let mut length = None;
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            match line.trim_end().split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = Some(value.trim().parse()?),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length.ok_or("the answer does not say its length")?];
+        self.stream.read_exact(&mut body)?;
+        Ok(Answer { status, body })
+    }
+}

@@ -1,0 +1,62 @@
+//! Measures the goals that `docs/PERFORMANCE.md` states and prints, for each, our figure, the peer's or the limit's, and the ratio.
+//! `cargo bench` measures all, `cargo bench -- acs trace` some. What cannot be measured here is skipped with its reason; work that does not
+//! come out equal on both sides fails. Nothing is judged: the figures are printed beside the goal.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+mod acs;
+mod corpus;
+mod measure;
+mod trace;
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Why something cannot be measured here.
+#[derive(Debug)]
+struct Skipped(String);
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Error for Skipped {}
+
+type Bench = fn() -> Result<()>;
+
+const BENCHES: [(&str, &str, Bench); 2] = [
+    ("acs", "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)", acs::bench),
+    ("trace", "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)", trace::bench),
+];
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if let Some(unknown) = wanted.iter().find(|wanted| !BENCHES.iter().any(|(name, ..)| name == wanted)) {
+        let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
+        println!("there is no bench `{unknown}`; there are {}", names.join(", "));
+        return ExitCode::FAILURE;
+    }
+    println!("{}", measure::machine());
+    let mut is_failed = false;
+    for (name, goal, bench) in BENCHES {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        println!("\n{name}: {goal}\n  load before: {}", measure::load());
+        match bench() {
+            Ok(()) => {}
+            Err(error) if error.is::<Skipped>() => println!("  skipped: {error}"),
+            Err(error) => {
+                println!("  FAILED: {error}");
+                is_failed = true;
+            }
+        }
+    }
+    if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,83 @@
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use jiff::{Timestamp, ToSpan};
+
+use super::{Global, output};
+use crate::error::{Error, Result};
+use crate::store::{Keys, NewKey, Plans};
+
+#[derive(Args)]
+pub(super) struct KeysArgs {
+    #[command(subcommand)]
+    command: KeysCommand,
+}
+
+#[derive(Subcommand)]
+enum KeysCommand {
+    /// Makes an API key and prints it, this once: only its hash is kept.
+    Create {
+        /// Who holds it.
+        #[arg(long)]
+        name: String,
+        /// What it opens: general, geo, sec, stream, admin.
+        #[arg(long, value_delimiter = ',', required = true)]
+        scopes: Vec<String>,
+        /// How many requests it may send; schemas/_plans.toml declares the plans.
+        #[arg(long, default_value = "standard")]
+        plan: String,
+        /// Days until it expires; never when not given.
+        #[arg(long, value_name = "DAYS")]
+        expires_in_days: Option<u16>,
+    },
+    /// Lists the keys, without the secrets.
+    List,
+    /// Makes a key invalid at once, also for a server that is running.
+    Revoke {
+        /// The id, from `keys list`.
+        id: String,
+    },
+}
+
+pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
+    let plans = Plans::load(&global.files()?)?;
+    let keys = Keys::open(&global.home()?);
+    let now = Timestamp::now();
+    match &arguments.command {
+        KeysCommand::Create { name, scopes, plan, expires_in_days } => {
+            let expires_at = expires_in_days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
+            let expires_at = expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
+            let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
+            let created = keys.create(NewKey { name: name.clone(), scopes, plan: plan.clone(), expires_at }, &plans, now)?;
+            if global.json {
+                output::json(&created);
+            } else {
+                anstream::println!("{}", output::bold(&created.key));
+                anstream::println!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
+            }
+        }
+        KeysCommand::List => {
+            let keys = keys.list()?;
+            if global.json {
+                output::json(&keys);
+            } else {
+                let mut rows = vec![["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"].map(str::to_owned).to_vec()];
+                for key in &keys {
+                    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
+                    let is_valid = if key.is_valid_at(now) { "yes" } else { "no" };
+                    rows.push(vec![key.id.clone(), key.name.clone(), scopes.join(","), key.plan.clone(), key.created_at.clone(), is_valid.to_owned()]);
+                }
+                output::table(&rows);
+            }
+        }
+        KeysCommand::Revoke { id } => {
+            let key = keys.revoke(id, now)?;
+            if global.json {
+                output::json(&key);
+            } else {
+                anstream::println!("{} ({}) is revoked", key.id, key.name);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

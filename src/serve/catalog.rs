@@ -1,0 +1,173 @@
+//! Decides which release answers a request. The channel's present release is held in memory and replaced in one step, so that a
+//! request sees the old one or the new one; earlier releases are loaded when asked for, once for all who ask at the same time,
+//! and the least recently used are dropped.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use jiff::{Timestamp, civil::Date};
+use tokio::sync::OnceCell;
+
+use super::index::Release;
+use super::problem::{Code, Problem, Result as ApiResult};
+use crate::contract::Contracts;
+use crate::error::Result;
+use crate::ids::ReleaseId;
+use crate::store::{ChannelEntry, Releases};
+
+/// The releases of one channel.
+pub struct Catalog {
+    releases: Releases,
+    contracts: Arc<Contracts>,
+    channel: String,
+    current: ArcSwapOption<Current>,
+    history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
+    retained: Mutex<Vec<(ReleaseId, Slot)>>,
+    retained_limit: usize,
+    /// One at a time: loading takes memory and processor from those who are answered.
+    loading: tokio::sync::Semaphore,
+}
+
+type Slot = Arc<OnceCell<Arc<Release>>>;
+
+struct Current {
+    generation: u64,
+    release: Arc<Release>,
+}
+
+/// Which release a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    Current,
+    Release(ReleaseId),
+    /// The newest release that the channel had at the end of that day, UTC.
+    AsOf(Date),
+}
+
+impl Catalog {
+    pub fn new(releases: Releases, contracts: Arc<Contracts>, channel: &str, retained_limit: usize) -> Self {
+        Self {
+            releases,
+            contracts,
+            channel: channel.to_owned(),
+            current: ArcSwapOption::empty(),
+            history: tokio::sync::Mutex::new(None),
+            retained: Mutex::new(Vec::new()),
+            retained_limit,
+            loading: tokio::sync::Semaphore::new(1),
+        }
+    }
+
+    pub fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    pub fn releases(&self) -> &Releases {
+        &self.releases
+    }
+
+    /// The release that requests are answered from now.
+    pub fn current(&self) -> Option<Arc<Release>> {
+        self.current.load().as_ref().map(|current| current.release.clone())
+    }
+
+    /// Looks at the channel and, when it has moved, loads its release beside the present one and swaps. Returns the new id.
+    ///
+    /// # Errors
+    /// `Store`, when channel or release cannot be read; the present release stays.
+    pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
+        let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
+        let current = self.current.load_full();
+        if current.as_ref().is_some_and(|current| current.generation == entry.generation) {
+            return Ok(None);
+        }
+        let release = match &current {
+            Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
+            _ => match self.take_retained(&entry.release_id) {
+                Some(release) => release,
+                None => Arc::new(Release::load(&self.releases, &self.contracts, &entry.release_id).await?),
+            },
+        };
+        self.current.store(Some(Arc::new(Current { generation: entry.generation, release })));
+        Ok(Some(entry.release_id))
+    }
+
+    /// Returns the release a request asks for.
+    ///
+    /// # Errors
+    /// `coverage_unavailable`, when there is no such release (any more); `internal_error`, when it cannot be read.
+    pub async fn resolve(&self, wanted: &Wanted) -> ApiResult<Arc<Release>> {
+        let current = self.current().ok_or_else(|| {
+            let detail = format!("channel `{}` has no release yet; `pubdata run` publishes the first, and this server picks it up", self.channel);
+            Problem::new(Code::CoverageUnavailable, detail)
+        })?;
+        let id = match wanted {
+            Wanted::Current => return Ok(current),
+            Wanted::Release(id) => id.clone(),
+            Wanted::AsOf(date) => self.as_of(*date).await?,
+        };
+        if id == current.manifest.release_id {
+            return Ok(current);
+        }
+        if !self.history().await?.iter().any(|entry| entry.release_id == id) {
+            return Err(Problem::of_field(Code::CoverageUnavailable, "release", format!("channel `{}` never had a release {id}", self.channel)));
+        }
+        self.retained(&id).await
+    }
+
+    async fn as_of(&self, date: Date) -> ApiResult<ReleaseId> {
+        let history = self.history().await?;
+        let day_of = |entry: &ChannelEntry| entry.moved_at.parse::<Timestamp>().ok().map(|moved| moved.to_zoned(jiff::tz::TimeZone::UTC).date());
+        let newest = history.iter().rev().find(|entry| day_of(entry).is_some_and(|day| day <= date));
+        newest.map(|entry| entry.release_id.clone()).ok_or_else(|| {
+            let first = history.first().map(|entry| entry.moved_at.as_str()).unwrap_or_default();
+            let message = format!("channel `{}` had no release on {date}; its first is of {first}", self.channel);
+            Problem::of_field(Code::CoverageUnavailable, "as_of", message)
+        })
+    }
+
+    /// The channel's moves, read again when it has moved.
+    async fn history(&self) -> ApiResult<Arc<Vec<ChannelEntry>>> {
+        let generation = self.current.load().as_ref().map_or(0, |current| current.generation);
+        let mut known = self.history.lock().await;
+        if let Some((of, history)) = known.as_ref()
+            && *of == generation
+        {
+            return Ok(history.clone());
+        }
+        let history = self.releases.channel_history(&self.channel).await.map_err(|error| Problem::internal(&error))?;
+        let history = Arc::new(history);
+        *known = Some((generation, history.clone()));
+        Ok(history)
+    }
+
+    async fn retained(&self, id: &ReleaseId) -> ApiResult<Arc<Release>> {
+        let exists = self.releases.exists(id).await.map_err(|error| Problem::internal(&error))?;
+        if !exists {
+            return Err(Problem::of_field(Code::CoverageUnavailable, "release", format!("release {id} is no longer kept")));
+        }
+        let load = || async {
+            let _turn = self.loading.acquire().await.map_err(|error| Problem::internal(&error))?;
+            Release::load(&self.releases, &self.contracts, id).await.map(Arc::new).map_err(|error| Problem::internal(&error))
+        };
+        self.slot(id).get_or_try_init(load).await.cloned()
+    }
+
+    /// The slot of a release, moved to the end of the list; the list's first is the next to go.
+    fn slot(&self, id: &ReleaseId) -> Slot {
+        let mut slots = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = match slots.iter().position(|(known, _)| known == id) {
+            Some(index) => slots.remove(index).1,
+            None => Slot::default(),
+        };
+        slots.push((id.clone(), slot.clone()));
+        let surplus = slots.len().saturating_sub(self.retained_limit.max(1));
+        slots.drain(..surplus);
+        slot
+    }
+
+    fn take_retained(&self, id: &ReleaseId) -> Option<Arc<Release>> {
+        let slots = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().find(|(known, _)| known == id).and_then(|(_, slot)| slot.get().cloned())
+    }
+}

@@ -1,0 +1,93 @@
+//! How old a dataset is against its publisher's cadence.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use jiff::civil::Date;
+
+use super::index::Release;
+use crate::store::{DatasetEntry, Manifest, Part};
+
+/// Age class of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freshness {
+    /// Within one publishing period.
+    Fresh,
+    /// Within three, or the last try to renew it failed.
+    Stale,
+    /// Older.
+    Expired,
+}
+
+impl Freshness {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Stale => "stale",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// Freshness of a release's datasets on one day.
+#[derive(Debug)]
+pub struct FreshnessOfDay {
+    day: Date,
+    by_dataset: BTreeMap<String, Freshness>,
+}
+
+impl FreshnessOfDay {
+    pub fn of(&self, dataset_id: &str) -> Freshness {
+        self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
+    }
+
+    /// One letter for each dataset: changes exactly when an answer's freshness can.
+    pub fn mark(&self) -> impl Iterator<Item = u8> {
+        self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0])
+    }
+}
+
+/// The last day's freshness, kept because a day has many requests.
+#[derive(Debug, Default)]
+pub struct FreshnessCache(ArcSwapOption<FreshnessOfDay>);
+
+impl Release {
+    /// Freshness of the datasets on a day.
+    pub fn freshness(&self, today: Date) -> Arc<FreshnessOfDay> {
+        if let Some(known) = self.freshness.0.load_full().filter(|known| known.day == today) {
+            return known;
+        }
+        let by_dataset = self.manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(&self.manifest, dataset, today))).collect();
+        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset });
+        self.freshness.0.store(Some(computed.clone()));
+        computed
+    }
+}
+
+/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale.
+pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
+    let newest = dataset.parts.iter().max_by(|a, b| a.partition.cmp(&b.partition));
+    let by_age = newest.map_or(Freshness::Expired, |part| freshness_of_part(manifest, part, today));
+    let has_stale_build = dataset.parts.iter().any(|part| manifest.tasks.get(&part.task_id).is_some_and(|task| task.is_stale));
+    if has_stale_build { by_age.max(Freshness::Stale) } else { by_age }
+}
+
+fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness {
+    let Some(task) = manifest.tasks.get(&part.task_id) else { return Freshness::Expired };
+    let date = source_date(manifest, part);
+    let Some(age) = date.and_then(|date| today.since(date).ok()).map(|span| i64::from(span.get_days())) else { return Freshness::Expired };
+    match age {
+        age if age <= task.cadence_days => Freshness::Fresh,
+        age if age <= 3 * task.cadence_days => Freshness::Stale,
+        _ => Freshness::Expired,
+    }
+}
+
+/// Date of the newest file a part was built from, or of publication when no file has one.
+pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
+    let inputs = manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default();
+    let newest = inputs.iter().filter_map(|input| input.source_date.parse().ok()).max();
+    newest.or_else(|| manifest.published_at.get(..10).and_then(|date| date.parse().ok()))
+}

@@ -1,0 +1,206 @@
+//! Finds the area and the vintage that a request names, and writes the geography object.
+
+use crate::ids::{CountyFips, Zcta};
+use crate::serve::call::{Call, Coverage, Meta, not_published};
+use crate::serve::index::{GeoIndex, MetricTable, PlaceTable};
+use crate::serve::json::Json;
+use crate::serve::problem::{Code, Problem, Result};
+
+/// Which kind of area, with what differs between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AreaKind {
+    Zcta,
+    County,
+}
+
+impl AreaKind {
+    /// The word in `geography.type`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Zcta => "zcta",
+            Self::County => "county",
+        }
+    }
+
+    pub fn metric_dataset(self) -> &'static str {
+        match self {
+            Self::Zcta => "geo.zcta_metric",
+            Self::County => "geo.county_metric",
+        }
+    }
+
+    pub fn place_dataset(self) -> &'static str {
+        match self {
+            Self::Zcta => "geo.geography",
+            Self::County => "geo.county",
+        }
+    }
+
+    pub fn metric_tables(self, geo: &GeoIndex) -> &[MetricTable] {
+        match self {
+            Self::Zcta => &geo.zcta_metrics,
+            Self::County => &geo.county_metrics,
+        }
+    }
+
+    fn places(self, geo: &GeoIndex) -> Option<&PlaceTable> {
+        match self {
+            Self::Zcta => geo.zctas.as_ref(),
+            Self::County => geo.counties.as_ref(),
+        }
+    }
+}
+
+/// One area of a release in one vintage.
+#[derive(Clone, Copy)]
+pub struct Area<'a> {
+    pub kind: AreaKind,
+    pub code: &'a str,
+    /// The vintage's estimates and the area's place among them; none when the survey does not cover it.
+    pub table: &'a MetricTable,
+    pub area: Option<usize>,
+    /// The area's place in the gazetteer; none for an area that only the survey knows.
+    pub place: Option<(&'a PlaceTable, usize)>,
+}
+
+/// Returns the vintage that a request asks for, or the newest.
+///
+/// # Errors
+/// `coverage_unavailable`, when it is not published.
+pub fn vintage(tables: &[MetricTable], asked: Option<i64>, kind: AreaKind) -> Result<&MetricTable> {
+    let Some(newest) = tables.last() else { return Err(not_published(kind.metric_dataset())) };
+    let Some(year) = asked else { return Ok(newest) };
+    tables.iter().find(|table| i64::from(table.vintage_year) == year).ok_or_else(|| {
+        let published: Vec<String> = tables.iter().map(|table| table.vintage_year.to_string()).collect();
+        let message = format!("vintage {year} is not published; published: {}", published.join(", "));
+        Problem::of_field(Code::CoverageUnavailable, "vintage", message)
+    })
+}
+
+impl<'a> Area<'a> {
+    /// Finds an area by its code.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`,
+    /// when the vintage or the whole dataset is missing.
+    pub fn find(geo: &'a GeoIndex, kind: AreaKind, code: &'a str, asked_vintage: Option<i64>, field: &str) -> Result<Self> {
+        let form = match kind {
+            AreaKind::Zcta => code.parse::<Zcta>().err(),
+            AreaKind::County => code.parse::<CountyFips>().err(),
+        };
+        if let Some(error) = form {
+            return Err(Problem::of_field(Code::InvalidParameter, field, error.to_string()));
+        }
+        let tables = kind.metric_tables(geo);
+        let table = vintage(tables, asked_vintage, kind)?;
+        let area = table.find(code);
+        let place = kind.places(geo).and_then(|places| places.codes.find(code).map(|row| (places, row)));
+        if area.is_some() || place.is_some() {
+            return Ok(Self { kind, code, table, area, place });
+        }
+        let others: Vec<String> = tables.iter().filter(|table| table.find(code).is_some()).map(|table| table.vintage_year.to_string()).collect();
+        let mut message = match kind {
+            AreaKind::Zcta => format!(
+                "no ZCTA has the code {code}. ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, \
+                 and no crosswalk is applied"
+            ),
+            AreaKind::County => {
+                format!("no county has the FIPS code {code}. Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on")
+            }
+        };
+        if !others.is_empty() {
+            message.push_str(&format!(". It has estimates in vintage {}: ask with `vintage`", others.join(", ")));
+        }
+        Err(Problem::of_field(Code::NotFound, field, message))
+    }
+
+    /// Writes the geography object.
+    pub fn write_geography(&self, geo: &GeoIndex, json: &mut Json) {
+        let place = self.place;
+        let name = place.map(|(places, row)| places.names.at(row)).or_else(|| self.area.and_then(|area| self.table.area_name(area)));
+        json.object(|json| {
+            json.key("type").text(self.kind.name());
+            json.key("id").text(self.code);
+            json.key("name").text(name.unwrap_or(self.code));
+            json.key("input_code").text(self.code);
+            json.key("matched_by").text(match self.kind {
+                AreaKind::Zcta => "exact_zcta_code",
+                AreaKind::County => "exact_county_fips",
+            });
+            match place {
+                Some((places, row)) => places.write_land_area_sqmi(json.key("land_area_sqmi"), row),
+                None => json.key("land_area_sqmi").null(),
+            }
+            match self.kind {
+                AreaKind::Zcta => self.write_primary_county(json),
+                AreaKind::County => {
+                    let state = place
+                        .and_then(|(places, row)| places.states.get(row))
+                        .or_else(|| geo.counties.as_ref().and_then(|counties| counties.state_of(self.code)));
+                    json.key("primary_county_fips").text(self.code);
+                    json.key("primary_state_code").optional_text(state);
+                }
+            }
+            json.key("internal_point");
+            match place.map(|(places, row)| places.internal_point(row)) {
+                Some((lat, lon)) => json.object(|json| {
+                    json.key("lat").float(lat);
+                    json.key("lon").float(lon);
+                }),
+                None => json.null(),
+            }
+            json.key("record_id").optional_text(place.map(|(places, row)| places.record_ids.at(row)));
+        });
+    }
+
+    fn write_primary_county(&self, json: &mut Json) {
+        let primary = self.place.and_then(|(places, row)| places.primary_county(row));
+        json.key("primary_county_fips").optional_text(primary.and_then(|primary| primary.code));
+        json.key("primary_county_name").optional_text(primary.and_then(|primary| primary.name));
+        json.key("primary_county_land_share").float(primary.and_then(|primary| primary.land_share).unwrap_or(f64::NAN));
+        json.key("primary_county_basis").optional_text(primary.map(|primary| primary.basis));
+        json.key("primary_state_code").optional_text(self.place.and_then(|(places, row)| places.states.get(row)));
+    }
+
+    /// Adds the datasets, the coverage and the notices that every answer about this area has.
+    pub fn describe(&self, meta: &mut Meta) {
+        let (kind, table) = (self.kind, self.table);
+        meta.datasets.extend([kind.metric_dataset().to_owned(), kind.place_dataset().to_owned()]);
+        let areas = match kind {
+            AreaKind::Zcta => "ZCTAs",
+            AreaKind::County => "counties",
+        };
+        let scope = format!("{} {areas} with estimates in vintage {}", table.areas(), table.vintage_year);
+        meta.coverage = Some(Coverage { geography_type: kind.name(), scope });
+        if kind == AreaKind::Zcta {
+            super::note_zcta(meta);
+            meta.notice(
+                "PRIMARY_COUNTY_RULE",
+                "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region. primary_county_basis names the rule \
+                 used, primary_county_land_share the part.",
+            );
+        }
+        if self.area.is_none() {
+            super::note_not_in_survey(meta, self.code, table.vintage_year);
+        }
+    }
+
+    /// Writes the vintage object.
+    pub fn write_vintage(&self, json: &mut Json) {
+        write_vintage(json, self.table.vintage_year);
+    }
+}
+
+/// Writes a vintage object: a five-year survey is named by its last year.
+pub fn write_vintage(json: &mut Json, year: i32) {
+    json.object(|json| {
+        json.key("survey").text("ACS 5-year estimates");
+        json.key("period").text(&format!("{}-{year}", year - 4));
+        json.key("year").integer(year);
+    });
+}
+
+/// The vintage that a request's query asks for.
+pub fn asked_vintage(call: &Call<'_>) -> Option<i64> {
+    call.query.parsed("vintage")
+}

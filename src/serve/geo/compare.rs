@@ -1,0 +1,143 @@
+//! Compares two ZCTAs. Whether a difference is significant is the Bureau's rule at 90 % confidence: the square of the difference is
+//! greater than the sum of the squared margins of error. Equal is not greater, so whole numbers decide and nothing is rounded.
+//!
+//! # Source
+//! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
+//! Testing to ACS 5-Year Data".
+
+use super::area::{Area, AreaKind, write_vintage};
+use super::metric::{unit_and_universe, write_figures, write_tenths};
+use crate::serve::body::Body;
+use crate::serve::call::{Call, Meta};
+use crate::serve::index::Estimate;
+use crate::serve::json::{Json, Trim};
+use crate::serve::problem::{Code, Problem, Result};
+
+/// Standard errors of a published 90 % margin of error.
+const Z_90: f64 = 1.645;
+
+/// What the Bureau's test says about two estimates. Values are in tenths.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    pub difference: Option<i128>,
+    pub difference_moe: Option<f64>,
+    pub z: Option<f64>,
+    pub significant_at_90: Option<bool>,
+    /// Why the test is not appropriate.
+    pub reason: Option<&'static str>,
+}
+
+/// One side of a comparison. Values are in tenths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Side<'a> {
+    pub value: Option<i64>,
+    pub moe: Option<i64>,
+    pub moe_status: &'a str,
+}
+
+/// Tests the difference of two estimates.
+///
+/// # Units
+/// All figures in tenths of the metric's unit, except `z`, which has none.
+pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
+    let without = |difference, reason| Comparison { difference, difference_moe: None, z: None, significant_at_90: None, reason: Some(reason) };
+    let (Some(value_a), Some(value_b)) = (a.value, b.value) else { return without(None, "value_not_available") };
+    if [a, b].iter().any(|side| side.moe_status == "open_ended") {
+        return without(None, "open_ended_median");
+    }
+    let difference = i128::from(value_a) - i128::from(value_b);
+    if [a, b].iter().all(|side| side.moe_status == "controlled") {
+        return without(Some(difference), "both_controlled");
+    }
+    // A controlled estimate has no sampling error: its margin counts as 0.
+    let moe = |side: Side<'_>| if side.moe_status == "controlled" { Some(0) } else { side.moe };
+    let (Some(moe_a), Some(moe_b)) = (moe(a), moe(b)) else { return without(Some(difference), "no_published_moe") };
+    let squares = i128::from(moe_a).pow(2) + i128::from(moe_b).pow(2);
+    let difference_moe = (squares as f64).sqrt();
+    Comparison {
+        difference: Some(difference),
+        difference_moe: Some(difference_moe),
+        z: (squares > 0).then(|| difference as f64 * Z_90 / difference_moe),
+        significant_at_90: Some(difference * difference > squares),
+        reason: None,
+    }
+}
+
+/// Answers `POST locations/compare`.
+pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let geo = &call.release.geo;
+    let body = Body::read(call.body, &["locations", "metrics", "vintage"])?;
+    let codes = body.texts("locations")?.ok_or_else(|| missing("locations"))?;
+    let [first, second] = codes.as_slice() else {
+        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("a comparison takes two ZCTA codes, got {}", codes.len())));
+    };
+    if first == second {
+        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("both locations are {first}; an area does not differ from itself")));
+    }
+    let known: Vec<&str> = geo.metric_keys.iter().map(String::as_str).collect();
+    let metrics: Vec<usize> = match body.texts("metrics")? {
+        Some(keys) => body.positions("metrics", &keys, &known)?,
+        None => (0..known.len()).collect(),
+    };
+    let vintage = body.year("vintage")?;
+    let areas = [Area::find(geo, AreaKind::Zcta, first, vintage, "locations")?, Area::find(geo, AreaKind::Zcta, second, vintage, "locations")?];
+    json.object(|json| {
+        write_vintage(json.key("vintage"), areas[0].table.vintage_year);
+        json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(geo, json)));
+        json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
+        json.key("provenance").array(|json| areas.iter().for_each(|area| area.write_provenance(call.release, json, &metrics)));
+    });
+    let mut meta = Meta::default();
+    areas[0].describe(&mut meta);
+    if areas[0].area.is_some() && areas[1].area.is_none() {
+        super::note_not_in_survey(&mut meta, areas[1].code, areas[1].table.vintage_year);
+    }
+    Ok(meta)
+}
+
+fn write_comparison(json: &mut Json, areas: &[Area<'_>; 2], key: &str, metric: usize) {
+    let estimates = [areas[0].estimate(metric), areas[1].estimate(metric)];
+    let outcome = compare_estimates(side(estimates[0]), side(estimates[1]));
+    let (unit, universe) = unit_and_universe(areas[0].table, key, metric);
+    json.object(|json| {
+        json.key("metric").text(key);
+        json.key("unit").text(unit);
+        json.key("universe").optional_text(universe);
+        json.key("values").array(|json| {
+            for (area, estimate) in areas.iter().zip(&estimates) {
+                json.object(|json| {
+                    json.key("id").text(area.code);
+                    write_figures(json, estimate.as_ref(), unit, area.missing_reason());
+                    json.key("record_id").optional_text(estimate.map(|_| area.record_id(key)).as_deref());
+                });
+            }
+        });
+        write_tenths(json.key("difference"), outcome.difference, unit);
+        write_rounded(json.key("difference_moe"), outcome.difference_moe.map(|tenths| tenths / 10.0), 2);
+        write_rounded(json.key("z"), outcome.z, 4);
+        json.key("significant_at_90").optional_flag(outcome.significant_at_90);
+        json.key("reason").optional_text(outcome.reason);
+    });
+}
+
+fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
+    match estimate {
+        Some(estimate) => Side { value: estimate.value, moe: estimate.moe, moe_status: estimate.moe_status },
+        None => Side { value: None, moe: None, moe_status: "not_published" },
+    }
+}
+
+/// Writes a number rounded to some decimals, without trailing zeros.
+fn write_rounded(json: &mut Json, value: Option<f64>, decimals: u8) {
+    match value {
+        Some(value) => json.decimal((value * 10f64.powi(i32::from(decimals))).round() as i128, decimals, Trim::Zeros),
+        None => json.null(),
+    }
+}
+
+fn missing(field: &str) -> Problem {
+    Problem::of_field(Code::MissingParameter, field, format!("the body needs `{field}`"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use super::area::{Area, AreaKind, asked_vintage, write_vintage};
+use super::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures};
+use crate::serve::call::{Call, Meta};
+use crate::serve::index::MetricTable;
+use crate::serve::json::Json;
+use crate::serve::problem::Result;
+
+/// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of every published vintage.
+pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let geo = &call.release.geo;
+    let area = Area::find(geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
+    let metrics = chosen(geo, call.query.get("metrics"));
+    let with_history = call.query.get("history") == Some("true");
+    json.object(|json| {
+        area.write_geography(geo, json.key("geography"));
+        area.write_vintage(json.key("vintage"));
+        json.key("demographics").object(|json| {
+            for &metric in &metrics {
+                let key = &geo.metric_keys[metric];
+                json.key(key).object(|json| {
+                    area.write_metric(json, key, metric);
+                    if with_history {
+                        json.key("history").array(|json| geo.zcta_metrics.iter().for_each(|table| write_past(json, table, area.code, key, metric)));
+                    }
+                });
+            }
+        });
+        area.write_provenance(call.release, json.key("provenance"), &metrics);
+    });
+    let mut meta = Meta::default();
+    area.describe(&mut meta);
+    if with_history {
+        meta.notice(
+            "OVERLAPPING_PERIODS",
+            "Five-year periods of neighbouring vintages share years, so their estimates are not independent and must not be compared as a trend; dollar amounts are \
+             in the money of each period's last year.",
+        );
+    }
+    Ok(meta)
+}
+
+/// Writes a metric's figures in one vintage.
+fn write_past(json: &mut Json, table: &MetricTable, code: &str, key: &str, metric: usize) {
+    let area = table.find(code);
+    let estimate = area.and_then(|area| table.estimate(area, metric));
+    let (unit, _) = unit_and_universe(table, key, metric);
+    json.object(|json| {
+        write_vintage(json.key("vintage"), table.vintage_year);
+        write_figures(json, estimate.as_ref(), unit, if area.is_some() { QUARANTINED } else { NOT_IN_SURVEY });
+        json.key("record_id").optional_text(estimate.map(|_| format!("{}:{}:{code}:{key}", AreaKind::Zcta.metric_dataset(), table.vintage_year)).as_deref());
+    });
+}

@@ -1,0 +1,119 @@
+//! Writes metric objects and the provenance of a set of them.
+
+use super::area::Area;
+use crate::serve::index::{Estimate, GeoIndex, MetricTable, Release, origin};
+use crate::serve::json::{Json, Trim};
+
+/// Reason of a metric whose area is not in the survey.
+pub const NOT_IN_SURVEY: &str = "not_in_survey";
+/// Reason of a metric whose record was set aside by validation.
+pub const QUARANTINED: &str = "quarantined";
+
+/// Units of the metrics, for vintages in which no area has the metric at all.
+const UNITS: [(&str, &str); 12] = [
+    ("population", "persons"),
+    ("median_age", "years"),
+    ("households", "households"),
+    ("median_household_income", "usd"),
+    ("median_home_value", "usd"),
+    ("median_gross_rent", "usd"),
+    ("owner_occupied_share", "percent"),
+    ("renter_occupied_share", "percent"),
+    ("high_school_attainment", "percent"),
+    ("bachelors_attainment", "percent"),
+    ("poverty_rate", "percent"),
+    ("unemployment_rate", "percent"),
+];
+
+/// The metrics a request asks for, as positions in the release's order; all when it names none.
+pub fn chosen(geo: &GeoIndex, list: Option<&str>) -> Vec<usize> {
+    match list {
+        None => (0..geo.metric_keys.len()).collect(),
+        Some(list) => list.split(',').filter_map(|key| geo.metric_keys.iter().position(|known| known == key)).collect(),
+    }
+}
+
+/// Writes a number of tenths as the publisher prints that unit: one decimal for years and percentages, none for counts and dollars.
+pub fn write_tenths(json: &mut Json, tenths: Option<i128>, unit: &str) {
+    let trim = if matches!(unit, "percent" | "years") { Trim::Keep } else { Trim::Zeros };
+    match tenths {
+        Some(tenths) => json.decimal(tenths, 1, trim),
+        None => json.null(),
+    }
+}
+
+/// Unit and universe of a metric, whether or not the area has it.
+pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -> (&'a str, Option<&'a str>) {
+    match table.usual(metric) {
+        Some(usual) => (usual.unit.as_str(), Some(usual.universe.as_str())),
+        None => (UNITS.iter().find(|(known, _)| *known == key).map_or("", |(_, unit)| unit), None),
+    }
+}
+
+/// Writes the figures of an estimate: value, margin, and why one may be missing.
+pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
+    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value).map(i128::from), unit);
+    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe).map(i128::from), unit);
+    json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
+    json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
+    json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
+}
+
+impl Area<'_> {
+    /// The area's estimate of a metric.
+    pub fn estimate(&self, metric: usize) -> Option<Estimate<'_>> {
+        self.area.and_then(|area| self.table.estimate(area, metric))
+    }
+
+    /// Why an area has no estimate record.
+    pub fn missing_reason(&self) -> &'static str {
+        if self.area.is_some() { QUARANTINED } else { NOT_IN_SURVEY }
+    }
+
+    /// Writes the members of a metric object.
+    pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
+        let estimate = self.estimate(metric);
+        let usual = self.table.usual(metric);
+        let (unit, universe) = unit_and_universe(self.table, key, metric);
+        let descriptor = estimate.map(|estimate| estimate.descriptor);
+        json.key("key").text(key);
+        json.key("unit").text(unit);
+        write_figures(json, estimate.as_ref(), unit, self.missing_reason());
+        json.key("universe").optional_text(descriptor.map(|descriptor| descriptor.universe.as_str()).or(universe));
+        match descriptor.or(usual) {
+            Some(descriptor) => json.key("source").raw(&descriptor.source),
+            None => json.key("source").null(),
+        }
+        json.key("record_id").optional_text(estimate.map(|_| self.record_id(key)).as_deref());
+        let warnings = estimate.and_then(|estimate| estimate.warnings);
+        json.key("warnings").texts(warnings.into_iter().flat_map(|warnings| warnings.split(',')));
+    }
+
+    /// The record id of one of the area's metrics.
+    pub fn record_id(&self, key: &str) -> String {
+        format!("{}:{}:{}:{key}", self.kind.metric_dataset(), self.table.vintage_year, self.code)
+    }
+
+    /// Writes the provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside
+    /// the survey those of its geography.
+    pub fn write_provenance(&self, release: &Release, json: &mut Json, metrics: &[usize]) {
+        let keys = &release.geo.metric_keys;
+        let estimates = || metrics.iter().filter_map(|&metric| self.estimate(metric).map(|estimate| (metric, estimate)));
+        let verdict = if estimates().all(|(_, estimate)| estimate.validation_status == "passed") { "passed" } else { "passed_with_warnings" };
+        if let Some((metric, estimate)) = estimates().next()
+            && let Some(origin) = &estimate.descriptor.origin
+        {
+            return origin.write(json, verdict, &self.record_id(&keys[metric]));
+        }
+        if let Some((places, row)) = self.place
+            && let Some(origin) = &places.origin
+        {
+            return origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row));
+        }
+        origin(&release.manifest, self.kind.metric_dataset(), None).write(
+            json,
+            verdict,
+            &format!("{}:{}:{}", self.kind.metric_dataset(), self.table.vintage_year, self.code),
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! ZCTAs and counties in memory: names, land area, internal point, and the ZCTA's primary county.
+
+use arrow::array::{Array, Decimal128Array, Float64Array};
+use bytes::Bytes;
+
+use super::origin::{Origin, origins_of_rows};
+use super::table::{Table, Texts};
+use crate::error::Result;
+use crate::serve::json::{Json, Trim};
+use crate::store::{Manifest, Part};
+
+/// Areas of one kind, sorted by code.
+#[derive(Debug)]
+pub struct PlaceTable {
+    pub codes: Texts,
+    pub names: Texts,
+    pub record_ids: Texts,
+    pub validation_statuses: Texts,
+    land_areas_sqmi: Decimal128Array,
+    latitudes: Float64Array,
+    longitudes: Float64Array,
+    pub states: Texts,
+    /// Only ZCTAs have these.
+    primary: Option<PrimaryCounties>,
+    pub origin: Option<Origin>,
+}
+
+#[derive(Debug)]
+struct PrimaryCounties {
+    codes: Texts,
+    names: Texts,
+    land_shares: Float64Array,
+    bases: Texts,
+}
+
+/// A ZCTA's primary county.
+#[derive(Debug, Clone, Copy)]
+pub struct PrimaryCounty<'a> {
+    pub code: Option<&'a str>,
+    pub name: Option<&'a str>,
+    pub land_share: Option<f64>,
+    pub basis: &'a str,
+}
+
+const COMMON: [&str; 6] = ["record_id", "name", "land_area_sqmi", "internal_point_lat", "internal_point_lon", "validation_status"];
+
+impl PlaceTable {
+    /// Reads the part of `geo.geography`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order.
+    pub fn read_zctas(manifest: &Manifest, part: &Part, bytes: Bytes) -> Result<Self> {
+        let own = ["zcta", "primary_state_code", "primary_county_fips", "primary_county_name", "primary_county_land_share", "primary_county_basis"];
+        let table = Table::read(bytes.clone(), &[&COMMON[..], &own].concat(), &part.path)?;
+        let primary = PrimaryCounties {
+            codes: table.texts("primary_county_fips")?,
+            names: table.texts("primary_county_name")?,
+            land_shares: table.floats("primary_county_land_share")?,
+            bases: table.texts("primary_county_basis")?,
+        };
+        Self::of(&table, ("zcta", "primary_state_code"), Some(primary), manifest, "geo.geography", part, bytes)
+    }
+
+    /// Reads the part of `geo.county`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order.
+    pub fn read_counties(manifest: &Manifest, part: &Part, bytes: Bytes) -> Result<Self> {
+        let table = Table::read(bytes.clone(), &[&COMMON[..], &["county_fips", "state_code"]].concat(), &part.path)?;
+        Self::of(&table, ("county_fips", "state_code"), None, manifest, "geo.county", part, bytes)
+    }
+
+    fn of(
+        table: &Table,
+        (code, state): (&str, &str),
+        primary: Option<PrimaryCounties>,
+        manifest: &Manifest,
+        dataset_id: &str,
+        part: &Part,
+        bytes: Bytes,
+    ) -> Result<Self> {
+        let codes = table.texts(code)?;
+        codes.check_sorted(&part.path)?;
+        let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
+        Ok(Self {
+            codes,
+            names: table.texts("name")?,
+            record_ids: table.texts("record_id")?,
+            validation_statuses: table.texts("validation_status")?,
+            land_areas_sqmi: table.decimals("land_area_sqmi")?,
+            latitudes: table.floats("internal_point_lat")?,
+            longitudes: table.floats("internal_point_lon")?,
+            states: table.texts(state)?,
+            primary,
+            origin: origins_of_rows(manifest, dataset_id, part, bytes, first_row)?.pop(),
+        })
+    }
+
+    /// Degrees north and east of the area's internal point.
+    pub fn internal_point(&self, row: usize) -> (f64, f64) {
+        (self.latitudes.value(row), self.longitudes.value(row))
+    }
+
+    /// Writes the land area as the Gazetteer prints it.
+    pub fn write_land_area_sqmi(&self, json: &mut Json, row: usize) {
+        let scale = u8::try_from(self.land_areas_sqmi.scale()).expect("contract scales are not negative");
+        json.decimal(self.land_areas_sqmi.value(row), scale, Trim::Zeros);
+    }
+
+    /// The primary county, for a table of ZCTAs.
+    pub fn primary_county(&self, row: usize) -> Option<PrimaryCounty<'_>> {
+        self.primary.as_ref().map(|primary| PrimaryCounty {
+            code: primary.codes.get(row),
+            name: primary.names.get(row),
+            land_share: (!primary.land_shares.is_null(row)).then(|| primary.land_shares.value(row)),
+            basis: primary.bases.at(row),
+        })
+    }
+
+    /// Postal code of the state whose counties' codes begin with these two digits.
+    pub fn state_of(&self, code: &str) -> Option<&str> {
+        let prefix = code.get(..2)?;
+        (0..self.codes.len()).find(|&row| self.codes.at(row).starts_with(prefix)).and_then(|row| self.states.get(row))
+    }
+}

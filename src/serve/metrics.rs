@@ -1,0 +1,78 @@
+//! Counts requests and times for `/metrics`, in the Prometheus text format.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+
+/// Upper bounds of the time classes, in microseconds.
+const BOUNDS_US: [u64; 10] = [50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
+
+/// What the server has done since it started.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    requests: Mutex<BTreeMap<(String, u16), Times>>,
+    release_loads: AtomicU64,
+    release_failures: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    count: u64,
+    sum_us: u64,
+    /// Requests at most as long as each bound.
+    within: [u64; BOUNDS_US.len()],
+}
+
+impl Metrics {
+    /// Counts one request. `route` is the pattern of the path, never the path itself: callers must not make up label values.
+    pub fn record(&self, route: Option<&str>, status: StatusCode, duration: Duration) {
+        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = requests.entry((route.unwrap_or("none").to_owned(), status.as_u16())).or_default();
+        times.count += 1;
+        times.sum_us = times.sum_us.saturating_add(duration_us);
+        for (count, bound) in times.within.iter_mut().zip(BOUNDS_US) {
+            *count += u64::from(duration_us <= bound);
+        }
+    }
+
+    /// Counts one try to follow the channel to another release.
+    pub fn record_load(&self, is_success: bool) {
+        let counter = if is_success { &self.release_loads } else { &self.release_failures };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Writes everything.
+    pub fn text(&self, release_id: Option<&str>, running: usize) -> String {
+        let mut text = String::new();
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        };
+        let name = "pubdata_http_request_duration_seconds";
+        head(&mut text, name, "histogram", "Time to answer, by route and status.");
+        for ((route, status), times) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
+            let labels = format!("route=\"{route}\",status=\"{status}\"");
+            for (count, bound) in times.within.iter().zip(BOUNDS_US) {
+                let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{}\"}} {count}", bound as f64 / 1e6);
+            }
+            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.count);
+            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", times.sum_us as f64 / 1e6);
+            let _ = writeln!(text, "{name}_count{{{labels}}} {}", times.count);
+        }
+        head(&mut text, "pubdata_http_requests_running", "gauge", "Requests being answered now.");
+        let _ = writeln!(text, "pubdata_http_requests_running {running}");
+        head(&mut text, "pubdata_release_loads_total", "counter", "Tries to load the channel's release, by outcome.");
+        for (outcome, counter) in [("loaded", &self.release_loads), ("failed", &self.release_failures)] {
+            let _ = writeln!(text, "pubdata_release_loads_total{{outcome=\"{outcome}\"}} {}", counter.load(Ordering::Relaxed));
+        }
+        head(&mut text, "pubdata_release", "gauge", "1 for the release that is served.");
+        if let Some(release_id) = release_id {
+            let _ = writeln!(text, "pubdata_release{{release_id=\"{release_id}\"}} 1");
+        }
+        text
+    }
+}

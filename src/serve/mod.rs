@@ -1,0 +1,119 @@
+//! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from the release that was current
+//! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
+
+mod auth;
+mod body;
+mod call;
+mod catalog;
+mod cors;
+mod cursor;
+mod etag;
+mod freshness;
+mod front;
+mod geo;
+mod index;
+mod json;
+mod listen;
+mod metrics;
+mod nearest;
+mod openapi;
+mod parameters;
+mod problem;
+mod provenance;
+mod rate_limit;
+mod router;
+mod routes;
+mod run;
+mod settings;
+
+use std::sync::Arc;
+
+use axum::Router;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use tokio::sync::Semaphore;
+
+pub use listen::serve;
+pub use openapi::document as openapi_document;
+pub use settings::{Limits, ServeSettings, TlsFiles};
+
+use crate::contract::Contracts;
+use crate::error::Result;
+use crate::ids::ReleaseId;
+use crate::store::{Home, Keys, Releases};
+use auth::KeyRing;
+use catalog::Catalog;
+use metrics::Metrics;
+use rate_limit::RateLimiter;
+
+/// Tells the time; tests give their own.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Everything that requests share.
+pub struct Service {
+    settings: ServeSettings,
+    contracts: Arc<Contracts>,
+    catalog: Catalog,
+    keys: KeyRing,
+    limiter: RateLimiter,
+    metrics: Metrics,
+    /// Permits for requests running at the same time.
+    running: Semaphore,
+    openapi: bytes::Bytes,
+    clock: Clock,
+}
+
+impl Service {
+    /// Prepares a server; no release is loaded yet.
+    ///
+    /// # Errors
+    /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
+    pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
+        settings.check()?;
+        let home = Home::open(&settings.home)?;
+        let releases = Releases::open(&home, settings.store_url.as_deref())?;
+        let openapi = serde_json::to_vec(&openapi::document(&contracts, settings.public_url.as_deref())).expect("a JSON value has a JSON form");
+        let contracts = Arc::new(contracts);
+        let catalog = Catalog::new(releases, contracts.clone(), &settings.channel, settings.limits.retained_releases);
+        Ok(Arc::new(Self {
+            contracts,
+            catalog,
+            keys: KeyRing::new(Keys::open(&home), settings.plans.clone())?,
+            limiter: RateLimiter::default(),
+            metrics: Metrics::default(),
+            running: Semaphore::new(settings.limits.simultaneous_requests),
+            openapi: openapi.into(),
+            clock,
+            settings,
+        }))
+    }
+
+    /// The router, for a server or a test.
+    pub fn router(self: &Arc<Self>) -> Router {
+        router::router(self)
+    }
+
+    /// Follows the channel: loads and swaps in its release when it has moved.
+    ///
+    /// # Errors
+    /// `Store`, when channel or release cannot be read; what is served stays.
+    pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
+        let outcome = self.catalog.refresh().await;
+        if !matches!(outcome, Ok(None)) {
+            self.metrics.record_load(outcome.is_ok());
+        }
+        outcome
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    fn today(&self) -> Date {
+        self.now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+
+    fn public_url(&self) -> &str {
+        self.settings.public_url.as_deref().unwrap_or_default().trim_end_matches('/')
+    }
+}

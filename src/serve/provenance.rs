@@ -1,0 +1,117 @@
+//! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes. Record, part, release, the run and
+//! channel that published it, then for each source cell the snapshot, archive member and byte range.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::call::{Call, Meta};
+use super::json::Json;
+use super::problem::{Code, Problem, Result};
+use crate::ids::RecordId;
+use crate::provenance::{Snapshot, SourcePointer};
+use crate::store::{Part, Record, Scope, find_record};
+
+/// The handler of the route table.
+pub fn provenance<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    trace(call, json).boxed()
+}
+
+async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let dataset_id = id.dataset_id();
+    check_scope(call, dataset_id)?;
+    let manifest = &call.release.manifest;
+    let Some(dataset) = manifest.datasets.get(dataset_id) else {
+        let message = format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
+        return Err(Problem::of_field(Code::NotFound, "record_id", message));
+    };
+    for part in dataset.parts.iter().filter(|part| may_hold(part, &id)) {
+        let bytes = call.service.catalog.releases().part(&manifest.release_id, part).await.map_err(|error| Problem::internal(&error))?;
+        let wanted = id.clone();
+        let search = tokio::task::spawn_blocking(move || find_record(bytes, &wanted)).await.map_err(|error| Problem::internal(&error))?;
+        if let Some(record) = search.map_err(|error| Problem::internal(&error))? {
+            write_chain(call, json, &id, part, &record);
+            return Ok(Meta { datasets: vec![dataset_id.to_owned()], ..Meta::default() });
+        }
+    }
+    Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")))
+}
+
+/// A key may see what its families serve; quarantined records are part of coverage, which is open.
+fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
+    let scope = match dataset_id.split('.').next() {
+        Some("geo") => Scope::Geo,
+        Some("sec") => Scope::Sec,
+        Some("pubdata") => return Ok(()),
+        _ => Scope::General,
+    };
+    if call.scopes.contains(&scope) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
+}
+
+/// Whether the part can hold the record: the first piece of a partitioned dataset's key is the vintage.
+fn may_hold(part: &Part, id: &RecordId) -> bool {
+    let is_of_vintage = part.partition.get("vintage_year").is_none_or(|year| id.as_str().split(':').nth(1) == Some(year));
+    part.rows > 0 && is_of_vintage
+}
+
+fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {
+    let manifest = &call.release.manifest;
+    let task = manifest.tasks.get(&part.task_id);
+    let inputs = task.map(|task| task.inputs.as_slice()).unwrap_or_default();
+    let schema_version = manifest.datasets.get(id.dataset_id()).map(|dataset| dataset.schema_version.as_str());
+    json.object(|json| {
+        json.key("record").object(|json| {
+            json.key("record_id").text(id.as_str());
+            json.key("dataset_id").text(id.dataset_id());
+            json.key("schema_version").optional_text(schema_version);
+            json.key("validation_status").value(&columns.get("validation_status"));
+            json.key("columns").value(columns);
+        });
+        json.key("part").object(|json| {
+            json.key("path").text(&part.path);
+            json.key("rows").integer(part.rows);
+            json.key("size_bytes").integer(part.size_bytes);
+            json.key("sha256").text(&part.sha256.to_string());
+        });
+        json.key("build").object(|json| {
+            json.key("task_id").text(&part.task_id);
+            json.key("pipeline_id").optional_text(task.map(|task| task.pipeline_id.as_str()));
+            json.key("input_hash").optional_text(task.map(|task| task.input_hash.to_string()).as_deref());
+            json.key("built_at").optional_text(task.map(|task| task.built_at.as_str()));
+            json.key("publisher").optional_text(task.map(|task| task.publisher.as_str()));
+            json.key("licence").optional_text(task.map(|task| task.licence.as_str()));
+        });
+        json.key("release").object(|json| {
+            json.key("release_id").text(manifest.release_id.as_str());
+            json.key("channel").text(call.service.catalog.channel());
+            json.key("published_at").text(&manifest.published_at);
+            json.key("run_id").text(&manifest.run_id);
+            json.key("pubdata_version").text(&manifest.pubdata_version);
+        });
+        json.key("sources").array(|json| pointers.iter().for_each(|pointer| write_source(json, pointer, inputs)));
+    });
+}
+
+fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
+    let snapshot = inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id);
+    json.object(|json| {
+        json.key("source_id").text(&pointer.source_id);
+        json.key("snapshot").object(|json| {
+            json.key("sha256").text(&pointer.snapshot.to_string());
+            json.key("url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
+            json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
+            json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
+            json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
+            match snapshot {
+                Some(snapshot) => json.key("size_bytes").integer(snapshot.size_bytes),
+                None => json.key("size_bytes").null(),
+            }
+        });
+        json.key("member").optional_text(pointer.member.as_deref());
+        json.key("offset").integer(pointer.offset);
+        json.key("length").integer(pointer.length);
+    });
+}

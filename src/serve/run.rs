@@ -1,0 +1,233 @@
+//! Runs one request through its endpoint: key, limit, parameters, release, ETag, answer. Problems and answers get their headers here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use super::Service;
+use super::auth::Client;
+use super::call::{Access, Call, Endpoint, answer};
+use super::catalog::Wanted;
+use super::front::{RequestId, peer_address};
+use super::parameters::Query;
+use super::problem::{Code, Problem, Result};
+use super::rate_limit::Allowance;
+use super::{cursor, etag};
+
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// The endpoints of one path, by method.
+pub type Methods = Vec<&'static Endpoint>;
+
+/// Answers a request to a path of the route table.
+pub async fn run(
+    methods: Arc<Methods>,
+    State(service): State<Arc<Service>>,
+    path: std::result::Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let mut admitted = None;
+    let outcome = match path {
+        Ok(path) => {
+            let path: Vec<(String, String)> = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            serve_one(&service, &methods, &parts, &path, body, &mut admitted).await
+        }
+        Err(_) => Err(Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")),
+    };
+    let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
+    if let Some((client, allowance)) = admitted {
+        allowance.add_headers(&client.plan_name, response.headers_mut());
+        response.extensions_mut().insert(client);
+    }
+    response
+}
+
+async fn serve_one(
+    service: &Service,
+    methods: &Methods,
+    parts: &Parts,
+    path: &[(String, String)],
+    body: Body,
+    admitted: &mut Option<(Arc<Client>, Allowance)>,
+) -> Result<Response> {
+    let method = if parts.method == "HEAD" { "GET" } else { parts.method.as_str() };
+    if method == "OPTIONS" {
+        return Ok(options_response(methods));
+    }
+    let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
+    let client = admit(service, endpoint, parts, admitted)?;
+    check_accept(&parts.headers)?;
+    let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
+    let body = if endpoint.body.is_some() { read_body(service, &parts.headers, body).await? } else { Bytes::new() };
+    let release = service.catalog.resolve(&wanted(&query)?).await?;
+    let tag = etag::of(&release, service.today(), parts.uri.path(), &query);
+    if endpoint.method == "GET"
+        && let Some(matched) = etag::matching(&parts.headers, &tag)
+    {
+        return Ok(not_modified(matched));
+    }
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let call = Call { service, release: &release, path, query: &query, body: &body, scopes: &client.scopes };
+    let bytes = answer(endpoint, &call, &request_id.0).await?;
+    Ok(json_response(bytes, (endpoint.method == "GET").then_some(tag.as_str())))
+}
+
+/// Finds the client, takes a token from its bucket, and looks at its scopes.
+fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
+    let (now, address) = (service.now(), peer_address(service, parts));
+    let known = service.keys.client(&parts.headers, &address, now);
+    let client = known.as_ref().map_or_else(|_| Arc::new(service.keys.anonymous(&address)), Arc::clone);
+    let allowance = service.limiter.take(&client, now);
+    *admitted = Some((client, allowance));
+    if !allowance.is_allowed {
+        let detail = format!("the plan's limit is reached; the next request may pass in {} s", allowance.retry_after);
+        return Err(Problem { retry_after: Some(allowance.retry_after), ..Problem::new(Code::RateLimited, detail) });
+    }
+    let client = known?;
+    let is_anonymous = client.scopes.is_empty();
+    match endpoint.access {
+        Access::Everyone => Ok(client),
+        Access::Key | Access::Scope(_) if is_anonymous => {
+            Err(Problem::new(Code::MissingApiKey, "this endpoint needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"))
+        }
+        Access::Scope(scope) if !client.scopes.contains(&scope) => {
+            Err(Problem::new(Code::InsufficientPermission, format!("this endpoint needs a key with the scope `{scope}`")))
+        }
+        Access::Key | Access::Scope(_) => Ok(client),
+    }
+}
+
+/// Refuses a request that accepts no JSON, instead of sending what it cannot read.
+fn check_accept(headers: &HeaderMap) -> Result<()> {
+    let mut values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).peekable();
+    if values.peek().is_none() {
+        return Ok(());
+    }
+    let accepts = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let is_refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse::<f32>() == Ok(0.0)));
+        !is_refused && matches!(media_type.as_str(), "*/*" | "application/*" | "application/json" | "application/problem+json")
+    };
+    if values.any(accepts) {
+        return Ok(());
+    }
+    Err(Problem::of_field(Code::InvalidParameter, "Accept", "answers are `application/json`, which the Accept header refuses"))
+}
+
+async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(Problem::of_field(Code::InvalidJson, "Content-Type", format!("the body must be `application/json`, got `{media_type}`")));
+    }
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(Problem::of_field(Code::InvalidJson, "Content-Encoding", "a compressed body is not accepted"));
+    }
+    let limit = service.settings.limits.body_bytes;
+    match tokio::time::timeout(BODY_TIME, to_bytes(body, limit)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => Err(Problem::of_field(Code::InvalidParameter, "body", format!("the body could not be read, or is larger than {limit} bytes"))),
+        Err(_) => Err(Problem::of_field(Code::InvalidParameter, "body", format!("the body did not arrive within {} s", BODY_TIME.as_secs()))),
+    }
+}
+
+/// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.
+fn wanted(query: &Query) -> Result<Wanted> {
+    let (release, as_of, cursor) = (query.get("release"), query.get("as_of"), query.get("cursor"));
+    if release.is_some() && as_of.is_some() {
+        return Err(Problem::of_field(Code::InvalidParameter, "as_of", "give `release` or `as_of`, not both"));
+    }
+    if let Some(text) = release {
+        let id = text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "release", format!("`release`: {error}")))?;
+        return Ok(Wanted::Release(id));
+    }
+    if let Some(date) = as_of {
+        let date = date.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "as_of", format!("`as_of`: {error}")))?;
+        return Ok(Wanted::AsOf(date));
+    }
+    // A later page comes from the release of the first, so that paging is not disturbed by a new one.
+    match cursor {
+        Some(cursor) => cursor::release_of(cursor).map(Wanted::Release),
+        None => Ok(Wanted::Current),
+    }
+}
+
+fn wrong_method(parts: &Parts, methods: &Methods) -> Problem {
+    let allow = allowed_methods(methods);
+    Problem { allow: Some(allow.clone()), ..Problem::new(Code::RouteNotFound, format!("{} is not a method of this path; it has {allow}", parts.method)) }
+}
+
+fn allowed_methods(methods: &Methods) -> String {
+    let names = methods.iter().flat_map(|endpoint| if endpoint.method == "GET" { vec!["GET", "HEAD"] } else { vec![endpoint.method] });
+    names.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
+}
+
+fn options_response(methods: &Methods) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    insert(response.headers_mut(), header::ALLOW, &allowed_methods(methods));
+    response
+}
+
+const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
+const CACHE: &str = "private, max-age=300";
+
+fn not_modified(tag: String) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    let headers = response.headers_mut();
+    insert(headers, header::ETAG, &tag);
+    insert(headers, header::CACHE_CONTROL, CACHE);
+    insert(headers, header::VARY, VARY);
+    response
+}
+
+/// A successful answer; without an ETag it is not to be kept.
+pub fn json_response(bytes: Vec<u8>, tag: Option<&str>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    insert(headers, header::CACHE_CONTROL, if tag.is_some() { CACHE } else { "no-store" });
+    insert(headers, header::VARY, VARY);
+    if let Some(tag) = tag {
+        insert(headers, header::ETAG, tag);
+    }
+    response
+}
+
+/// A problem as a response.
+pub fn problem_response(service: &Service, problem: &Problem, instance: &str, request_id: &RequestId) -> Response {
+    let body = problem.body(service.public_url(), instance, &request_id.0);
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = problem.code.status();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    insert(headers, header::CACHE_CONTROL, "no-store");
+    insert(headers, header::VARY, VARY);
+    if problem.code.status() == StatusCode::UNAUTHORIZED {
+        insert(headers, header::WWW_AUTHENTICATE, "Bearer");
+    }
+    if let Some(seconds) = problem.retry_after {
+        insert(headers, header::RETRY_AFTER, &seconds.to_string());
+    }
+    if let Some(allow) = &problem.allow {
+        insert(headers, header::ALLOW, allow);
+    }
+    response
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,114 @@
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::store::Plans;
+
+/// How the server runs. Everything but the home and the plans has a default.
+#[derive(Debug, Clone)]
+pub struct ServeSettings {
+    pub home: PathBuf,
+    /// Where releases lie when not in the home: `s3://bucket/prefix`.
+    pub store_url: Option<String>,
+    pub plans: Plans,
+    pub channel: String,
+    pub bind: SocketAddr,
+    pub tls: Option<TlsFiles>,
+    /// A proxy in front ends TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to any address.
+    pub is_behind_proxy: bool,
+    /// Address of `/metrics`; none serves it on the main address when that is loopback.
+    pub metrics_bind: Option<SocketAddr>,
+    /// Address that callers use, such as `https://data.example.org`; none makes links relative.
+    pub public_url: Option<String>,
+    /// Web origins that scripts may call from; `*` is any.
+    pub cors_origins: Vec<String>,
+    /// How often the channel is looked at.
+    pub poll_interval: Duration,
+    /// How long requests in progress may take when the server stops.
+    pub drain_limit: Duration,
+    pub limits: Limits,
+}
+
+/// Certificate chain and private key, PEM.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+/// Bounds on what one request, and all together, may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub url_bytes: usize,
+    pub header_count: usize,
+    pub header_bytes: usize,
+    pub body_bytes: usize,
+    pub request_time: Duration,
+    pub simultaneous_requests: usize,
+    pub connections: usize,
+    /// Earlier releases kept in memory for `release` and `as_of`.
+    pub retained_releases: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            url_bytes: 4_096,
+            header_count: 64,
+            header_bytes: 16 * 1024,
+            body_bytes: 64 * 1024,
+            request_time: Duration::from_secs(30),
+            simultaneous_requests: 1_024,
+            connections: 4_096,
+            retained_releases: 2,
+        }
+    }
+}
+
+impl ServeSettings {
+    /// The defaults: loopback, port 8080, channel `nightly`.
+    pub fn new(home: PathBuf, plans: Plans) -> Self {
+        Self {
+            home,
+            store_url: None,
+            plans,
+            channel: "nightly".to_owned(),
+            bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
+            tls: None,
+            is_behind_proxy: false,
+            metrics_bind: None,
+            public_url: None,
+            cors_origins: Vec::new(),
+            poll_interval: Duration::from_secs(2),
+            drain_limit: Duration::from_secs(20),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Refuses settings that would send keys over an open network in plain text, or that cannot work.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting and the way out.
+    pub fn check(&self) -> Result<()> {
+        if !self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy {
+            return Err(Error::config(format!("plain HTTP on {} would send API keys over the network in the open", self.bind))
+                .hint("give a certificate and key, bind to 127.0.0.1, or say that a proxy in front ends TLS"));
+        }
+        if self.metrics_bind == Some(self.bind) && self.bind.port() != 0 {
+            return Err(Error::config(format!("metrics and API cannot both be on {}", self.bind)).hint("give metrics another port, or none"));
+        }
+        if self.poll_interval.is_zero() {
+            return Err(Error::config("the poll interval cannot be 0"));
+        }
+        if let Some(origin) = self.cors_origins.iter().find(|origin| axum::http::HeaderValue::from_str(origin).is_err()) {
+            return Err(Error::config(format!("`{origin}` is not a web origin such as https://example.org")));
+        }
+        Ok(())
+    }
+
+    /// Whether the main address also serves `/metrics`.
+    pub fn is_metrics_on_main(&self) -> bool {
+        self.metrics_bind.is_none() && self.bind.ip().is_loopback()
+    }
+}

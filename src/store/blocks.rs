@@ -1,0 +1,117 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{IoExt, Result};
+use crate::ids::{Digest, Hasher};
+
+/// Small enough to point at a place, large enough that the sums of a 10 GB file are a few megabytes.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// A digest of a file and a checksum of each of its blocks: the digest says whether the file is what it was, the checksums where it is not.
+#[derive(Clone, Default)]
+pub(super) struct BlockHasher {
+    digest: Hasher,
+    block: crc32fast::Hasher,
+    filled: usize,
+    sums: Vec<u32>,
+}
+
+/// CRC-32 of each block of a snapshot, kept beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BlockSums {
+    block_bytes: usize,
+    crc32: Vec<u32>,
+}
+
+impl BlockHasher {
+    /// Takes the next piece of the file.
+    pub(super) fn update(&mut self, mut bytes: &[u8]) {
+        self.digest.update(bytes);
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.filled));
+            self.block.update(now);
+            self.filled += now.len();
+            if self.filled == BLOCK_BYTES {
+                self.close_block();
+            }
+            bytes = later;
+        }
+    }
+
+    fn close_block(&mut self) {
+        self.sums.push(std::mem::take(&mut self.block).finalize());
+        self.filled = 0;
+    }
+
+    /// The digest of all pieces so far.
+    pub(super) fn digest(&self) -> Digest {
+        self.digest.clone().finish()
+    }
+
+    /// The checksums of all blocks, the last one shorter.
+    pub(super) fn sums(&self) -> BlockSums {
+        let mut whole = self.clone();
+        if whole.filled > 0 {
+            whole.close_block();
+        }
+        BlockSums { block_bytes: BLOCK_BYTES, crc32: whole.sums }
+    }
+}
+
+impl BlockSums {
+    /// The byte ranges in which two files differ, neighbouring blocks as one range.
+    pub(super) fn differences(&self, other: &Self) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for index in 0..self.crc32.len().max(other.crc32.len()) {
+            if self.crc32.get(index) == other.crc32.get(index) {
+                continue;
+            }
+            let start = (index * self.block_bytes) as u64;
+            let end = start + self.block_bytes as u64;
+            match ranges.last_mut() {
+                Some(last) if last.1 == start => last.1 = end,
+                _ => ranges.push((start, end)),
+            }
+        }
+        ranges
+    }
+}
+
+/// Hashes a file from beginning to end.
+pub(super) fn hash_file(path: &Path) -> Result<BlockHasher> {
+    let mut file = File::open(path).at("open", path)?;
+    let mut hasher = BlockHasher::default();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer).at("read", path)? {
+            0 => return Ok(hasher),
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashed(bytes: &[u8], piece: usize) -> BlockHasher {
+        let mut hasher = BlockHasher::default();
+        bytes.chunks(piece).for_each(|piece| hasher.update(piece));
+        hasher
+    }
+
+    #[test]
+    fn a_flipped_byte_is_found_in_its_block() {
+        let good: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+        let mut bad = good.clone();
+        bad[70_000] ^= 1;
+        assert_eq!(hashed(&good, 1_000).sums(), hashed(&good, 65_536).sums(), "pieces do not matter");
+        assert_eq!(hashed(&good, 1_000).digest(), Digest::of(&good));
+        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&bad, 999).sums()), [(65_536, 131_072)]);
+        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good[..150_000], 999).sums()), [(131_072, 262_144)]);
+        assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good, 7).sums()), []);
+    }
+}

@@ -1,0 +1,54 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::declared::DeclarationFiles;
+use crate::error::{Error, Result};
+
+const FILE: &str = "schemas/_plans.toml";
+
+/// Name of the plan of requests without a valid key.
+pub const ANONYMOUS_PLAN: &str = "anonymous";
+
+/// The plans of `schemas/_plans.toml`: how many requests a key may send.
+#[derive(Debug, Clone)]
+pub struct Plans(BTreeMap<String, Plan>);
+
+/// One plan: a token bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Average rate.
+    pub requests_per_minute: u64,
+    /// Size of the bucket: how many may come at once.
+    pub burst: u64,
+}
+
+impl Plans {
+    /// Reads the declared plans.
+    ///
+    /// # Errors
+    /// `Config`, when the file is missing or wrong, a limit is 0, or there is no plan for requests without a key.
+    pub fn load(files: &DeclarationFiles) -> Result<Self> {
+        let bytes = files.read(FILE).ok_or_else(|| Error::config(format!("there is no {FILE}")))?;
+        let text = String::from_utf8_lossy(bytes);
+        let plans: BTreeMap<String, Plan> =
+            toml::from_str(&text).map_err(|error| Error::config(crate::declared::Finding::of_toml(FILE, &text, &error).to_string()))?;
+        if let Some((name, _)) = plans.iter().find(|(_, plan)| plan.requests_per_minute == 0 || plan.burst == 0) {
+            return Err(Error::config(format!("{FILE}: plan `{name}`: a limit of 0 would refuse every request")));
+        }
+        if !plans.contains_key(ANONYMOUS_PLAN) {
+            return Err(Error::config(format!("{FILE}: there is no plan `{ANONYMOUS_PLAN}` for requests without a key")));
+        }
+        Ok(Self(plans))
+    }
+
+    /// The plan of that name.
+    ///
+    /// # Errors
+    /// `Config`, listing the plans there are.
+    pub fn get(&self, name: &str) -> Result<Plan> {
+        let names = || self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        self.0.get(name).copied().ok_or_else(|| Error::config(format!("there is no plan `{name}`")).hint(format!("plans: {}", names())))
+    }
+}

@@ -1,0 +1,159 @@
+//! What `CASE.md` calls published is compared with the agencies' own files, where those are at hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The agencies' files: `PUBDATA_SHARED_DATA`, or the folder beside the repository.
+fn shared_data() -> Option<PathBuf> {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let folder = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(default, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: there are no agency files at {}; set PUBDATA_SHARED_DATA", folder.display());
+    None
+}
+
+fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
+}
+
+/// A CSV file's rows as maps from column to cell, by the last five digits of the first column.
+fn downloaded(path: &Path) -> BTreeMap<String, BTreeMap<String, String>> {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text);
+    let header = reader.headers().unwrap().clone();
+    let row = |record: csv::StringRecord| {
+        let area = record[0].chars().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect();
+        (area, header.iter().zip(record.iter()).map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect())
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+/// The number that stands for a symbol of data.census.gov.
+fn jam(symbol: &str) -> String {
+    match symbol.replace(',', "").as_str() {
+        "-" => "-666666666".to_owned(),
+        "**" => "-222222222".to_owned(),
+        "***" => "-333333333".to_owned(),
+        "*****" => "-555555555".to_owned(),
+        "250000+" => "250001".to_owned(),
+        figure => figure.to_owned(),
+    }
+}
+
+fn member(archive: &Path) -> String {
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(archive).unwrap()).unwrap();
+    let mut text = String::new();
+    archive.by_index(0).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn published_survey_figures_are_those_of_the_bureau_downloads() {
+    let Some(data) = shared_data() else { return };
+    let acs = data.join("census/acs");
+    // Vintage, table, line, level, download, column, whether only areas of the download are published.
+    let cases = [
+        (2023, "b01003", 1, "860Z200US", "ACSDT5Y2023.B01003-Data.csv", "B01003_001", false),
+        (2023, "b25003", 1, "860Z200US", "ACSDT5Y2023.B25003-Data.csv", "B25003_001", false),
+        (2023, "b25003", 2, "860Z200US", "ACSDT5Y2023.B25003-Data.csv", "B25003_002", false),
+        (2023, "b25003", 3, "860Z200US", "ACSDT5Y2023.B25003-Data.csv", "B25003_003", false),
+        (2023, "b11001", 1, "860Z200US", "ACSDT5Y2023.B25003-Data.csv", "B25003_001", false),
+        (2023, "b19013", 1, "860Z200US", "ACSST5Y2023.S1901-Data.zcta_sample_600.csv", "S1901_C01_012", true),
+        (2023, "b19013", 1, "0500000US", "ACSST5Y2023.S1901-Data.csv", "S1901_C01_012", false),
+        (2023, "b11001", 1, "0500000US", "ACSST5Y2023.S1901-Data.csv", "S1901_C01_001", false),
+        (2022, "b19013", 1, "0500000US", "ACSST5Y2022.S1901-Data.csv", "S1901_C01_012", false),
+        (2022, "b11001", 1, "0500000US", "ACSST5Y2022.S1901-Data.csv", "S1901_C01_001", false),
+    ];
+    let mut compared = 0;
+    for (vintage, table, line, level, download, column, is_part) in cases {
+        let published = downloaded(&acs.join(download));
+        let folder = format!("census/acs5/basic/source/www2.census.gov/programs-surveys/acs/summary_file/{vintage}/table-based-SF/data/5YRData");
+        let text = std::fs::read_to_string(fixture(&folder).join(format!("acsdt5y{vintage}-{table}.dat"))).unwrap();
+        for row in text.lines().filter(|row| row.starts_with(level)) {
+            let cells: Vec<&str> = row.split('|').collect();
+            let area = cells[0].strip_prefix(level).unwrap();
+            let Some(figures) = published.get(area) else {
+                assert!(is_part, "{download} has no {area}");
+                continue;
+            };
+            let expected = (jam(&figures[&format!("{column}E")]), jam(&figures[&format!("{column}M")]));
+            assert_eq!((cells[2 * line - 1].to_owned(), cells[2 * line].to_owned()), expected, "{vintage} {table} line {line} of {area}");
+            compared += 1;
+        }
+    }
+    // 28 ZCTAs and 51 counties; 12 of the ZCTAs are in the sample.
+    assert_eq!(compared, 5 * 28 + 12 + 4 * 51);
+}
+
+#[test]
+fn published_percentages_are_those_of_the_bureau_download() {
+    let Some(data) = shared_data() else { return };
+    let published = downloaded(&data.join("census/acs/ACSST5Y2023.S1501-Data.zcta_sample_600.csv"));
+    let file = "census/acs5/api_key/source/api.census.gov/data/2023/acs/acs5/subject@get=NAME,S1501_C02_014E,S1501_C02_014M,S1501_C02_015E,S1501_C02_015M&for=zip%20code%20tabulation%20area:*";
+    let rows: Vec<Vec<String>> = serde_json::from_slice(&std::fs::read(fixture(file)).unwrap()).unwrap();
+    let header = &rows[0];
+    let mut compared = 0;
+    for row in &rows[1..] {
+        let Some(figures) = published.get(row.last().unwrap()) else { continue };
+        for (name, cell) in header.iter().zip(row).filter(|(name, _)| name.starts_with("S1501")) {
+            assert_eq!(cell.strip_suffix(".0").filter(|cell| cell.starts_with('-')).unwrap_or(cell), jam(&figures[name]), "{name} of {row:?}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 12 * 4);
+}
+
+#[test]
+fn published_lines_are_those_of_the_agencies_files() {
+    let Some(data) = shared_data() else { return };
+    let gazetteer = "census/gazetteer/basic/source/www2.census.gov/geo/docs/maps-data/data/gazetteer/2025_Gazetteer";
+    let schools = "nces/ccd_directory/basic/source/nces.ed.gov/ccd/Data/zip/ccd_sch_029_2526_w_0a_050626.zip";
+    let geocodes = "nces/edge_geocode/basic/source/nces.ed.gov/programs/edge/data/EDGE_GEOCODE_PUBLICSCH_2425.zip";
+    // Archive, agency's file, published lines at its beginning.
+    let cases = [
+        (format!("{gazetteer}/2025_Gaz_zcta_national.zip"), "census/gazetteer/2025_Gaz_zcta_national.txt", 32),
+        (format!("{gazetteer}/2025_Gaz_counties_national.zip"), "census/gazetteer/2025_Gaz_counties_national.txt", 52),
+        (schools.to_owned(), "nces/ccd_sch_029_2526_w_0a_050626.head45.csv", 14),
+        (geocodes.to_owned(), "nces/EDGE_GEOCODE_PUBLICSCH_2425.head4.TXT", 4),
+    ];
+    for (archive, original, count) in cases {
+        let original_text = std::fs::read_to_string(data.join(original)).unwrap();
+        let known: BTreeSet<&str> = original_text.lines().collect();
+        let text = member(&fixture(&archive));
+        let lines: Vec<&str> = text.lines().take(count).collect();
+        assert_eq!(lines.len(), count, "{archive}");
+        let strange: Vec<&&str> = lines.iter().filter(|line| !known.contains(**line)).collect();
+        assert!(strange.is_empty(), "not in {original}: {strange:#?}");
+    }
+}
+
+#[test]
+fn published_areas_of_parts_are_those_of_the_bureau() {
+    let Some(data) = shared_data() else { return };
+    let extract = std::fs::read_to_string(data.join("census/relationship/zcta5_county_rel_2020_extract.csv")).unwrap();
+    let mut lines = extract.trim_start_matches('\u{feff}').lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|known| *known == name).unwrap();
+    let (zcta, county, land) = (column("zcta5"), column("fips_code_county"), column("arealand_part"));
+    let known: BTreeSet<[&str; 3]> = lines.map(|line| line.split(',').collect::<Vec<_>>()).map(|cells| [cells[zcta], cells[county], cells[land]]).collect();
+    let text = std::fs::read_to_string(fixture(
+        "census/zcta_county/basic/source/www2.census.gov/geo/docs/maps-data/data/rel2020/zcta520/tab20_zcta520_county20_natl.txt",
+    ))
+    .unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split('|').collect()).collect();
+    let parts: BTreeSet<[&str; 3]> = rows.iter().filter(|cells| !cells[1].is_empty()).map(|cells| [cells[1], cells[9], cells[16]]).collect();
+    assert!(parts.is_subset(&known), "{:?}", parts.difference(&known).collect::<Vec<_>>());
+    let areas: BTreeSet<&str> = parts.iter().map(|part| part[0]).collect();
+    assert_eq!(areas.len(), 31);
+    // Every part of every chosen ZCTA is there, and the parts make up the ZCTA.
+    assert_eq!(parts.len(), known.iter().filter(|part| areas.contains(part[0])).count());
+    for area in areas {
+        let of_area = || rows.iter().filter(|cells| cells[1] == area);
+        let sum: u64 = of_area().map(|cells| cells[16].parse::<u64>().unwrap()).sum();
+        assert!(of_area().all(|cells| cells[3].parse() == Ok(sum)), "{area}");
+    }
+}

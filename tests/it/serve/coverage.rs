@@ -1,0 +1,103 @@
+use serde_json::{Value, json};
+
+use super::{World, draft};
+
+fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
+    answer["data"]["datasets"].as_array().unwrap().iter().find(|entry| entry["dataset_id"] == dataset_id).unwrap()
+}
+
+#[tokio::test]
+async fn coverage_says_what_is_there_and_what_is_missing() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/coverage").await;
+    let contract = &world.contracts["geo.zcta_metric"];
+    let partition = |year: i32, quarantined: u64, notes: Value, source_date: &str| {
+        json!({
+            "partition": {"vintage_year": year.to_string()}, "rows": 59, "quarantined_rows": quarantined, "source_date": source_date, "built_at": "2026-01-10T01:00:00Z",
+            "is_stale": false, "stale_reason": null, "notes": notes
+        })
+    };
+    let expected = json!({
+        "dataset_id": "geo.zcta_metric", "title": contract.title, "grain": contract.grain, "publisher": "U.S. Census Bureau", "licence": "Public domain",
+        "homepage": "https://publisher.example/", "schema_version": contract.version, "is_sample": false,
+        "vintages": [{"survey": "ACS 5-year estimates", "period": "2018-2022", "year": 2022}, {"survey": "ACS 5-year estimates", "period": "2019-2023", "year": 2023}],
+        "geography_types": [{"geography_type": "zcta", "count": 5}], "rows": 118, "quarantined_rows": 1, "quarantined": {"value_or_reason": 1}, "warnings": {"tenure_adds_up": 1},
+        "source_versions": [{"source_id": "test.metrics_file", "source_version": "2018-2022"}, {"source_id": "test.metrics_file", "source_version": "2019-2023"}],
+        "source_date": "2024-12-12", "published_at": "2026-01-10T01:00:00Z", "validation_status": "passed_with_warnings", "is_stale": false, "not_covered": contract.not_covered,
+        "partitions": [partition(2022, 0, json!([]), "2023-12-12"), partition(2023, 1, json!(["more rows than the ceiling"]), "2024-12-12")], "freshness": "stale"
+    });
+    assert_eq!(entry(&answer, "geo.zcta_metric"), &expected);
+    assert_eq!(entry(&answer, "geo.school")["rows"], 33);
+    assert_eq!(world.ok("/v1/geo-demographics/coverage").await["data"], answer["data"]);
+}
+
+#[tokio::test]
+async fn freshness_follows_age_cadence_and_failed_renewal() {
+    let world = World::new().await;
+    let of_counties = async || entry(&world.ok("/v1/coverage").await, "geo.county")["freshness"].as_str().unwrap().to_owned();
+    // The newest file is of 2025-09-01 and a period is 366 days.
+    for (now, expected) in
+        [("2026-09-02T23:00:00Z", "fresh"), ("2026-09-03T00:00:00Z", "stale"), ("2028-09-03T00:00:00Z", "stale"), ("2028-09-04T00:00:00Z", "expired")]
+    {
+        world.set_clock(now);
+        assert_eq!(of_counties().await, expected, "{now}");
+    }
+    let mut stale = draft(1.0);
+    stale.is_stale = true;
+    world.publish(&stale).await;
+    world.service.refresh().await.unwrap();
+    world.set_clock("2026-01-15T12:00:00Z");
+    assert_eq!(of_counties().await, "stale");
+    let answer = world.ok("/v1/coverage").await;
+    assert_eq!(entry(&answer, "geo.county")["partitions"][0]["stale_reason"], "the publisher answered 503");
+}
+
+#[tokio::test]
+async fn provenance_leads_from_a_record_to_the_bytes() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/provenance/geo.zcta_metric:2023:90210:population").await;
+    let data = &answer["data"];
+    let manifest = world.releases().manifest(&world.release_id).await.unwrap();
+    let part = manifest.datasets["geo.zcta_metric"].parts.iter().find(|part| part.path.contains("2023")).unwrap();
+    let snapshot = super::home::snapshot(Some(2023));
+    assert_eq!(data["part"], json!({"path": part.path, "rows": part.rows, "size_bytes": part.size_bytes, "sha256": part.sha256.to_string()}));
+    assert_eq!((&data["record"]["record_id"], &data["record"]["columns"]["value"]), (&json!("geo.zcta_metric:2023:90210:population"), &json!(19_652.0)));
+    let release = json!({"release_id": world.release_id.as_str(), "channel": "nightly", "published_at": "2026-01-10T01:00:00Z", "run_id": "run-1", "pubdata_version": "0.1.0"});
+    assert_eq!(data["release"], release);
+    assert_eq!((&data["build"]["task_id"], &data["build"]["pipeline_id"]), (&json!("test.metrics/vintage=2023"), &json!("test.metrics")));
+    let sources = data["sources"].as_array().unwrap();
+    assert_eq!(sources.len(), 2);
+    let file = json!({
+        "sha256": snapshot.sha256.to_string(), "url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "size_bytes": 1_000
+    });
+    assert_eq!((&sources[0]["snapshot"], &sources[0]["member"], &sources[0]["length"]), (&file, &Value::Null, &json!(7)));
+    assert_eq!(sources[1]["offset"].as_u64().unwrap(), sources[0]["offset"].as_u64().unwrap() + 100);
+}
+
+#[tokio::test]
+async fn every_record_id_of_an_answer_has_a_provenance() {
+    let world = World::new().await;
+    let mut ids = Vec::new();
+    for path in ["/v1/geo-demographics/locations/90210", "/v1/geo-demographics/counties/06037", "/v1/geo-demographics/locations/90210/schools?limit=2"] {
+        collect_record_ids(&world.ok(path).await, &mut ids);
+    }
+    assert_eq!(ids.len(), 14 + 14 + 3);
+    for id in ids {
+        let answer = world.ok(&format!("/v1/provenance/{id}")).await;
+        assert_eq!(answer["data"]["record"]["record_id"], id.as_str());
+    }
+    assert_eq!(world.get("/v1/provenance/geo.zcta_metric:2023:90209:population").await.problem(), (404, "not_found".to_owned()));
+    assert_eq!(world.get("/v1/provenance/geo.unknown:1").await.problem(), (404, "not_found".to_owned()));
+    assert_eq!(world.get("/v1/provenance/90210").await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+fn collect_record_ids(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            ids.extend(object.get("record_id").and_then(Value::as_str).map(str::to_owned));
+            object.values().for_each(|value| collect_record_ids(value, ids));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect_record_ids(value, ids)),
+        _ => {}
+    }
+}

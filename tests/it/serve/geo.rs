@@ -1,0 +1,250 @@
+use serde_json::{Value, json};
+
+use super::{World, notices};
+
+const PROFILE: &str = "/v1/geo-demographics/locations/90210";
+const COMPARE: &str = "/v1/geo-demographics/locations/compare";
+
+/// Keys of an object in the order they are sent.
+fn keys(answer: &super::Answer, pointer: &str) -> Vec<String> {
+    let value: Value = serde_json::from_slice(&answer.bytes).unwrap();
+    value.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect()
+}
+
+#[tokio::test]
+async fn profile_has_geography_vintage_twelve_metrics_and_provenance() {
+    let world = World::new().await;
+    let answer = world.ok(PROFILE).await;
+    let data = &answer["data"];
+    let geography = json!({
+        "type": "zcta", "id": "90210", "name": "ZCTA5 90210", "input_code": "90210", "matched_by": "exact_zcta_code", "land_area_sqmi": 8.19, "primary_county_fips": "06037",
+        "primary_county_name": "Los Angeles County", "primary_county_land_share": 0.9876, "primary_county_basis": "largest_land_part", "primary_state_code": "CA",
+        "internal_point": {"lat": 34.100_517, "lon": -118.414_712}, "record_id": "geo.geography:90210"
+    });
+    assert_eq!(data["geography"], geography);
+    assert_eq!(data["vintage"], json!({"survey": "ACS 5-year estimates", "period": "2019-2023", "year": 2023}));
+    let population = json!({
+        "key": "population", "unit": "persons", "value": 19_652, "moe": 1_335, "moe_status": "published", "qualifier": null, "null_reason": null, "universe": "Total population",
+        "source": {"table_id": "B01003", "variables": ["B01003_E001"], "moe_variable": "B01003_M001", "derived": false},
+        "record_id": "geo.zcta_metric:2023:90210:population", "warnings": []
+    });
+    assert_eq!(data["summary"]["population"], population);
+    assert_eq!(data["summary"].as_object().unwrap().len(), 12);
+    let snapshot = super::home::snapshot(Some(2023));
+    let provenance = json!({
+        "dataset_id": "geo.zcta_metric", "source_id": "test.metrics_file", "source_url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12",
+        "schema_version": "1.0.0", "validation_status": "passed", "record_id": "geo.zcta_metric:2023:90210:population"
+    });
+    assert_eq!(data["provenance"], provenance);
+    let meta = &answer["meta"];
+    assert_eq!(meta["release"], json!({"release_id": world.release_id.as_str(), "channel": "nightly"}));
+    assert_eq!(meta["coverage"], json!({"geography_type": "zcta", "scope": "5 ZCTAs with estimates in vintage 2023"}));
+    assert_eq!(meta["datasets"][0], json!({"dataset_id": "geo.zcta_metric", "published_at": "2026-01-10T01:00:00Z", "freshness": "stale"}));
+    assert_eq!(meta["datasets"][1], json!({"dataset_id": "geo.geography", "published_at": "2026-01-10T01:00:00Z", "freshness": "fresh"}));
+    assert_eq!(notices(&answer), ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE"]);
+}
+
+#[tokio::test]
+async fn figures_are_printed_as_the_publisher_prints_them() {
+    let world = World::new().await;
+    let text = String::from_utf8(world.get(PROFILE).await.bytes).unwrap();
+    for expected in [
+        r#""unit":"persons","value":19652,"moe":1335,"#,
+        r#""unit":"percent","value":0.0,"moe":20.8,"#,
+        r#""unit":"percent","value":45.0,"moe":null,"moe_status":"not_published""#,
+        r#""unit":"usd","value":250000,"moe":null,"moe_status":"open_ended","qualifier":"250,000 or more","null_reason":null"#,
+        r#""unit":"usd","value":null,"moe":null,"moe_status":"not_published","qualifier":null,"null_reason":"insufficient_sample""#,
+        r#""unit":"years","value":50.0,"moe":5.0,"#,
+        r#""moe_variable":null,"derived":true"#,
+    ] {
+        assert!(text.contains(expected), "{expected} is not in {text}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_served_in_contract_order() {
+    let world = World::new().await;
+    let text = String::from_utf8(world.get(PROFILE).await.bytes).unwrap();
+    let contract_order = &world.contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values;
+    let places: Vec<usize> = contract_order.iter().map(|key| text.find(&format!("{{\"key\":\"{key}\"")).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[tokio::test]
+async fn leading_zeros_stay() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/locations/00627").await;
+    let geography = &answer["data"]["geography"];
+    assert_eq!([&geography["id"], &geography["input_code"], &geography["primary_county_fips"]], ["00627", "00627", "72027"]);
+    assert_eq!(answer["data"]["summary"]["population"]["moe_status"], "controlled");
+    assert_eq!(answer["data"]["summary"]["population"]["record_id"], "geo.zcta_metric:2023:00627:population");
+    assert_eq!(world.get("/v1/geo-demographics/locations/627").await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn area_outside_the_survey_has_twelve_reasons() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/locations/96799").await;
+    let summary = answer["data"]["summary"].as_object().unwrap();
+    assert_eq!(summary.len(), 12);
+    for (key, metric) in summary {
+        assert_eq!((&metric["value"], &metric["moe"], &metric["null_reason"]), (&Value::Null, &Value::Null, &json!("not_in_survey")), "{key}");
+        assert!(metric["universe"].is_string() && metric["source"]["table_id"].is_string(), "{metric}");
+    }
+    assert_eq!(answer["data"]["geography"]["primary_county_fips"], Value::Null);
+    assert_eq!(answer["data"]["geography"]["primary_county_basis"], "none");
+    assert_eq!(answer["data"]["provenance"]["record_id"], "geo.geography:96799");
+    assert_eq!(notices(&answer), ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE", "NOT_IN_SURVEY"]);
+}
+
+#[tokio::test]
+async fn area_that_only_the_survey_knows_is_served_without_place() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/locations/00663").await;
+    let geography = &answer["data"]["geography"];
+    assert_eq!((&geography["name"], &geography["land_area_sqmi"], &geography["internal_point"]), (&json!("Area 00663"), &Value::Null, &Value::Null));
+    assert_eq!(answer["data"]["summary"]["population"]["value"], 100);
+}
+
+#[tokio::test]
+async fn record_set_aside_is_a_null_with_its_reason() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/locations/10001").await;
+    let poverty = &answer["data"]["summary"]["poverty_rate"];
+    assert_eq!(
+        (&poverty["value"], &poverty["null_reason"], &poverty["unit"], &poverty["record_id"]),
+        (&Value::Null, &json!("quarantined"), &json!("percent"), &Value::Null)
+    );
+    assert_eq!(answer["data"]["summary"]["renter_occupied_share"]["warnings"], json!(["tenure_adds_up"]));
+    assert_eq!(answer["data"]["provenance"]["validation_status"], "passed_with_warnings");
+}
+
+#[tokio::test]
+async fn zip_without_zcta_is_not_found_and_says_why() {
+    let world = World::new().await;
+    let answer = world.get("/v1/geo-demographics/locations/90209").await;
+    assert_eq!(answer.problem(), (404, "not_found".to_owned()));
+    assert!(answer.json()["detail"].as_str().unwrap().contains("post office boxes"));
+    for wrong in ["9021", "902100", "9021a", "90210-1234", "%20%20%20%20%20", "٠٠٠٠٠"] {
+        let encoded: String = wrong
+            .bytes()
+            .map(|byte| if byte.is_ascii_alphanumeric() || byte == b'%' { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .collect();
+        assert_eq!(world.get(&format!("/v1/geo-demographics/locations/{encoded}")).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn county_profile_answers_by_vintage() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/counties/06037").await;
+    let geography = json!({
+        "type": "county", "id": "06037", "name": "Los Angeles County", "input_code": "06037", "matched_by": "exact_county_fips", "land_area_sqmi": 4059.28,
+        "primary_county_fips": "06037", "primary_state_code": "CA", "internal_point": {"lat": 34.196_398, "lon": -118.261_862}, "record_id": "geo.county:06037"
+    });
+    assert_eq!(answer["data"]["geography"], geography);
+    let income = |answer: &Value| {
+        (answer["data"]["summary"]["median_household_income"]["value"].clone(), answer["data"]["summary"]["median_household_income"]["moe"].clone())
+    };
+    assert_eq!(income(&answer), (json!(87_760), json!(463)));
+    assert_eq!(notices(&answer), Vec::<&str>::new());
+    let earlier = world.ok("/v1/geo-demographics/counties/06037?vintage=2022").await;
+    assert_eq!(income(&earlier), (json!(83_411), json!(439)));
+    assert_eq!(earlier["data"]["vintage"]["period"], "2018-2022");
+}
+
+#[tokio::test]
+async fn dissolved_county_is_found_in_its_vintages() {
+    let world = World::new().await;
+    let answer = world.get("/v1/geo-demographics/counties/09001").await;
+    assert_eq!(answer.problem(), (404, "not_found".to_owned()));
+    assert!(answer.json()["detail"].as_str().unwrap().contains("vintage 2022"));
+    let earlier = world.ok("/v1/geo-demographics/counties/09001?vintage=2022").await;
+    let geography = &earlier["data"]["geography"];
+    assert_eq!((&geography["name"], &geography["primary_state_code"]), (&json!("Fairfield County, Connecticut"), &json!("CT")));
+}
+
+#[tokio::test]
+async fn demographics_gives_chosen_metrics_and_their_past() {
+    let world = World::new().await;
+    let path = format!("{PROFILE}/demographics");
+    let all = world.get(&path).await;
+    assert_eq!(keys(&all, "/data/demographics").len(), 12);
+    assert_eq!(notices(&all.json()), ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE"]);
+    let some = world.ok(&format!("{path}?metrics=poverty_rate,population&history=true")).await;
+    let metrics = some["data"]["demographics"].as_object().unwrap();
+    assert_eq!(metrics.len(), 2);
+    let past: Vec<(i64, f64)> = metrics["population"]["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|past| (past["vintage"]["year"].as_i64().unwrap(), past["value"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(past, [(2022, 18_652.0), (2023, 19_652.0)]);
+    assert_eq!(notices(&some), ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE", "OVERLAPPING_PERIODS"]);
+    assert_eq!(some["data"]["provenance"]["record_id"], "geo.zcta_metric:2023:90210:poverty_rate", "that of the first metric asked for");
+    let encoded = world.ok(&format!("{path}?metrics=poverty_rate%2Cpopulation")).await;
+    assert_eq!(encoded["data"]["demographics"].as_object().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn vintage_that_is_not_published_lists_those_that_are() {
+    let world = World::new().await;
+    let answer = world.get(&format!("{PROFILE}?vintage=2019")).await;
+    assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()));
+    assert!(answer.json()["detail"].as_str().unwrap().ends_with("published: 2022, 2023"));
+}
+
+fn compared<'a>(answer: &'a Value, metric: &str) -> &'a Value {
+    answer["data"]["comparisons"].as_array().unwrap().iter().find(|compared| compared["metric"] == metric).unwrap()
+}
+
+#[tokio::test]
+async fn comparison_applies_the_strict_test_and_gives_reasons() {
+    let world = World::new().await;
+    let answer = world.post(COMPARE, &json!({"locations": ["90210", "10001"], "metrics": ["population", "households", "median_household_income", "median_home_value", "owner_occupied_share", "poverty_rate"]})).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.bytes));
+    let answer = answer.json();
+    let population = json!({
+        "metric": "population", "unit": "persons", "universe": "Total population",
+        "values": [
+            {"id": "90210", "value": 19_652, "moe": 1_335, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
+            {"id": "10001", "value": 29_079, "moe": 1_500, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
+        ],
+        "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "reason": null
+    });
+    assert_eq!(compared(&answer, "population"), &population);
+    // 500² = 300² + 400²: exactly at the limit.
+    let households = compared(&answer, "households");
+    assert_eq!(
+        (&households["difference"], &households["difference_moe"], &households["z"], &households["significant_at_90"]),
+        (&json!(500), &json!(500), &json!(1.645), &json!(false))
+    );
+    let verdict = |metric: &str| {
+        (compared(&answer, metric)["difference"].clone(), compared(&answer, metric)["significant_at_90"].clone(), compared(&answer, metric)["reason"].clone())
+    };
+    assert_eq!(verdict("median_household_income"), (Value::Null, Value::Null, json!("open_ended_median")));
+    assert_eq!(verdict("median_home_value"), (Value::Null, Value::Null, json!("value_not_available")));
+    assert_eq!(verdict("owner_occupied_share"), (json!(14.5), Value::Null, json!("no_published_moe")));
+    assert_eq!(verdict("poverty_rate"), (Value::Null, Value::Null, json!("value_not_available")));
+    assert_eq!(answer["data"]["locations"][1]["id"], "10001");
+    assert_eq!(answer["data"]["vintage"]["year"], 2023);
+}
+
+#[tokio::test]
+async fn two_controlled_estimates_are_not_tested() {
+    let world = World::new().await;
+    let answer = world.post(COMPARE, &json!({"locations": ["00627", "00663"], "metrics": ["population"]})).await.json();
+    let population = compared(&answer, "population");
+    assert_eq!((&population["difference"], &population["significant_at_90"], &population["reason"]), (&json!(10), &Value::Null, &json!("both_controlled")));
+}
+
+#[tokio::test]
+async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
+    let world = World::new().await;
+    let answer = world.post(COMPARE, &json!({"locations": ["90210", "96799"], "vintage": 2022})).await.json();
+    assert_eq!(answer["data"]["comparisons"].as_array().unwrap().len(), 12);
+    assert_eq!(answer["data"]["comparisons"][0]["values"][0]["value"], 18_652);
+    assert_eq!(answer["data"]["comparisons"][0]["values"][1]["null_reason"], "not_in_survey");
+    assert!(notices(&answer).contains(&"NOT_IN_SURVEY"));
+}

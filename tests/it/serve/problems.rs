@@ -1,0 +1,158 @@
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::json;
+
+use super::World;
+
+const PROFILE: &str = "/v1/geo-demographics/locations/90210";
+const COMPARE: &str = "/v1/geo-demographics/locations/compare";
+
+#[tokio::test]
+async fn problem_has_every_member_and_names_the_nearest_parameter() {
+    let world = World::new().await;
+    let answer = world.get_with(&format!("{PROFILE}/demographics?metric=population"), &[("x-request-id", "my-id.1")]).await;
+    let message = "there is no parameter `metric` here; did you mean `metrics`?";
+    let expected = json!({
+        "type": "/problems/unknown_parameter", "title": "Unknown parameter", "status": 400, "detail": message, "instance": format!("{PROFILE}/demographics"),
+        "code": "unknown_parameter", "request_id": "my-id.1", "errors": [{"field": "metric", "code": "unknown_parameter", "message": message}]
+    });
+    assert_eq!(answer.json(), expected);
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    assert_eq!(answer.header("cache-control"), "no-store");
+}
+
+#[tokio::test]
+async fn every_wrong_parameter_is_refused_with_its_code() {
+    let world = World::new().await;
+    let cases = [
+        ("locations/90210?vintage=abc", "invalid_parameter"),
+        ("locations/90210?vintage=", "invalid_parameter"),
+        ("locations/90210?vintage=+2023", "invalid_parameter"),
+        ("locations/90210?vintage=2023&vintage=2023", "invalid_parameter"),
+        ("locations/90210?history=true", "unknown_parameter"),
+        ("locations/90210?%FF=1", "invalid_parameter"),
+        ("locations/90210?vintage=%zz", "invalid_parameter"),
+        ("locations/90210?release=r1", "invalid_parameter"),
+        ("locations/90210?as_of=2026-13-01", "invalid_parameter"),
+        ("locations/90210?as_of=yesterday", "invalid_parameter"),
+        ("locations/90210/demographics?metrics=popluation", "invalid_parameter"),
+        ("locations/90210/demographics?metrics=", "invalid_parameter"),
+        ("locations/90210/demographics?metrics=population,population", "invalid_parameter"),
+        ("locations/90210/demographics?history=yes", "invalid_parameter"),
+        ("locations/90210/schools?radius_mi=0.05", "invalid_parameter"),
+        ("locations/90210/schools?radius_mi=101", "invalid_parameter"),
+        ("locations/90210/schools?radius_mi=NaN", "invalid_parameter"),
+        ("locations/90210/schools?limit=0", "invalid_parameter"),
+        ("locations/90210/schools?limit=101", "invalid_parameter"),
+        ("locations/90210/schools?grade=1", "invalid_parameter"),
+        ("locations/90210/schools?level=best", "invalid_parameter"),
+        ("locations/90210/schools?cursor=!!!", "invalid_cursor"),
+        ("locations/90210/schools?rating=5", "unknown_parameter"),
+        ("counties/6037", "invalid_parameter"),
+        ("counties/99999", "not_found"),
+        ("locations/00000/schools", "not_found"),
+        ("locations", "route_not_found"),
+        ("locations/compare", "route_not_found"),
+    ];
+    for (path, code) in cases {
+        let (status, found) = world.get(&format!("/v1/geo-demographics/{path}")).await.problem();
+        assert_eq!((found.as_str(), matches!(status, 400 | 404)), (code, true), "{path}");
+    }
+    let both = format!("{PROFILE}?as_of=2026-01-12&release={}", world.release_id);
+    assert_eq!(world.get(&both).await.problem(), (400, "invalid_parameter".to_owned()));
+    let misspelt = world.get(&format!("{PROFILE}/demographics?metrics=popluation")).await.json();
+    assert_eq!(misspelt["detail"], "`metrics`: `popluation` is not valid; did you mean `population`?");
+}
+
+#[tokio::test]
+async fn every_wrong_body_is_refused_with_its_code() {
+    let world = World::new().await;
+    let cases = [
+        (json!([]), "invalid_json"),
+        (json!({}), "missing_parameter"),
+        (json!({"locations": "90210"}), "invalid_parameter"),
+        (json!({"locations": [90210, 10001]}), "invalid_parameter"),
+        (json!({"locations": ["90210"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001", "00627"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "90210"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "1001"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "90209"]}), "not_found"),
+        (json!({"locations": ["90210", "10001"], "metrics": []}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001"], "metrics": ["income"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001"], "metrics": ["population", "population"]}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001"], "metrics": null}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001"], "vintage": "2023"}), "invalid_parameter"),
+        (json!({"locations": ["90210", "10001"], "vintage": 2019}), "coverage_unavailable"),
+        (json!({"locations": ["90210", "10001"], "metric": ["population"]}), "unknown_parameter"),
+    ];
+    for (body, code) in cases {
+        assert_eq!(world.post(COMPARE, &body).await.problem().1, code, "{body}");
+    }
+    let unknown = world.post(COMPARE, &json!({"location": []})).await.json();
+    assert_eq!(unknown["detail"], "there is no field `location` here; did you mean `locations`?");
+}
+
+#[tokio::test]
+async fn bodies_that_http_would_call_413_and_415_are_400() {
+    let world = World::new().await;
+    let post = |content_type: &str, body: String| {
+        let request = Request::post(COMPARE).header("x-api-key", &world.key).header("content-type", content_type);
+        world.send(request.body(Body::from(body)).unwrap())
+    };
+    assert_eq!(post("text/plain", "{}".to_owned()).await.problem(), (400, "invalid_json".to_owned()));
+    assert_eq!(post("application/json", "{".to_owned()).await.problem(), (400, "invalid_json".to_owned()));
+    assert_eq!(post("application/json", format!("\"{}\"", "x".repeat(70_000))).await.problem(), (400, "invalid_parameter".to_owned()));
+    assert_eq!(post("application/json; charset=utf-8", r#"{"locations":["90210","10001"]}"#.to_owned()).await.status, 200);
+}
+
+#[tokio::test]
+async fn unknown_routes_and_methods_are_404() {
+    let world = World::new().await;
+    assert_eq!(world.get("/v1/geo-demographics/rankings").await.problem(), (404, "route_not_found".to_owned()));
+    let delete = world.send(Request::delete(PROFILE).header("x-api-key", &world.key).body(Body::empty()).unwrap()).await;
+    assert_eq!((delete.problem(), delete.header("allow")), ((404, "route_not_found".to_owned()), "GET, HEAD, OPTIONS"));
+    let delete = world.send(Request::delete("/healthz").body(Body::empty()).unwrap()).await;
+    assert_eq!(delete.problem(), (404, "route_not_found".to_owned()));
+    assert_eq!(world.get("/v1/geo-demographics/locations/%FF").await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn heads_that_are_too_large_are_400() {
+    let world = World::new().await;
+    assert_eq!(world.get(&format!("{PROFILE}?vintage={}", "9".repeat(5_000))).await.problem(), (400, "invalid_parameter".to_owned()));
+    let many: Vec<(String, String)> = (0..80).map(|number| (format!("x-filler-{number}"), "1".to_owned())).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(world.get_with(PROFILE, &many).await.problem(), (400, "invalid_parameter".to_owned()));
+    assert_eq!(world.get_with(PROFILE, &[("x-filler", &"1".repeat(20_000))]).await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn request_that_accepts_no_json_is_400() {
+    let world = World::new().await;
+    assert_eq!(world.get_with(PROFILE, &[("accept", "text/html, application/json;q=0")]).await.problem(), (400, "invalid_parameter".to_owned()));
+    for accept in ["*/*", "application/*;q=0.5", "text/html, application/json"] {
+        assert_eq!(world.get_with(PROFILE, &[("accept", accept)]).await.status, 200, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
+    let world = World::empty(|_| {}).await;
+    assert_eq!(world.get(PROFILE).await.problem(), (404, "coverage_unavailable".to_owned()));
+    assert_eq!((world.get("/healthz").await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 503));
+    world.publish(&super::draft(1.0)).await;
+    world.service.refresh().await.unwrap();
+    assert_eq!((world.get(PROFILE).await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 200));
+}
+
+#[tokio::test]
+async fn release_without_a_dataset_says_what_is_missing() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = super::draft(1.0);
+    draft.tables.retain(|table| table.dataset_id != "geo.school" && table.dataset_id != "geo.county_metric");
+    world.publish(&draft).await;
+    world.service.refresh().await.unwrap();
+    assert_eq!(world.get(&format!("{PROFILE}/schools")).await.problem(), (404, "coverage_unavailable".to_owned()));
+    assert_eq!(world.get("/v1/geo-demographics/counties/06037").await.problem(), (404, "coverage_unavailable".to_owned()));
+    assert_eq!(world.get(PROFILE).await.status, 200);
+}

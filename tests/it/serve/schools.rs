@@ -1,0 +1,122 @@
+use serde_json::{Value, json};
+
+use super::{World, notices};
+
+/// Thirty schools north of 90210, one of each special kind, and one across the antimeridian.
+pub fn rows() -> Vec<Value> {
+    let school = |id: &str, lat: Option<f64>, lon: Option<f64>| {
+        json!({
+            "record_id": format!("geo.school:{id}"), "ncessch": id, "school_year": "2025-2026", "name": format!("School {id}"), "leaid": &id[..7], "district_name": "District",
+            "school_type": "regular", "level": "elementary", "grade_low": "KG", "grade_high": "05", "grades_offered": ["KG", "01", "02"], "is_grades_reported": true, "is_charter": false,
+            "virtual_status": "not_virtual", "is_open": true, "status": "open", "status_updated": null, "status_effective_date": "2025-09-01", "street": "1 \"A\" Street", "city": "City",
+            "state_code": "CA", "postal_code": "01234", "county_fips": "06037", "lat": lat, "lon": lon, "geocode_school_year": "2024-2025", "warnings": [],
+        })
+    };
+    let with = |mut row: Value, name: &str, value: Value| {
+        row[name] = value;
+        row
+    };
+    let at = |number: u32| (Some(34.100_517 + f64::from(number) * 0.001), Some(-118.414_712));
+    // Pairs stand on the same spot, so that the id decides.
+    let mut rows: Vec<Value> = (0..30).map(|number| school(&format!("060000{number:06}"), at(number / 2).0, at(number / 2).1)).collect();
+    rows[4] = with(rows[4].clone(), "is_charter", json!(true));
+    rows[5] = with(rows[5].clone(), "is_charter", Value::Null);
+    rows[6] = with(rows[6].clone(), "virtual_status", json!("exclusively_virtual"));
+    rows[7] = with(rows[7].clone(), "virtual_status", json!("not_reported"));
+    rows[8] = with(with(rows[8].clone(), "level", json!("high")), "grades_offered", json!(["09", "10"]));
+    let closed = with(with(school("060000000090", at(0).0, at(0).1), "is_open", json!(false)), "status", json!("closed"));
+    let nowhere = school("060000000091", None, None);
+    let across = school("020000000001", Some(51.9), Some(-179.95));
+    rows.extend([closed, nowhere, across]);
+    rows.sort_by(|a, b| a["ncessch"].as_str().cmp(&b["ncessch"].as_str()));
+    rows
+}
+
+const NEAR_90210: &str = "/v1/geo-demographics/locations/90210/schools";
+
+fn ids(answer: &Value) -> Vec<String> {
+    answer["data"]["schools"].as_array().unwrap().iter().map(|school| school["school_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_school_is_whole_and_open_ones_only_are_listed() {
+    let world = World::new().await;
+    let answer = world.ok(&format!("{NEAR_90210}?limit=1")).await;
+    let snapshot = super::home::snapshot(None);
+    let expected = json!({
+        "school_id": "060000000000", "name": "School 060000000000", "district": {"id": "0600000", "name": "District"}, "type": "regular", "level": "elementary",
+        "grades": {"low": "KG", "high": "05", "offered": ["KG", "01", "02"]}, "is_charter": false, "is_virtual": false, "virtual_status": "not_virtual", "status": "open",
+        "status_updated": null, "status_effective_date": "2025-09-01", "address": {"street": "1 \"A\" Street", "city": "City", "state": "CA", "zip": "01234"},
+        "county_fips": "06037", "lat": 34.100_517, "lon": -118.414_712, "distance_mi": 0,
+        "provenance": {
+            "dataset_id": "geo.school", "source_id": "test.places_file", "source_url": snapshot.url, "source_version": "2025", "source_date": "2025-09-01", "schema_version": "1.0.0",
+            "validation_status": "passed", "record_id": "geo.school:060000000000"
+        }
+    });
+    assert_eq!(answer["data"]["schools"], json!([expected]));
+    assert_eq!(answer["data"]["origin"], json!({"lat": 34.100_517, "lon": -118.414_712, "basis": "zcta_internal_point"}));
+    assert_eq!((&answer["data"]["radius_mi"], &answer["data"]["school_year"]), (&json!(5), &json!("2025-2026")));
+    assert_eq!(answer["meta"]["page"]["total"], 30, "the closed school and the one without coordinates are not counted");
+    assert_eq!(notices(&answer), ["ZCTA_NOT_USPS_ZIP", "STRAIGHT_LINE_DISTANCE", "SCHOOLS_WITHOUT_COORDINATES"]);
+    assert!(answer["meta"]["notices"][2]["message"].as_str().unwrap().starts_with("1 open school"));
+}
+
+#[tokio::test]
+async fn pages_hold_every_school_once_in_order_of_distance_and_id() {
+    let world = World::new().await;
+    let whole = world.ok(&format!("{NEAR_90210}?limit=100")).await;
+    assert_eq!(ids(&whole), (0..30).map(|number| format!("060000{number:06}")).collect::<Vec<_>>());
+    let distances: Vec<f64> = whole["data"]["schools"].as_array().unwrap().iter().map(|school| school["distance_mi"].as_f64().unwrap()).collect();
+    assert_eq!((distances[0], distances[2], distances[3], distances[29]), (0.0, 0.07, 0.07, 0.97));
+
+    let (mut paged, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let after = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let page = world.ok(&format!("{NEAR_90210}?limit=7{after}")).await;
+        assert_eq!(page["meta"]["page"]["count"], ids(&page).len());
+        paged.extend(ids(&page));
+        match page["meta"]["page"]["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(paged, ids(&whole));
+}
+
+#[tokio::test]
+async fn later_pages_come_from_the_release_of_the_first() {
+    let world = World::new().await;
+    let first = world.ok(&format!("{NEAR_90210}?limit=20")).await;
+    let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap().to_owned();
+    let mut other = super::draft(1.0);
+    other.tables.last_mut().unwrap().rows.remove(25);
+    let other_id = world.publish(&other).await;
+    world.service.refresh().await.unwrap();
+    let second = world.ok(&format!("{NEAR_90210}?limit=20&cursor={cursor}")).await;
+    assert_eq!(second["meta"]["release"], first["meta"]["release"]);
+    assert_eq!(ids(&second).len(), 10);
+    assert_eq!(world.get(&format!("{NEAR_90210}?cursor={cursor}&release={other_id}")).await.problem(), (400, "invalid_cursor".to_owned()));
+    assert_eq!(world.get(&format!("{NEAR_90210}?cursor={cursor}&grade=01")).await.problem(), (400, "invalid_cursor".to_owned()));
+    assert_eq!(world.get(&format!("{NEAR_90210}?cursor=bm9uc2Vuc2U")).await.problem(), (400, "invalid_cursor".to_owned()));
+}
+
+#[tokio::test]
+async fn filters_choose_and_unknown_values_do_not_count_as_yes() {
+    let world = World::new().await;
+    let chosen = async |filter: &str| ids(&world.ok(&format!("{NEAR_90210}?limit=100&{filter}")).await);
+    assert_eq!(chosen("charter=true").await, ["060000000004"]);
+    assert_eq!(chosen("charter=false").await.len(), 29, "not applicable is not a charter school");
+    assert_eq!(chosen("virtual=true").await, ["060000000006"]);
+    assert_eq!(chosen("level=high").await, ["060000000008"]);
+    assert_eq!(chosen("grade=10").await, ["060000000008"]);
+    assert_eq!(chosen("radius_mi=0.1").await.len(), 4);
+    assert_eq!(chosen("level=high&charter=true").await.len(), 0);
+}
+
+#[tokio::test]
+async fn distance_crosses_the_antimeridian() {
+    let world = World::new().await;
+    let answer = world.ok("/v1/geo-demographics/locations/99546/schools").await;
+    assert_eq!(ids(&answer), ["020000000001"]);
+    assert_eq!(answer["data"]["schools"][0]["distance_mi"], 4.26);
+}
