@@ -119,7 +119,8 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
     for (row, text) in keys.iter().enumerate() {
         if rows.insert(text, row as IdxSize).is_some() {
-            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)"))));
+            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)")))
+                .hint("the file contradicts itself: the publisher has to say which line holds"));
         }
     }
     let found: IdxCa = text(&left, key)?.iter().map(|text| rows.get(&text).filter(|_| text.is_some()).copied()).collect();

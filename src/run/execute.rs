@@ -15,9 +15,10 @@ use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots
 use crate::validate::{Candidate, quarantine_table, validate};
 
 /// The published table of records set aside.
-const QUARANTINE: &str = "pubdata.quarantine";
+pub(super) const QUARANTINE: &str = "pubdata.quarantine";
 
-/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
+/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
+/// builds block.
 ///
 /// # Errors
 /// `Busy`, when another run holds the lock or won the race for the channel; `Config` and `Store` as they come. A task that fails is not
@@ -111,7 +112,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
     let mut report = TaskReport::of_state(&task.task_id, &task.state);
     match (&task.state, &task.entry) {
-        (TaskState::Fresh, _) => return Ok((report, Some(carried(None)))),
+        (TaskState::Fresh, _) => {
+            report.is_carried = true;
+            return Ok((report, Some(carried(None))));
+        }
         (TaskState::NotPublished, _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
             observer.building(&task.task_id);
@@ -135,6 +139,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 // Our own disk, settings and contracts fail every task alike; a source that is not what it should be fails its own.
                 Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Config | ErrorKind::Busy) => return Err(error),
                 Err(error) => {
+                    forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
                     report.reasons = vec![error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))];
                 }
@@ -145,9 +150,21 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let reason = report.reasons.join("; ");
     tracing::error!(task.id = %task.task_id, %reason, "not renewed");
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
-        None => Ok((report, Some(carried(Some(reason))))),
+        None => {
+            report.is_carried = true;
+            Ok((report, Some(carried(Some(reason)))))
+        }
         Some(_) => Ok((report, None)),
     }
+}
+
+/// A file that cannot be read may have been damaged on its way: the next run asks for it whole, not only whether it changed.
+fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -> Result<()> {
+    if error.kind() != ErrorKind::Format {
+        return Ok(());
+    }
+    let snapshots = Snapshots::open(&settings.home)?;
+    entry.inputs.iter().try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
 /// Rows and findings of a staged build, from what its parts say.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::estimate::{Cells, JamValues, OpenEnded, Reading, Unknown};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{left_join, pointer_column, pointers, text, without_repeats};
 use crate::pipeline::Declaration;
@@ -182,7 +182,9 @@ fn build_level(
     names: &DataFrame,
     universes: &BTreeMap<String, (String, Vec<u64>)>,
 ) -> Result<Table> {
-    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).collect();
+    // A record that cannot be split still begins with its GEO_ID.
+    let is_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.starts_with(level.prefix));
+    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).filter(is_of_level).collect();
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
@@ -191,8 +193,10 @@ fn build_level(
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
-    let tables: BTreeMap<&str, AlignedTable> =
-        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame)?))).collect::<Result<_>>()?;
+    let tables: BTreeMap<&str, AlignedTable> = frames
+        .into_par_iter()
+        .map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?)))
+        .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
         let table = &tables[metric.table.as_str()];
@@ -206,12 +210,13 @@ fn build_level(
     // Rows come out in the order of the contract, whatever the order of the declaration.
     metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
     let (codes, names, name_pointers) = (text(&areas, "code")?, text(&areas, "name")?, pointers(&areas, "name_pointers")?);
+    let name_pointer = |area: usize| name_pointers[area].as_deref();
     let build_areas = |first: usize| {
         let mut rows = MetricRows::new(level, vintage);
         for area in first..areas.height().min(first + AREAS_AT_A_TIME) {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
-            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointers[area].as_deref()));
+            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer(area)));
         }
         rows.finish()
     };
@@ -297,6 +302,10 @@ impl<'s> MetricSource<'s> {
         let mut reading = self.cells.read(estimate, moe)?;
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
+        }
+        // The published table marks every null alike; the counts say when there is nobody to take a percentage of.
+        if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
+            reading.null_reason = derived.null_reason;
         }
         Ok((reading, Some(pointer)))
     }
@@ -398,7 +407,10 @@ impl<'l> MetricRows<'l> {
         let (reading, share_pointer) = match source.read(area) {
             Ok(read) => read,
             Err(unknown) => {
-                let detail = format!("{}: {}; nothing of this vintage is published until its meaning is declared", metric.table, unknown.0);
+                let detail = format!(
+                    "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
+                    metric.table, unknown.0
+                );
                 return self.issues.push(finding("unknown_special_value", Severity::Block, dataset_id, &self.record_id, detail));
             }
         };
