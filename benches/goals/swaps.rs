@@ -49,7 +49,11 @@ pub fn bench() -> Result<()> {
         swapped
     })?;
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    println!("    swaps                   {swaps} in {:.0} s, each seen by the server before the next; {CLIENTS} clients, {} answers", begun.elapsed().as_secs_f64(), of(&tally.answers));
+    println!(
+        "    swaps                   {swaps} in {:.0} s, each seen by the server before the next; {CLIENTS} clients, {} answers",
+        begun.elapsed().as_secs_f64(),
+        of(&tally.answers)
+    );
     println!("    failed                  {}", of(&tally.failed));
     println!("    mixed                   {}", of(&tally.mixed));
     if of(&tally.failed) + of(&tally.mixed) > 0 { Err("there are failed or mixed answers".into()) } else { Ok(()) }

@@ -21,7 +21,11 @@ pub fn bench() -> Result<()> {
     for (kind, record_id) in RECORDS {
         let figures = samples(|| {
             let output = finish(pubdata(&["trace", record_id]).arg("--home").arg(&home), &[0])?;
-            if String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim().ends_with("match") && !line.contains("mismatch")) { Ok(()) } else { Err(format!("trace {record_id} does not say match").into()) }
+            if String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim().ends_with("match") && !line.contains("mismatch")) {
+                Ok(())
+            } else {
+                Err(format!("trace {record_id} does not say match").into())
+            }
         })?;
         println!("  {kind:<20} {figures}");
     }
