@@ -29,7 +29,8 @@ build: ## Build the program (PROFILE=release for real work)
 	cargo build --locked --profile $(PROFILE)
 
 run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) and print working requests; ctrl-c ends it
-	@echo "== publishing the fixtures into $(DEMO_HOME)"
+	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null; then echo "port $(PORT) is taken; try: make run PORT=8081" >&2; exit 1; fi
+	echo "== publishing the fixtures into $(DEMO_HOME)"
 	$(PUBDATA) run --home $(DEMO_HOME) $(MIRRORS) || { code=$$?; [ $$code -eq 10 ] || exit $$code; }
 	key_file=$(DEMO_HOME)/demo-key
 	if [ ! -s $$key_file ]; then # kept, so that a second run does not pile up keys
@@ -44,7 +45,7 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 	trap 'kill $$server 2>/dev/null || true' EXIT
 	ready() { { exec 3<>/dev/tcp/127.0.0.1/$(PORT) && printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3 && head -n 1 <&3 | grep -q ' 200 '; } 2>/dev/null; }
 	for attempt in $$(seq 150); do
-		kill -0 $$server 2>/dev/null || { echo "the server ended; is port $(PORT) taken? try: make run PORT=8081" >&2; exit 1; }
+		kill -0 $$server 2>/dev/null || { echo "the server ended; what it said stands above" >&2; exit 1; }
 		ready && break
 		sleep 0.2
 	done

@@ -173,7 +173,8 @@ fn print_report(report: &RunReport) {
 
 fn print_reasons(task: &TaskReport) {
     if matches!(task.outcome, "blocked" | "missing") {
-        anstream::println!("\n{} {}: the last good build stays", output::coloured(task.outcome), task.task_id);
+        let what_stays = if task.is_carried { "the last good build stays" } else { "not in the release" };
+        anstream::println!("\n{} {}: {what_stays}", output::coloured(task.outcome), task.task_id);
         for reason in task.reasons.iter().take(5) {
             anstream::println!("  {reason}");
         }

@@ -27,6 +27,7 @@ enum SchemaCommand {
 pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode> {
     let contracts = Declarations::load(global.files()?)?.contracts;
     match &arguments.command {
+        SchemaCommand::Dictionary if global.json => output::json(&contracts),
         SchemaCommand::Dictionary => anstream::print!("{}", data_dictionary(&contracts)),
         SchemaCommand::Show { dataset_id } => {
             let known: Vec<&str> = contracts.keys().map(String::as_str).collect();

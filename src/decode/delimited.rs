@@ -80,7 +80,8 @@ fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, is_quo
     if std::str::from_utf8(record).is_err() {
         return frame.malformed("the record is not UTF-8".into(), record, offset);
     }
-    if is_quoting {
+    // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
+    if is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         match cells_of(record, delimiter, true) {
             Some(cells) if has_width(resolved, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
                 frame.push(resolved, offset, record.len() as u64, |place| cells.get(place).map(Vec::as_slice));
@@ -124,6 +125,7 @@ fn cells_of(record: &[u8], delimiter: u8, is_quoting: bool) -> Option<Vec<Vec<u8
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
 fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved, delimiter: u8) -> Result<()> {
     let mut record: Vec<u8> = Vec::new();
+    let mut is_open = false;
     let mut start = 0;
     while let Some((offset, line)) = lines.next_line_with_end()? {
         if record.is_empty() {
@@ -131,7 +133,7 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved
         }
         record.extend_from_slice(line);
         // Inside an open cell every quotation mark is doubled, so an odd number means that the cell goes on in the next line.
-        let is_open = memchr::memchr_iter(b'"', &record).count() % 2 == 1;
+        is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
         if is_open && record.len() < MAX_LINE {
             continue;
         }
@@ -140,6 +142,7 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved
             push_record(frame, resolved, delimiter, true, whole, start);
         }
         record.clear();
+        is_open = false;
     }
     if !record.is_empty() {
         frame.malformed("a quotation mark is never closed".into(), &record, start);

@@ -2,15 +2,19 @@ use polars::prelude::*;
 
 use super::header::Resolved;
 use super::{Decoded, Malformed};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::issue::Severity;
 use crate::provenance::POINTERS;
+
+/// More records that cannot be read mean that the file is not the declared one; their texts are not collected without bound.
+const MAX_MALFORMED: usize = 10_000;
 
 /// Collects kept records into text columns and pointers.
 pub(super) struct TextFrame {
     columns: Vec<StringChunkedBuilder>,
     pointers: Vec<(u64, u64)>,
     malformed: Vec<Malformed>,
+    malformed_count: usize,
     input: u64,
     member_number: u64,
 }
@@ -18,7 +22,7 @@ pub(super) struct TextFrame {
 impl TextFrame {
     pub(super) fn new(resolved: &Resolved, input: u64, member_number: u64) -> Self {
         let columns = resolved.names.iter().map(|name| StringChunkedBuilder::new(name.as_str().into(), 1024)).collect();
-        Self { columns, pointers: Vec::new(), malformed: Vec::new(), input, member_number }
+        Self { columns, pointers: Vec::new(), malformed: Vec::new(), malformed_count: 0, input, member_number }
     }
 
     /// Adds a record; `cell` gives the bytes at a place in the file. Cells are trimmed; an empty one is null.
@@ -32,11 +36,20 @@ impl TextFrame {
 
     /// Adds a finding about a record that cannot be read.
     pub(super) fn malformed(&mut self, detail: String, record: &[u8], offset: u64) {
+        self.malformed_count += 1;
+        if self.malformed_count > MAX_MALFORMED {
+            return;
+        }
         let source_text = String::from_utf8_lossy(record).chars().take(2_000).collect();
         self.malformed.push(Malformed { severity: Severity::Quarantine, detail, source_text, offset, length: record.len() as u64 });
     }
 
     pub(super) fn finish(self) -> Result<Decoded> {
+        if self.malformed_count > MAX_MALFORMED {
+            let first = &self.malformed[0];
+            let message = format!("{} records are not in the declared layout, the first at byte {}: {}", self.malformed_count, first.offset, first.detail);
+            return Err(Error::format(message).hint("look at the file: the publisher changed its layout, or it is another file"));
+        }
         let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), self.pointers.len(), self.pointers.len() * 4, DataType::UInt64);
         for (offset, length) in &self.pointers {
             list.append_slice(&[self.input, self.member_number, *offset, *length]);

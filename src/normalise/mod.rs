@@ -97,6 +97,19 @@ pub fn us_date(text: &str) -> Option<String> {
     jiff::civil::Date::new(year, month, day).ok().map(|date| date.to_string())
 }
 
+/// Writes a whole number with thousands separators, as publishers' phrases and people do.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Joins on a text key, keeping every left row in its order; the right frame must hold each key once.
 ///
 /// # Errors
@@ -106,7 +119,8 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
     for (row, text) in keys.iter().enumerate() {
         if rows.insert(text, row as IdxSize).is_some() {
-            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)"))));
+            return Err(Error::format(format!("{key} {} occurs more than once with different content", text.unwrap_or("(empty)")))
+                .hint("the file contradicts itself: the publisher has to say which line holds"));
         }
     }
     let found: IdxCa = text(&left, key)?.iter().map(|text| rows.get(&text).filter(|_| text.is_some()).copied()).collect();

@@ -15,9 +15,10 @@ use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots
 use crate::validate::{Candidate, quarantine_table, validate};
 
 /// The published table of records set aside.
-const QUARANTINE: &str = "pubdata.quarantine";
+pub(super) const QUARANTINE: &str = "pubdata.quarantine";
 
-/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
+/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
+/// builds block.
 ///
 /// # Errors
 /// `Busy`, when another run holds the lock or won the race for the channel; `Config` and `Store` as they come. A task that fails is not
@@ -111,7 +112,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
     let mut report = TaskReport::of_state(&task.task_id, &task.state);
     match (&task.state, &task.entry) {
-        (TaskState::Fresh, _) => return Ok((report, Some(carried(None)))),
+        (TaskState::Fresh, _) => {
+            report.is_carried = true;
+            return Ok((report, Some(carried(None))));
+        }
         (TaskState::NotPublished, _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
             observer.building(&task.task_id);
@@ -145,7 +149,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let reason = report.reasons.join("; ");
     tracing::error!(task.id = %task.task_id, %reason, "not renewed");
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
-        None => Ok((report, Some(carried(Some(reason))))),
+        None => {
+            report.is_carried = true;
+            Ok((report, Some(carried(Some(reason)))))
+        }
         Some(_) => Ok((report, None)),
     }
 }

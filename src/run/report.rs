@@ -62,8 +62,10 @@ impl FetchedSource {
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskReport {
     pub task_id: String,
-    /// `built`, `resumed`, `fresh`, `carried`, `blocked`, `missing` or `not_published`.
+    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`.
     pub outcome: &'static str,
+    /// Whether the release holds the build of before.
+    pub is_carried: bool,
     /// Why it was built, carried or blocked.
     pub reasons: Vec<String>,
     /// Rows of each dataset the task made.
@@ -83,6 +85,7 @@ impl TaskReport {
         Self {
             task_id: task_id.to_owned(),
             outcome,
+            is_carried: false,
             reasons,
             rows: BTreeMap::new(),
             quarantined: BTreeMap::new(),

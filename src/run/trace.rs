@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::execute::build;
+use super::execute::{QUARANTINE, build, check};
 use super::plan::fingerprint;
 use super::{RunSettings, current_manifest};
 use crate::decode;
@@ -86,6 +86,7 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
     let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
         let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
         Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
+            .hint("`--release` looks at another release, `pubdata releases list` shows which there are")
     })?;
     for part in &dataset.parts {
         let bytes = settings.releases.part(&manifest.release_id, part).await?;
@@ -93,7 +94,8 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
             return Ok((part.clone(), record, pointers));
         }
     }
-    Err(Error::config(format!("release {} has no record `{record_id}`", manifest.release_id)))
+    let hint = "ids stand in the column record_id of each part and in the provenance of each answer; a record set aside has one of dataset pubdata.quarantine";
+    Err(Error::config(format!("release {} has no record `{record_id}`", manifest.release_id)).hint(hint))
 }
 
 /// Snapshots of the record whose bytes are not those that were fetched.
@@ -157,7 +159,16 @@ fn remake(
             notes.push(what.to_owned());
         }
     }
-    let (tables, inputs) = build(settings, declaration, entry.partition.values().next().cloned(), entry, Some(pointers))?;
+    let partition = entry.partition.values().next().cloned();
+    if record_id.dataset_id() == QUARANTINE {
+        // What set a record aside need not stand in its own bytes (another file may lack the area): the whole task is made again.
+        let (tables, inputs) = build(settings, declaration, partition, entry, None)?;
+        let checked = check(settings, declaration, tables, &inputs, |_| None, true)?;
+        let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
+        let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
+        return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
+    }
+    let (tables, inputs) = build(settings, declaration, partition, entry, Some(pointers))?;
     let Some(table) = tables.into_iter().find(|table| table.dataset_id == record_id.dataset_id()) else { return Ok(None) };
     let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {

@@ -47,7 +47,7 @@ impl Body {
     pub fn year(&self, field: &str) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_i64().filter(|year| (1900..=2200).contains(year)) {
+            Some(value) => match integer(value).filter(|year| (1900..=2200).contains(year)) {
                 Some(year) => Ok(Some(year)),
                 None => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a year such as 2023"))),
             },
@@ -75,4 +75,9 @@ impl Body {
         }
         Ok(positions)
     }
+}
+
+/// Returns the number when it is whole, however it is written: for JSON Schema 2023.0 is an integer too.
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64))
 }

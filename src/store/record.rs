@@ -54,6 +54,14 @@ fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bo
 pub fn find_in_batch(batch: &RecordBatch, record_id: &RecordId) -> Result<Option<Record>> {
     let ids = batch.column_by_name(RECORD_ID).and_then(|ids| ids.as_string_opt::<i32>()).ok_or_else(|| Error::store("the part has no column record_id"))?;
     let Some(row) = ids.iter().position(|id| id == Some(record_id.as_str())) else { return Ok(None) };
+    record_at(batch, row).map(Some)
+}
+
+/// The record in a row of a batch.
+///
+/// # Errors
+/// `Store`, when a column is of a type that parts do not have.
+pub fn record_at(batch: &RecordBatch, row: usize) -> Result<Record> {
     let mut record = Map::new();
     let mut pointers = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -63,7 +71,7 @@ pub fn find_in_batch(batch: &RecordBatch, record_id: &RecordId) -> Result<Option
             record.insert(field.name().clone(), cell(column, row)?);
         }
     }
-    Ok(Some((record, pointers)))
+    Ok((record, pointers))
 }
 
 fn cell(column: &ArrayRef, row: usize) -> Result<Value> {

@@ -9,6 +9,9 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
     let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
 
+    if is_sample && rows == 0 && expectations.min_rows > 0 {
+        blocked.push(format!("{place}: no rows, and even a sample has one: a source holds nothing but its header, or none of its records can be published"));
+    }
     if !is_sample && rows < expectations.min_rows {
         blocked.push(format!(
             "{place}: {rows} rows, but min_rows is {}: a source is cut off or incomplete; compare its size with the publisher's and run `pubdata run` again, \
@@ -25,9 +28,10 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
         if -change > expectations.max_shrink_percent {
             blocked.push(format!(
                 "{place}: {rows} rows against {previous} in the last release, {} % fewer, but max_shrink_percent is {}: a source is cut off, or the publisher \
-                 dropped records; look at what is missing before you raise {}",
+                 dropped records; look at what is missing, then run again with `--accept {}` or raise {}",
                 percent(-change),
                 expectations.max_shrink_percent,
+                place.split(' ').next().unwrap_or(place),
                 setting("max_shrink_percent")
             ));
         }

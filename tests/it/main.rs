@@ -2,12 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::float_cmp, reason = "a test may stop at once, say why it skips, and compare exact figures")]
 
 mod architecture;
+mod datasets;
 mod declarations;
+mod decode;
 mod documents;
 mod fetch;
 mod fixtures;
 mod peers;
 mod publish;
 mod publisher;
+mod real;
+mod run;
 mod serve;
+mod support;
 mod validate;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::estimate::{Cells, JamValues, OpenEnded, Reading, Unknown};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{left_join, pointer_column, pointers, text, without_repeats};
 use crate::pipeline::Declaration;
@@ -182,7 +182,9 @@ fn build_level(
     names: &DataFrame,
     universes: &BTreeMap<String, (String, Vec<u64>)>,
 ) -> Result<Table> {
-    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).collect();
+    // A record that cannot be split still begins with its GEO_ID.
+    let is_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.starts_with(level.prefix));
+    let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).filter(is_of_level).collect();
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
@@ -192,7 +194,7 @@ fn build_level(
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
     let tables: BTreeMap<&str, AlignedTable> =
-        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame)?))).collect::<Result<_>>()?;
+        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?))).collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
         let table = &tables[metric.table.as_str()];
@@ -399,7 +401,10 @@ impl<'l> MetricRows<'l> {
         let (reading, share_pointer) = match source.read(area) {
             Ok(read) => read,
             Err(unknown) => {
-                let detail = format!("{}: {}; nothing of this vintage is published until its meaning is declared", metric.table, unknown.0);
+                let detail = format!(
+                    "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
+                    metric.table, unknown.0
+                );
                 return self.issues.push(finding("unknown_special_value", Severity::Block, dataset_id, &self.record_id, detail));
             }
         };

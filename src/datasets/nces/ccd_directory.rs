@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, Table, settings};
-use crate::error::Result;
+use crate::error::{Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, us_date, without_repeats};
 use crate::pipeline::Declaration;
@@ -63,7 +63,8 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let schools = without_repeats(&directory.frame)?;
     let characteristics = renamed(characteristics.frame, &[(POINTERS, "characteristics_pointers")])?;
     let geocodes = renamed(geocodes.frame, &[(POINTERS, "geocode_pointers"), ("school_year", "geocode_school_year")])?;
-    let frame = left_join(left_join(schools, only_keyed(characteristics)?, "ncessch")?, only_keyed(geocodes)?, "ncessch")?;
+    let frame = left_join(schools, only_keyed(characteristics)?, "ncessch").context(|| "nces.ccd_characteristics".to_owned())?;
+    let frame = left_join(frame, only_keyed(geocodes)?, "ncessch").context(|| "nces.edge_geocode".to_owned())?;
 
     let mut reader = Reader { frame: &frame, rejects: Rejects::new(frame.height()), unknown: Vec::new() };
     let columns = reader.columns(&settings)?;
@@ -224,7 +225,12 @@ fn add_findings(
         add(row, code, Severity::Quarantine, detail.to_owned());
     }
     for (row, column, cell) in unknown {
-        add(row, "unknown_category", Severity::Block, format!("{column} is `{cell}`, which the declaration does not know"));
+        add(
+            row,
+            "unknown_category",
+            Severity::Block,
+            format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there"),
+        );
     }
     Ok(())
 }

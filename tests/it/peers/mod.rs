@@ -1,6 +1,7 @@
 //! Other people's programs against ours: readers of the published Parquet, and a generator of requests against the API. They are Python
 //! packages (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests say so and skip.
 
+mod api;
 mod expected;
 mod readers;
 
@@ -38,14 +39,16 @@ pub fn pubdata(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_pubdata")).args(arguments).output().unwrap()
 }
 
-/// A home with a release of the project's fixtures.
-pub fn publish_fixtures(home: &Path) {
+/// Publishes the project's fixtures into a home and returns the release's id.
+pub fn publish_fixtures(home: &Path) -> String {
     let mut arguments = vec!["run".to_owned(), "--home".to_owned(), home.display().to_string()];
     for mirror in mirrors() {
         arguments.extend(["--mirror".to_owned(), mirror.display().to_string()]);
     }
     let run = pubdata(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(matches!(run.status.code(), Some(0 | 10)), "{run:?}");
+    let channel = std::fs::read(home.join("channels/nightly/0000000001.json")).unwrap();
+    serde_json::from_slice::<serde_json::Value>(&channel).unwrap()["release_id"].as_str().unwrap().to_owned()
 }
 
 /// The sources of the fixtures' basic cases: `fixtures/<family>/<dataset>/basic/source`.

@@ -20,6 +20,8 @@ fn floor_blocks_unless_the_source_is_a_sample() {
     assert_eq!(verdict_of(&good_rows(9), &floor, None, false).blocked, [expected]);
     assert_eq!(verdict_of(&good_rows(9), &floor, None, true).blocked, Vec::<String>::new());
     assert_eq!(verdict_of(&good_rows(10), &floor, None, false).blocked, Vec::<String>::new());
+    let expected = "test.thing year=2023: no rows, and even a sample has one: a source holds nothing but its header, or none of its records can be published";
+    assert_eq!(verdict_of(&[], &floor, None, true).blocked, [expected]);
 }
 
 #[test]
@@ -33,7 +35,7 @@ fn ceiling_is_a_note() {
 #[test]
 fn loss_of_rows_blocks_even_for_a_sample() {
     let expected = "test.thing year=2023: 14 rows against 20 in the last release, 30 % fewer, but max_shrink_percent is 5: a source is cut off, or the publisher \
-                    dropped records; look at what is missing before you raise `max_shrink_percent` under [expect.\"test.thing\"] in the pipeline's file";
+                    dropped records; look at what is missing, then run again with `--accept test.thing` or raise `max_shrink_percent` under [expect.\"test.thing\"] in the pipeline's file";
     for is_sample in [false, true] {
         assert_eq!(verdict_of(&good_rows(14), &expectations(), Some(20), is_sample).blocked, [expected]);
         assert_eq!(verdict_of(&good_rows(19), &expectations(), Some(20), is_sample).blocked, Vec::<String>::new());

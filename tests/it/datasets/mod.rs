@@ -1,0 +1,5 @@
+//! The pipelines over the fixtures: every published row of every case, and the figures that everybody can look up.
+
+mod cases;
+mod figures;
+mod golden;

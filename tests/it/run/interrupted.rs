@@ -1,0 +1,83 @@
+use std::os::unix::process::ExitStatusExt;
+
+use pubdata::publish::fault::{FAULT_POINTS, VARIABLE};
+use pubdata::store::Home;
+
+use crate::support::{Place, copy_folder};
+
+/// Kills the program at each point of the second run, looks at what is left, and runs again.
+fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
+    let place = Place::published();
+    let old = place.current();
+    let aside = place.root().join("old");
+    copy_folder(&place.home(), &aside);
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    let expected = place.run(&[]).expect(0).release_id();
+    assert_ne!(old, expected);
+    let mut moved = Vec::new();
+    for point in points {
+        std::fs::remove_dir_all(place.home()).unwrap();
+        copy_folder(&aside, &place.home());
+        let killed = place.run_command(&[]).env(VARIABLE, point).output().unwrap();
+        assert_eq!(killed.status.signal(), Some(6), "{point}: died there: {killed:?}");
+        let current = place.current();
+        assert!(current == old || current == expected, "{point}: {current}");
+        moved.push(current == expected);
+        place.pubdata(&["verify"]).expect(0);
+        let next = place.run(&[]).expect(0);
+        assert_eq!(next.release_id(), expected, "{point}: as a run that nobody disturbed");
+        assert_eq!(next.json()["outcome"], if current == old { "published" } else { "unchanged" }, "{point}");
+        assert_eq!(place.current(), expected, "{point}");
+        place.pubdata(&["verify"]).expect(0);
+    }
+    moved
+}
+
+#[test]
+fn killed_while_a_build_is_staged_the_old_release_stays_and_the_next_run_finishes() {
+    let moved = killed_at(FAULT_POINTS.iter().filter(|point| point.starts_with("stage.")));
+    assert!(moved.len() >= 4 && !moved.contains(&true), "{moved:?}");
+}
+
+#[test]
+fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_the_next_run_finishes() {
+    let moved = killed_at(FAULT_POINTS.iter().filter(|point| point.starts_with("commit.")));
+    assert!(moved.len() >= 6 && moved.contains(&false) && moved.contains(&true), "{moved:?}");
+}
+
+#[test]
+fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
+    let place = Place::new();
+    let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6));
+    let next = place.run(&[]).expect(0);
+    assert_eq!(next.task("nces.ccd_directory")["outcome"], "resumed");
+    assert_eq!(next.release_id(), Place::published().current());
+}
+
+#[test]
+fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes() {
+    let place = Place::new();
+    let killed = place.run_command(&[]).env(VARIABLE, "commit.manifest_written").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6));
+    assert!(!place.home().join("channels/nightly").exists());
+    place.pubdata(&["status"]).expect(0);
+    assert_eq!(place.run(&[]).expect(0).release_id(), Place::published().current());
+}
+
+#[test]
+fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
+    let place = Place::published();
+    let first = place.current();
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    let lock = Home::open(&place.home()).unwrap().lock().unwrap();
+    for command in [&mut place.run_command(&[]), place.command(&["fetch"]).arg("--mirror").arg(place.mirror())] {
+        let refused = crate::support::answer(command).expect(50);
+        assert!(refused.stderr.contains("another run"), "{refused:#?}");
+    }
+    assert_eq!(place.pubdata(&["status", "--json"]).expect(0).json()["is_running"], true);
+    assert_eq!(place.current(), first);
+    drop(lock);
+    place.run(&[]).expect(0);
+    assert_ne!(place.current(), first);
+}

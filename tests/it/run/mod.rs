@@ -1,0 +1,14 @@
+//! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the home afterwards.
+
+mod changed_sources;
+mod command_line;
+mod determinism;
+mod interrupted;
+mod publishers;
+mod renewal;
+mod selection;
+mod trace;
+mod verify;
+
+/// The task that most tests change.
+const ACS_2023: &str = "census.acs5/vintage=2023";

@@ -1,0 +1,185 @@
+//! Publishers that misbehave, over HTTP: what the run says, and that the last good rows stay.
+
+use pubdata::declared::DeclarationFiles;
+use pubdata::run::{ExitCode, RunReport, RunSettings};
+use serde_json::{Value, json};
+
+use super::ACS_2023;
+use crate::publisher::{Publisher, Reply, corrupt_archive};
+use crate::support::{Place, only_member, run_here, settings};
+
+const POPULATION: &str = "acsdt5y2023-b01003.dat";
+const EDGE: &str = "EDGE_GEOCODE_PUBLICSCH_2425.zip";
+const SCHOOLS: &str = "nces.ccd_directory";
+
+/// A home that has published once from a publisher that serves the fixtures.
+struct Site {
+    place: Place,
+    publisher: Publisher,
+}
+
+impl Site {
+    async fn published() -> Self {
+        let (place, publisher) = (Place::new(), Publisher::start().await);
+        publisher.serve_folder(&place.mirror());
+        let site = Self { place, publisher };
+        let report = run_here(&site.settings()).await;
+        assert_eq!((report.exit_code, report.is_sample), (ExitCode::Ok, true), "{report:#?}");
+        site
+    }
+
+    fn settings(&self) -> RunSettings {
+        settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in())
+    }
+
+    fn target(&self, file: &str) -> String {
+        format!("/{}", self.place.file(file).strip_prefix(self.place.mirror()).unwrap().display())
+    }
+
+    fn bytes(&self, file: &str) -> Vec<u8> {
+        std::fs::read(self.place.file(file)).unwrap()
+    }
+
+    /// Lets a file be answered so, runs again, and asserts what the run says and that every part of before is still current.
+    #[track_caller]
+    fn assert_refused(&self, before: &Value, report: &RunReport, exit_code: ExitCode, task_id: &str, says: &[&str]) {
+        assert_eq!(report.exit_code, exit_code, "{report:#?}");
+        let task = report.tasks.iter().find(|task| task.task_id == task_id).unwrap();
+        let reasons = task.reasons.join("\n");
+        for text in says {
+            assert!(reasons.contains(text), "`{text}` is not in: {reasons}");
+        }
+        let after = self.place.manifest();
+        assert_eq!(after["datasets"], before["datasets"]);
+        assert_eq!(after["tasks"][task_id]["is_stale"], true);
+    }
+}
+
+async fn refused(file: &str, reply: impl FnOnce(Vec<u8>) -> Reply, exit_code: ExitCode, task_id: &str, says: &[&str]) {
+    let site = Site::published().await;
+    let before = site.place.manifest();
+    site.publisher.route(&site.target(file), vec![reply(site.bytes(file))]);
+    let report = run_here(&site.settings()).await;
+    site.assert_refused(&before, &report, exit_code, task_id, says);
+
+    // The publisher is well again.
+    let bytes = site.bytes(file);
+    site.publisher.route(&site.target(file), vec![Reply::file(bytes)]);
+    let report = run_here(&site.settings()).await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    assert_eq!(site.place.manifest()["tasks"][task_id]["is_stale"], false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unchanged_site_is_asked_with_conditions_and_sends_nothing_again() {
+    let site = Site::published().await;
+    let first = site.publisher.all_requests().len();
+    let report = run_here(&site.settings()).await;
+    assert_eq!((report.outcome, report.exit_code), ("unchanged", ExitCode::Ok));
+    let target = site.target(POPULATION);
+    let again: Vec<_> = site.publisher.all_requests().into_iter().skip(first).filter(|request| request.target == target).collect();
+    assert!(again.iter().all(|request| !request.header("if-none-match").is_empty()) && again.len() == 1, "{again:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_down_for_the_night() {
+    refused(POPULATION, |_| Reply::page(503), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "503"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_blocks_programs() {
+    refused(POPULATION, |_| Reply::page(403), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "403"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_with_status_200() {
+    refused(POPULATION, |_| Reply::page(200), ExitCode::SourceMissing, ACS_2023, &[POPULATION, "web page", "open the URL in a browser"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_that_claims_to_be_text() {
+    let page = |_| Reply::body(200, "<!DOCTYPE html><html><body>Please stand by</body></html>").content_type("text/plain");
+    refused(POPULATION, page, ExitCode::SourceMissing, ACS_2023, &[POPULATION, "web page"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_always_breaks_off() {
+    let cut = |bytes: Vec<u8>| {
+        let middle = bytes.len() / 2;
+        Reply::body(200, bytes).cut_after(middle)
+    };
+    refused(POPULATION, cut, ExitCode::SourceMissing, ACS_2023, &[POPULATION]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_damaged_at_the_publisher() {
+    let damaged = |bytes: Vec<u8>| {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), bytes).unwrap();
+        let (name, text) = only_member(path.path());
+        Reply::file(corrupt_archive(&name, text.as_bytes())).etag("\"damaged\"")
+    };
+    refused(EDGE, damaged, ExitCode::Blocked, SCHOOLS, &[EDGE, "EDGE_GEOCODE_PUBLICSCH_2425.TXT", "cannot be read"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_asks_for_a_pause_gets_it_and_the_run_goes_on() {
+    let site = Site::published().await;
+    let target = site.target(POPULATION);
+    let changed = String::from_utf8(site.bytes(POPULATION)).unwrap().replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335");
+    site.publisher.route(&target, vec![Reply::page(429).header("Retry-After", "0"), Reply::file(changed).etag("\"second\"")]);
+    let report = run_here(&site.settings()).await;
+    assert_eq!((report.exit_code, report.outcome), (ExitCode::Ok, "published"), "{report:#?}");
+    assert_eq!(site.place.rows("geo.zcta_metric")["geo.zcta_metric:2023:90210:population"].0["value"], json!(19653.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_between_two_halves_of_a_transfer_is_taken_whole() {
+    let site = Site::published().await;
+    let target = site.target(POPULATION);
+    let text = String::from_utf8(site.bytes(POPULATION)).unwrap();
+    let second = text.replace("860Z200US90210|19652|1335", "860Z200US90210|20000|1335");
+    let third = text.replace("860Z200US90210|19652|1335", "860Z200US90210|30000|1335").replace("860Z200US00601|", "860Z200US00601|1");
+    let broken = Reply::file(second).etag("\"second\"").cut_after(text.len() / 2);
+    site.publisher.route(&target, vec![broken, Reply::file(third.clone()).etag("\"third\"")]);
+    let report = run_here(&site.settings()).await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    let snapshots = crate::support::files_below(&site.place.home().join("snapshots/census.acs5_table"));
+    let of_population = snapshots.iter().filter(|path| path.to_str().unwrap().ends_with(POPULATION));
+    let contents: Vec<String> = of_population.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    assert!(contents.len() == 2 && contents.contains(&text) && contents.contains(&third), "no mixture of two versions");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_fails_again_and_again_is_left_alone_for_the_rest_of_the_run() {
+    let site = Site::published().await;
+    let before = site.place.manifest();
+    let directory = crate::support::files_below(&site.place.mirror());
+    for path in directory.iter().filter(|path| path.to_str().unwrap().ends_with(".dat")) {
+        site.publisher.route(&format!("/{}", path.strip_prefix(site.place.mirror()).unwrap().display()), vec![Reply::page(503)]);
+    }
+    let report = run_here(&site.settings()).await;
+    assert_eq!(report.exit_code, ExitCode::SourceMissing);
+    let not_asked = report.sources.iter().filter(|source| source.detail.as_deref().is_some_and(|detail| detail.starts_with("not asked"))).count();
+    assert!(not_asked > 0, "{report:#?}");
+    assert_eq!(site.place.manifest()["datasets"], before["datasets"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_the_census_bureau_refuses_is_a_missing_source_not_a_fallback() {
+    let site = Site::published().await;
+    let mut settings = site.settings();
+    settings.fetch.secret = |_| Some("wrong".to_owned());
+    let fields = ["S1501_C02_014E,S1501_C02_014M,S1501_C02_015E,S1501_C02_015M", "S1701_C03_001E,S1701_C03_001M", "S2301_C04_001E,S2301_C04_001M"];
+    for place in ["zip%2520code%2520tabulation%2520area:*", "county:*"] {
+        for fields in fields {
+            let target = format!("/api.census.gov/data/2023/acs/acs5/subject@get=NAME,{fields}&for={place}");
+            site.publisher.route(&target, vec![Reply::key_error("invalid_key.html")]);
+        }
+    }
+    let report = run_here(&settings).await;
+    assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
+    let task = report.tasks.iter().find(|task| task.task_id == ACS_2023).unwrap();
+    assert!(task.reasons.join("\n").contains("CENSUS_API_KEY") || task.reasons.join("\n").contains("key"), "{task:#?}");
+    assert!(!format!("{report:?}").contains("key=wrong"), "no secret in a report");
+}

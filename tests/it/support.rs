@@ -1,0 +1,324 @@
+//! The project's fixtures as one mirror that a test may change, a home beside it, and the program run on both.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pubdata::declared::DeclarationFiles;
+use pubdata::fetch::{FetchProgress, FetchSettings};
+use pubdata::pipeline::Declarations;
+use pubdata::run::{self, Observer, RunReport, RunSettings, SharedObserver, TaskReport};
+use pubdata::store::{self, Home, Record, Releases};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::publisher::archive;
+
+/// A folder of this project.
+pub fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The `source` folders of every fixture case of a name, sorted.
+pub fn case_sources(case: &str) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    for family in folders(&project("fixtures")) {
+        sources.extend(folders(&family).into_iter().map(|pipeline| pipeline.join(case).join("source")).filter(|source| source.is_dir()));
+    }
+    sources
+}
+
+/// The folders in a folder, sorted.
+pub fn folders(parent: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// All files below a folder, sorted.
+pub fn files_below(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
+
+pub fn copy_folder(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(&file, &target).unwrap();
+    }
+}
+
+/// A mirror of the basic fixtures and an empty home, in a temporary folder of their own.
+pub struct Place {
+    folder: TempDir,
+}
+
+/// What the program said.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"))
+    }
+
+    /// Asserts the exit code, showing everything the program said when it is another.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// What became of a task, from a run's JSON.
+    #[track_caller]
+    pub fn task(&self, task_id: &str) -> Value {
+        let report = self.json();
+        let tasks = report["tasks"].as_array().unwrap();
+        tasks.iter().find(|task| task["task_id"] == task_id).cloned().unwrap_or_else(|| panic!("no task {task_id}: {report:#}"))
+    }
+
+    /// The reasons of a task in one text.
+    #[track_caller]
+    pub fn reasons(&self, task_id: &str) -> String {
+        self.task(task_id)["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+    }
+
+    #[track_caller]
+    pub fn release_id(&self) -> String {
+        self.json()["release_id"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        for source in case_sources("basic") {
+            copy_folder(&source, &place.mirror());
+        }
+        place
+    }
+
+    /// A place that has published once.
+    pub fn published() -> Self {
+        let place = Self::new();
+        place.run(&[]).expect(0);
+        place
+    }
+
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn mirror(&self) -> PathBuf {
+        self.root().join("mirror")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The only file of the mirror whose path ends so.
+    #[track_caller]
+    pub fn file(&self, ending: &str) -> PathBuf {
+        only(files_below(&self.mirror()), ending)
+    }
+
+    /// The only snapshot whose path ends so.
+    #[track_caller]
+    pub fn snapshot(&self, ending: &str) -> PathBuf {
+        only(files_below(&self.home().join("snapshots")), ending)
+    }
+
+    #[track_caller]
+    pub fn read(&self, ending: &str) -> String {
+        std::fs::read_to_string(self.file(ending)).unwrap()
+    }
+
+    /// Changes a text file of the mirror. A change that changes nothing is a mistake of the test.
+    #[track_caller]
+    pub fn edit(&self, ending: &str, change: impl FnOnce(String) -> String) {
+        let before = self.read(ending);
+        let after = change(before.clone());
+        assert_ne!(before, after, "{ending} was not changed");
+        std::fs::write(self.file(ending), after).unwrap();
+    }
+
+    /// Changes the text of the only member of an archive of the mirror.
+    #[track_caller]
+    pub fn edit_member(&self, ending: &str, change: impl FnOnce(String) -> String) {
+        let path = self.file(ending);
+        let (name, before) = only_member(&path);
+        let after = change(before.clone());
+        assert_ne!(before, after, "{ending} was not changed");
+        std::fs::write(path, archive(&[(&name, after.as_bytes())])).unwrap();
+    }
+
+    /// The program with this home, and no setting from the environment of the tests.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+        for name in
+            ["PUBDATA_HOME", "PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_CONTACT", "PUBDATA_LOG", "PUBDATA_LOG_FORMAT", "CENSUS_API_KEY", "NO_COLOR"]
+        {
+            command.env_remove(name);
+        }
+        command.args(arguments).arg("--home").arg(self.home());
+        command
+    }
+
+    pub fn pubdata(&self, arguments: &[&str]) -> Answer {
+        answer(&mut self.command(arguments))
+    }
+
+    /// `pubdata run --json` on the mirror.
+    pub fn run(&self, arguments: &[&str]) -> Answer {
+        answer(&mut self.run_command(arguments))
+    }
+
+    pub fn run_command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["run", "--json"]);
+        command.args(arguments).arg("--mirror").arg(self.mirror());
+        command
+    }
+
+    /// `pubdata plan --json` on the mirror.
+    pub fn plan(&self, arguments: &[&str]) -> Answer {
+        let mut command = self.command(&["plan", "--json"]);
+        command.args(arguments).arg("--mirror").arg(self.mirror());
+        answer(&mut command)
+    }
+
+    pub fn trace(&self, record_id: &str) -> Answer {
+        self.pubdata(&["trace", record_id, "--json"])
+    }
+
+    /// The release that the channel points at, by the newest generation's file.
+    #[track_caller]
+    pub fn current(&self) -> String {
+        let generation = files_below(&self.home().join("channels/nightly")).pop().expect("the channel has a release");
+        let entry: Value = serde_json::from_slice(&std::fs::read(generation).unwrap()).unwrap();
+        entry["release_id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn manifest(&self) -> Value {
+        let path = self.home().join("releases").join(self.current()).join("manifest.json");
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    }
+
+    /// The current release's file of a part.
+    pub fn part(&self, path: &str) -> PathBuf {
+        self.home().join("releases").join(self.current()).join(path)
+    }
+
+    /// The rows of a dataset of the current release by `record_id`, read from its Parquet files.
+    pub fn rows(&self, dataset_id: &str) -> BTreeMap<String, Record> {
+        rows_below(&self.part(dataset_id))
+    }
+}
+
+/// The rows of every Parquet file below a folder by `record_id`; none when there is no such folder.
+pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
+    let files = if folder.is_dir() { files_below(folder) } else { Vec::new() };
+    let mut rows = BTreeMap::new();
+    for file in files {
+        for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap().build().unwrap() {
+            let batch = batch.unwrap();
+            for row in 0..batch.num_rows() {
+                let record = store::record_at(&batch, row).unwrap();
+                let record_id = record.0["record_id"].as_str().unwrap().to_owned();
+                assert!(rows.insert(record_id.clone(), record).is_none(), "{record_id} is there twice");
+            }
+        }
+    }
+    rows
+}
+
+pub fn answer(command: &mut Command) -> Answer {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
+
+#[track_caller]
+fn only(files: Vec<PathBuf>, ending: &str) -> PathBuf {
+    let matches: Vec<PathBuf> = files.into_iter().filter(|path| path.to_str().unwrap().ends_with(ending)).collect();
+    assert_eq!(matches.len(), 1, "{ending}: {matches:?}");
+    matches.into_iter().next().unwrap()
+}
+
+/// Name and text of the only member of an archive.
+pub fn only_member(path: &Path) -> (String, String) {
+    let mut archive = zip::ZipArchive::new(Cursor::new(std::fs::read(path).unwrap())).unwrap();
+    assert_eq!(archive.len(), 1, "{}", path.display());
+    let mut member = archive.by_index(0).unwrap();
+    let mut text = String::new();
+    member.read_to_string(&mut text).unwrap();
+    let name = member.name().unwrap().into_owned();
+    (name, text)
+}
+
+/// What a run in this process works with: the declarations of the program, a home, mirrors, and waits that no test notices.
+pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> RunSettings {
+    let home = Home::open(home).unwrap();
+    let wait = std::time::Duration::from_millis(1);
+    let fetch = FetchSettings { mirrors, secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, ..FetchSettings::default() };
+    RunSettings {
+        releases: Releases::open(&home, None).unwrap(),
+        declarations: Declarations::load(files).unwrap(),
+        fetch,
+        channel: "nightly".to_owned(),
+        selectors: Vec::new(),
+        is_forced: false,
+        is_offline: false,
+        accepted: Vec::new(),
+        home,
+    }
+}
+
+/// Runs in this process.
+pub async fn run_here(settings: &RunSettings) -> RunReport {
+    run::run(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+}
+
+struct Silent;
+
+impl FetchProgress for Silent {
+    fn started(&self, _: &str, _: Option<u64>) {}
+    fn advanced(&self, _: u64) {}
+    fn finished(&self) {}
+}
+
+impl Observer for Silent {
+    fn fetching(&self, _: usize) {}
+    fn fetched(&self, _: &str, _: &str) {}
+    fn building(&self, _: &str) {}
+    fn built(&self, _: &TaskReport) {}
+}
+
+/// A file or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default); none, with a printed reason, when it
+/// is not there.
+pub fn shared_data(path: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| project("../shared/data"), PathBuf::from);
+    let found = root.join(path);
+    if !found.exists() {
+        eprintln!("skipped: no {}; PUBDATA_SHARED_DATA names a folder of real agency files", found.display());
+        return None;
+    }
+    Some(found)
+}
