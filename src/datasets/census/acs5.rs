@@ -193,8 +193,10 @@ fn build_level(
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
-    let tables: BTreeMap<&str, AlignedTable> =
-        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?))).collect::<Result<_>>()?;
+    let tables: BTreeMap<&str, AlignedTable> = frames
+        .into_par_iter()
+        .map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?)))
+        .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
         let table = &tables[metric.table.as_str()];
@@ -210,10 +212,10 @@ fn build_level(
     let (codes, names, name_pointers) = (text(&areas, "code")?, text(&areas, "name")?, pointers(&areas, "name_pointers")?);
     let build_areas = |first: usize| {
         let mut rows = MetricRows::new(level, vintage);
-        for area in first..areas.height().min(first + AREAS_AT_A_TIME) {
+        for (area, name_pointer) in name_pointers.iter().enumerate().skip(first).take(AREAS_AT_A_TIME) {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
-            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointers[area].as_deref()));
+            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer.as_deref()));
         }
         rows.finish()
     };
