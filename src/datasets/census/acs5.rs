@@ -213,10 +213,14 @@ fn build_level(
     let name_pointer = |area: usize| name_pointers[area].as_deref();
     let build_areas = |first: usize| {
         let mut rows = MetricRows::new(level, vintage);
-        for area in first..areas.height().min(first + AREAS_AT_A_TIME) {
+        for (area, name_pointer) in name_pointers.iter().enumerate().skip(first).take(AREAS_AT_A_TIME) {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
+<<<<<<< HEAD
             metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer(area)));
+=======
+            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer.as_deref()));
+>>>>>>> e2e
         }
         rows.finish()
     };
