@@ -25,15 +25,15 @@ pub fn bench() -> Result<()> {
         return Err(Skipped("the server and its load need two processors".to_owned()).into());
     }
     let home = corpus::home()?;
-    let zctas = corpus::zctas(&corpus::mirror()?)?;
+    let zctas: Vec<String> = corpus::zctas(&corpus::mirror()?)?.into_iter().step_by(3).collect();
     let key = key_header(&home)?;
     let server = serve(&home, Some(0), &[])?;
     let root = corpus::folder().join("nginx");
     let bytes = write_answers(&server, &key, &zctas, &root)?;
-    let nginx = start_nginx(&root)?;
+    let nginx = start_nginx(&root, &zctas[0])?;
     compare_answers(&nginx, &zctas, &root)?;
     println!(
-        "  {} ZCTA profiles, {:.1} KB on average, equal bytes from both; {CONNECTIONS} connections, uncompressed, no access log",
+        "  {} profiles (every third ZCTA), {:.1} KB on average, equal bytes from both; {CONNECTIONS} connections, uncompressed, no access log",
         zctas.len(),
         bytes as f64 / 1e3 / zctas.len() as f64
     );
@@ -76,7 +76,7 @@ fn compare_answers(nginx: &Server, zctas: &[String], root: &Path) -> Result<()> 
     Ok(())
 }
 
-fn start_nginx(root: &Path) -> Result<Server> {
+fn start_nginx(root: &Path, first: &str) -> Result<Server> {
     let address = free_address()?;
     let file = |name: &str| -> PathBuf { root.join(name) };
     let configuration = format!(
@@ -92,9 +92,10 @@ fn start_nginx(root: &Path) -> Result<Server> {
         root = root.display()
     );
     fs::write(file("nginx.conf"), configuration)?;
-    let mut command = pinned(Some(0), "nginx");
-    command.arg("-p").arg(root).arg("-c").arg(file("nginx.conf"));
-    Server::start(&mut command, &address, &format!("{PATH}90210"))
+    // Open files are cached, as one would set nginx up for speed: it needs as many descriptors.
+    let mut command = pinned(Some(0), "sh");
+    command.args(["-c", "ulimit -n $(ulimit -Hn); exec nginx \"$@\"", "sh"]).arg("-p").arg(root).arg("-c").arg(file("nginx.conf"));
+    Server::start(&mut command, &address, &format!("{PATH}{first}"))
 }
 
 /// Asks for every ZCTA in an order that jumps about.
