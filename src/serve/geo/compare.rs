@@ -86,7 +86,12 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         write_vintage(json.key("vintage"), areas[0].table.vintage_year);
         json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(geo, json)));
         json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
-        json.key("provenance").array(|json| areas.iter().for_each(|area| area.write_provenance(call.release, json, &metrics)));
+        // One stamp per value, in the order of the values.
+        json.key("provenance").array(|json| {
+            for metric in &metrics {
+                areas.iter().for_each(|area| area.write_provenance(call.release, json, std::slice::from_ref(metric)));
+            }
+        });
     });
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
