@@ -193,8 +193,10 @@ fn build_level(
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
-    let tables: BTreeMap<&str, AlignedTable> =
-        frames.into_par_iter().map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?))).collect::<Result<_>>()?;
+    let tables: BTreeMap<&str, AlignedTable> = frames
+        .into_par_iter()
+        .map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?)))
+        .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
         let table = &tables[metric.table.as_str()];
