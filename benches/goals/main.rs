@@ -6,7 +6,11 @@
 
 mod acs;
 mod corpus;
+mod http;
 mod measure;
+mod profile;
+mod ready;
+mod swaps;
 mod trace;
 
 use std::error::Error;
@@ -29,8 +33,19 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 2] = [
-    ("acs", "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)", acs::bench),
+const BENCHES: [(&str, &str, Bench); 5] = [
+    (
+        "acs",
+        "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
+        acs::bench,
+    ),
+    (
+        "profile",
+        "goal 7: profile endpoint, requests/s against nginx serving the same bytes as files, one processor each (pass >= 0.7, moonshot >= 1.0)",
+        profile::bench,
+    ),
+    ("ready", "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)", ready::bench),
+    ("swaps", "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)", swaps::bench),
     ("trace", "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)", trace::bench),
 ];
 

@@ -32,7 +32,11 @@ pub fn bench() -> Result<()> {
     let bytes = write_answers(&server, &key, &zctas, &root)?;
     let nginx = start_nginx(&root)?;
     compare_answers(&nginx, &zctas, &root)?;
-    println!("  {} ZCTA profiles, {:.1} KB on average, equal bytes from both; {CONNECTIONS} connections, uncompressed, no access log", zctas.len(), bytes as f64 / 1e3 / zctas.len() as f64);
+    println!(
+        "  {} ZCTA profiles, {:.1} KB on average, equal bytes from both; {CONNECTIONS} connections, uncompressed, no access log",
+        zctas.len(),
+        bytes as f64 / 1e3 / zctas.len() as f64
+    );
     let script = root.join("load.lua");
     fs::write(&script, load_script(&zctas, &key))?;
     let pair = in_turn(ROUNDS, " requests/s", || load(&server.address, &script), || load(&nginx.address, &script))?;

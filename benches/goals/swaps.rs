@@ -11,6 +11,9 @@ use crate::measure::{finish, pubdata};
 
 const CLIENTS: usize = 4;
 
+/// How often the server looks at the channel: often, so that swaps follow each other quickly.
+const POLL: &[&str] = &["--poll-seconds", "0.02"];
+
 /// Swaps to make; `PUBDATA_BENCH_SWAPS` sets another number.
 const SWAPS: u64 = 100;
 
@@ -46,7 +49,11 @@ pub fn bench() -> Result<()> {
         swapped
     })?;
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    println!("    swaps                   {swaps} in {:.0} s, each seen by the server before the next; {CLIENTS} clients, {} answers", begun.elapsed().as_secs_f64(), of(&tally.answers));
+    println!(
+        "    swaps                   {swaps} in {:.0} s, each seen by the server before the next; {CLIENTS} clients, {} answers",
+        begun.elapsed().as_secs_f64(),
+        of(&tally.answers)
+    );
     println!("    failed                  {}", of(&tally.failed));
     println!("    mixed                   {}", of(&tally.mixed));
     if of(&tally.failed) + of(&tally.mixed) > 0 { Err("there are failed or mixed answers".into()) } else { Ok(()) }
@@ -111,7 +118,7 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
         if begun.elapsed() > Duration::from_secs(30) {
             return Err(format!("the server does not serve {release} 30 s after the channel points at it").into());
         }
-        std::thread::sleep(Duration::from_millis(5));
+        super::http::pause(Duration::from_millis(5));
     }
     Ok(())
 }

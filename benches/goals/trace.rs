@@ -16,12 +16,16 @@ const RECORDS: [(&str, &str); 5] = [
 /// Traces records as a person at a terminal does.
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
-    let start = samples(|| Ok(finish(&mut pubdata(&["--version"]), &[0]).map(|_| ())?))?;
+    let start = samples(|| finish(&mut pubdata(&["--version"]), &[0]).map(|_| ()))?;
     println!("  of which starting the process: {start}");
     for (kind, record_id) in RECORDS {
         let figures = samples(|| {
             let output = finish(pubdata(&["trace", record_id]).arg("--home").arg(&home), &[0])?;
-            if String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim().ends_with("match") && !line.contains("mismatch")) { Ok(()) } else { Err(format!("trace {record_id} does not say match").into()) }
+            if String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim().ends_with("match") && !line.contains("mismatch")) {
+                Ok(())
+            } else {
+                Err(format!("trace {record_id} does not say match").into())
+            }
         })?;
         println!("  {kind:<20} {figures}");
     }

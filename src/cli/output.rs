@@ -47,15 +47,7 @@ pub(super) fn dim(text: &str) -> String {
 
 /// A number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    crate::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// A size in the largest unit that leaves a number above 1.

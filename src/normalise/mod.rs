@@ -97,6 +97,19 @@ pub fn us_date(text: &str) -> Option<String> {
     jiff::civil::Date::new(year, month, day).ok().map(|date| date.to_string())
 }
 
+/// Writes a whole number with thousands separators, as publishers' phrases and people do.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Joins on a text key, keeping every left row in its order; the right frame must hold each key once.
 ///
 /// # Errors

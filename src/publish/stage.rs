@@ -79,8 +79,9 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
         }
         let batch = batch::record_batch(contract, &table.frame, &inputs)?;
         drop(table.frame);
-        part::check_rows(contract, &table.partition, &batch)?;
-        let bytes = part::encode(contract, &task_id, &entry, &batch).context(|| path.clone())?;
+        let (checked, bytes) = rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &task_id, &entry, &batch));
+        checked?;
+        let bytes = bytes.context(|| path.clone())?;
         staging.put(&path, &bytes)?;
         fault::point("stage.part_written");
         let part = Part {

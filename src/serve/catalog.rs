@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use jiff::{Timestamp, civil::Date};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use super::index::Release;
 use super::problem::{Code, Problem, Result as ApiResult};
@@ -21,6 +21,8 @@ pub struct Catalog {
     contracts: Arc<Contracts>,
     channel: String,
     current: ArcSwapOption<Current>,
+    /// Whether the channel has been looked at since the start.
+    has_looked: watch::Sender<bool>,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
     retained: Mutex<Vec<(ReleaseId, Slot)>>,
     retained_limit: usize,
@@ -51,6 +53,7 @@ impl Catalog {
             contracts,
             channel: channel.to_owned(),
             current: ArcSwapOption::empty(),
+            has_looked: watch::Sender::new(false),
             history: tokio::sync::Mutex::new(None),
             retained: Mutex::new(Vec::new()),
             retained_limit,
@@ -76,6 +79,12 @@ impl Catalog {
     /// # Errors
     /// `Store`, when channel or release cannot be read; the present release stays.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
+        let outcome = self.follow().await;
+        self.has_looked.send_replace(true);
+        outcome
+    }
+
+    async fn follow(&self) -> Result<Option<ReleaseId>> {
         let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
         let current = self.current.load_full();
         if current.as_ref().is_some_and(|current| current.generation == entry.generation) {
@@ -97,8 +106,12 @@ impl Catalog {
     /// # Errors
     /// `coverage_unavailable`, when there is no such release (any more); `internal_error`, when it cannot be read.
     pub async fn resolve(&self, wanted: &Wanted) -> ApiResult<Arc<Release>> {
+        if !*self.has_looked.borrow() {
+            // While the first release is being loaded its absence would be a lie; the request's time limit bounds the wait.
+            let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
+        }
         let current = self.current().ok_or_else(|| {
-            let detail = format!("channel `{}` has no release yet; `pubdata run` publishes the first, and this server picks it up", self.channel);
+            let detail = format!("channel `{}` has no release that can be served yet; `pubdata run` publishes one, and this server picks it up", self.channel);
             Problem::new(Code::CoverageUnavailable, detail)
         })?;
         let id = match wanted {

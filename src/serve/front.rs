@@ -122,3 +122,6 @@ pub fn peer_address(service: &Service, parts: &Parts) -> String {
     let from_proxy = if service.settings.is_behind_proxy { forwarded() } else { None };
     from_proxy.or_else(connected).unwrap_or_else(|| "unknown".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

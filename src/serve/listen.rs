@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -33,9 +35,6 @@ const HEADERS: usize = 256;
 pub async fn serve(settings: ServeSettings, contracts: Contracts) -> Result<()> {
     let service = Service::new(settings, contracts, Arc::new(Timestamp::now))?;
     let settings = &service.settings;
-    if let Err(error) = service.refresh().await {
-        tracing::error!("the release of channel `{}` cannot be served yet: {error}", settings.channel);
-    }
     let listener = bind(settings.bind)?;
     let metrics = settings.metrics_bind.map(|address| Ok::<_, Error>((address, bind(address)?))).transpose()?;
     let tls = match &settings.tls {
@@ -159,9 +158,6 @@ struct BoundedStream {
     stream: TcpStream,
     _permit: OwnedSemaphorePermit,
 }
-
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 impl AsyncRead for BoundedStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

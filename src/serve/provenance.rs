@@ -51,10 +51,9 @@ fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
     Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
 }
 
-/// Whether the part can hold the record: the first piece of a partitioned dataset's key is the vintage.
+/// Whether the part can hold the record: ids of partitioned datasets name their vintage.
 fn may_hold(part: &Part, id: &RecordId) -> bool {
-    let is_of_vintage = part.partition.get("vintage_year").is_none_or(|year| id.as_str().split(':').nth(1) == Some(year));
-    part.rows > 0 && is_of_vintage
+    part.rows > 0 && part.partition.get("vintage_year").is_none_or(|year| id.as_str().contains(year.as_str()))
 }
 
 fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {

@@ -1,4 +1,5 @@
 use polars::prelude::*;
+use rayon::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
 use crate::contract::{Column, Severity};
@@ -8,8 +9,9 @@ use crate::contract::{Column, Severity};
 /// # Errors
 /// `Config`, when a type's rule does not fit its physical representation.
 pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
-    let mut breaches = Vec::new();
-    for column in contract.columns.iter().filter(|column| column.name != "validation_status" && column.name != "warnings") {
+    let is_checked = |column: &&Column| column.name != "validation_status" && column.name != "warnings";
+    let breaches_of = |column: &Column| {
+        let mut breaches = Vec::new();
         let cells = frame.column(&column.name)?.as_materialized_series();
         for (code, rows, expected) in broken_rules(contract, column, cells)? {
             for row in rows {
@@ -17,8 +19,10 @@ pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
                 breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
             }
         }
-    }
-    Ok(breaches)
+        Ok(breaches)
+    };
+    let breaches: Vec<Vec<Breach>> = contract.columns.par_iter().filter(is_checked).map(breaches_of).collect::<Result<_>>()?;
+    Ok(breaches.into_iter().flatten().collect())
 }
 
 type BrokenRule = (&'static str, Vec<usize>, String);

@@ -43,7 +43,7 @@ pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<Strin
     };
     columns.push(warnings.into_column());
     let mut frame = DataFrame::new(frame.height(), columns)?;
-    frame.rechunk_mut();
+    frame.rechunk_mut_par();
     check_partition(&frame, partition)?;
     check_pointers(&frame, inputs)?;
     Ok(frame)
@@ -63,7 +63,7 @@ fn frame_type(physical: Physical) -> DataType {
 
 fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> Result<()> {
     for (name, value) in partition {
-        let texts = frame.column(name)?.as_materialized_series().cast(&DataType::String)?;
+        let texts = frame.column(name)?.as_materialized_series().unique()?.cast(&DataType::String)?;
         let stranger = texts.str()?.iter().find(|text| *text != Some(value.as_str()));
         if let Some(text) = stranger {
             return Err(Error::contract(format!("the built table of partition {name}={value} holds a row with {name} {}", text.unwrap_or("null"))));

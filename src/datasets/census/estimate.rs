@@ -4,6 +4,8 @@
 
 use serde::Deserialize;
 
+use crate::normalise::grouped;
+
 /// Numbers in estimate and margin columns that are not figures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,19 +217,6 @@ fn number(text: &str) -> Result<i64, Unknown> {
 
 fn decimal(tenths: i64) -> String {
     format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, tenths.abs() / 10, tenths.abs() % 10)
-}
-
-/// Writes a whole number with thousands separators, as the Bureau's phrases do.
-fn grouped(number: i64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

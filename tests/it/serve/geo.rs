@@ -242,7 +242,9 @@ async fn two_controlled_estimates_are_not_tested() {
 #[tokio::test]
 async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
     let world = World::new().await;
-    let answer = world.post(COMPARE, &json!({"locations": ["90210", "96799"], "vintage": 2022})).await.json();
+    // For JSON Schema 2022.0 is an integer too.
+    let answer = world.post(COMPARE, &json!({"locations": ["90210", "96799"], "vintage": 2022.0})).await.json();
+    assert_eq!(answer["data"]["vintage"]["year"], 2022);
     assert_eq!(answer["data"]["comparisons"].as_array().unwrap().len(), 12);
     assert_eq!(answer["data"]["comparisons"][0]["values"][0]["value"], 18_652);
     assert_eq!(answer["data"]["comparisons"][0]["values"][1]["null_reason"], "not_in_survey");

@@ -1,6 +1,9 @@
 use serde_json::{Value, json};
 
 use super::World;
+use pubdata::declared::DeclarationFiles;
+use pubdata::pipeline::Declarations;
+use pubdata::serve::openapi_document;
 
 #[tokio::test]
 async fn answers_are_what_the_document_says() {
@@ -116,4 +119,32 @@ fn check(api: &Value, schema: &Value, value: &Value, place: &str) {
     for (index, item) in value.as_array().into_iter().flatten().enumerate() {
         check(api, &schema["items"], item, &format!("{place}/{index}"));
     }
+}
+
+#[test]
+fn api_document_names_every_endpoint_parameter_code_and_field() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/API.md")).unwrap();
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut words: Vec<String> = Vec::new();
+    for (path, methods) in api["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            words.push(format!("{} {path}", method.to_uppercase()));
+            words.extend(
+                operation["parameters"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|parameter| parameter["in"] == "query")
+                    .map(|parameter| parameter["name"].as_str().unwrap().to_owned()),
+            );
+        }
+    }
+    words.extend(api["x-problems"].as_array().unwrap().iter().map(|problem| problem["code"].as_str().unwrap().to_owned()));
+    for schema in ["Metric", "ComparedMetric", "Geography"] {
+        words.extend(api["components"]["schemas"][schema]["properties"].as_object().unwrap().keys().cloned());
+    }
+    words.extend(contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values.iter().cloned());
+    let missing: Vec<&String> = words.iter().filter(|word| !text.contains(&format!("`{word}")) && !text.contains(&format!("\"{word}\""))).collect();
+    assert!(missing.is_empty(), "docs/API.md does not name {missing:?}");
 }

@@ -138,11 +138,22 @@ async fn request_that_accepts_no_json_is_400() {
 #[tokio::test]
 async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
     let world = World::empty(|_| {}).await;
+    assert_eq!(world.service.refresh().await.unwrap(), None);
     assert_eq!(world.get(PROFILE).await.problem(), (404, "coverage_unavailable".to_owned()));
     assert_eq!((world.get("/healthz").await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 503));
     world.publish(&super::draft(1.0)).await;
     world.service.refresh().await.unwrap();
     assert_eq!((world.get(PROFILE).await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 200));
+}
+
+#[tokio::test]
+async fn requests_wait_for_the_first_release_to_be_loaded() {
+    let world = World::empty(|_| {}).await;
+    world.publish(&super::draft(1.0)).await;
+    assert_eq!(world.get("/readyz").await.status, 503);
+    let (answer, loaded) = tokio::join!(world.get(PROFILE), world.service.refresh());
+    assert!(loaded.unwrap().is_some());
+    assert_eq!(answer.status, 200);
 }
 
 #[tokio::test]
