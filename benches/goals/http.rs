@@ -42,7 +42,7 @@ impl Server {
             if begun.elapsed() > PATIENCE {
                 return Err(format!("{command:?} is not ready after {} s", PATIENCE.as_secs()).into());
             }
-            std::thread::sleep(Duration::from_millis(1));
+            crate::measure::pause(Duration::from_millis(1));
         }
     }
 

@@ -16,7 +16,7 @@ const RECORDS: [(&str, &str); 5] = [
 /// Traces records as a person at a terminal does.
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
-    let start = samples(|| Ok(finish(&mut pubdata(&["--version"]), &[0]).map(|_| ())?))?;
+    let start = samples(|| finish(&mut pubdata(&["--version"]), &[0]).map(|_| ()))?;
     println!("  of which starting the process: {start}");
     for (kind, record_id) in RECORDS {
         let figures = samples(|| {
