@@ -82,8 +82,8 @@ bench: ## Measure what docs/PERFORMANCE.md states
 	cargo bench --locked
 
 bless: ## Rewrite expected files from the program's output; read the diff before you commit it
-	PUBDATA_BLESS=1 cargo test --locked --test it golden
-	git status --short fixtures
+	PUBDATA_BLESS=1 cargo test --locked --test it -- golden examples
+	git status --short fixtures docs/examples
 
 docs: ## Regenerate docs/data-dictionary.md from schemas/
 	cargo run --locked --quiet -- schema dictionary > docs/data-dictionary.md.new

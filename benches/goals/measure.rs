@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::Result;
 
@@ -59,12 +59,6 @@ pub fn seconds<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     let begun = Instant::now();
     let done = work()?;
     Ok((begun.elapsed().as_secs_f64(), done))
-}
-
-/// Waits between two looks at a process that gives no sign by itself.
-#[expect(clippy::disallowed_methods, reason = "another process is watched from outside; no test waits like this")]
-pub fn pause(time: Duration) {
-    std::thread::sleep(time);
 }
 
 /// The program under measurement, quiet.

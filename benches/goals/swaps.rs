@@ -118,7 +118,7 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
         if begun.elapsed() > Duration::from_secs(30) {
             return Err(format!("the server does not serve {release} 30 s after the channel points at it").into());
         }
-        crate::measure::pause(Duration::from_millis(5));
+        super::http::pause(Duration::from_millis(5));
     }
     Ok(())
 }

@@ -139,6 +139,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 // Our own disk, settings and contracts fail every task alike; a source that is not what it should be fails its own.
                 Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Config | ErrorKind::Busy) => return Err(error),
                 Err(error) => {
+                    forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
                     report.reasons = vec![error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))];
                 }
@@ -155,6 +156,15 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
         }
         Some(_) => Ok((report, None)),
     }
+}
+
+/// A file that cannot be read may have been damaged on its way: the next run asks for it whole, not only whether it changed.
+fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -> Result<()> {
+    if error.kind() != ErrorKind::Format {
+        return Ok(());
+    }
+    let snapshots = Snapshots::open(&settings.home)?;
+    entry.inputs.iter().try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
 /// Rows and findings of a staged build, from what its parts say.

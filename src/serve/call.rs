@@ -159,10 +159,10 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
         }
         if let Some(page) = &meta.page {
             json.key("page").object(|json| {
-                json.key("limit").integer(page.limit as i128);
-                json.key("count").integer(page.count as i128);
+                json.key("limit").count(page.limit as u64);
+                json.key("count").count(page.count as u64);
                 json.key("next_cursor").optional_text(page.next_cursor.as_deref());
-                json.key("total").integer(page.total as i128);
+                json.key("total").count(page.total as u64);
                 json.key("total_relation").text("eq");
             });
         }

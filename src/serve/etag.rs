@@ -2,6 +2,8 @@
 //! the coding's name at the end of its tag.
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::civil::Date;
 
 use super::index::Release;
@@ -22,7 +24,7 @@ pub fn of(release: &Release, today: Date, path: &str, query: &Query) -> String {
         hasher.update(b"=");
         hasher.update(value.as_bytes());
     }
-    format!("\"{}\"", hasher.finish().short(32))
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16]))
 }
 
 /// The tag of `If-None-Match` that names the answer, in any coding.

@@ -2,7 +2,8 @@
 //! and the access log. Every answer leaves through here.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
@@ -59,15 +60,11 @@ fn request_id(headers: &HeaderMap) -> RequestId {
     RequestId(sent.map_or_else(new_request_id, str::to_owned))
 }
 
+/// A random start for each process, then counted.
 fn new_request_id() -> String {
-    let mut bytes = [0; 12];
-    // Without random numbers ids would collide, which only makes the log harder to read.
-    let _ = getrandom::fill(&mut bytes);
-    bytes.iter().fold(String::with_capacity(24), |mut text, byte| {
-        let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-        text.extend([digit(byte >> 4), digit(byte & 15)]);
-        text
-    })
+    static START: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{:016x}{:08x}", *START, COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn check_head(service: &Service, request: &Request) -> Result<(), Problem> {
@@ -102,7 +99,8 @@ fn finish(response: &mut Response, method: &Method, request_id: &RequestId) {
         headers.insert("x-request-id", value);
     }
     if method == Method::HEAD {
-        if let Some(length) = length {
+        // Where the router has emptied the body already, it has said how long it was.
+        if let Some(length) = length.filter(|_| !headers.contains_key(header::CONTENT_LENGTH)) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
         *response.body_mut() = Body::empty();

@@ -112,7 +112,7 @@ impl Problem {
         json.object(|json| {
             json.key("type").text(&format!("{public_url}/problems/{name}"));
             json.key("title").text(title);
-            json.key("status").integer(*status);
+            json.key("status").count(u64::from(*status));
             json.key("detail").text(&self.detail);
             json.key("instance").text(instance);
             json.key("code").text(name);

@@ -71,8 +71,8 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (co
         });
         json.key("part").object(|json| {
             json.key("path").text(&part.path);
-            json.key("rows").integer(part.rows);
-            json.key("size_bytes").integer(part.size_bytes);
+            json.key("rows").count(part.rows);
+            json.key("size_bytes").count(part.size_bytes);
             json.key("sha256").text(&part.sha256.to_string());
         });
         json.key("build").object(|json| {
@@ -105,12 +105,12 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
             json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
             json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
             match snapshot {
-                Some(snapshot) => json.key("size_bytes").integer(snapshot.size_bytes),
+                Some(snapshot) => json.key("size_bytes").count(snapshot.size_bytes),
                 None => json.key("size_bytes").null(),
             }
         });
         json.key("member").optional_text(pointer.member.as_deref());
-        json.key("offset").integer(pointer.offset);
-        json.key("length").integer(pointer.length);
+        json.key("offset").count(pointer.offset);
+        json.key("length").count(pointer.length);
     });
 }

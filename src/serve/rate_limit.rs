@@ -78,17 +78,14 @@ impl Allowance {
     /// Adds the limit headers: those of the IETF draft and the widely read older ones.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self { burst, remaining, window, reset, .. } = *self;
-        let texts = [
-            ("ratelimit-policy", format!("\"{plan_name}\";q={burst};w={window}")),
-            ("ratelimit", format!("\"{plan_name}\";r={remaining};t={reset}")),
-            ("x-ratelimit-limit", burst.to_string()),
-            ("x-ratelimit-remaining", remaining.to_string()),
-            ("x-ratelimit-reset", reset.to_string()),
-        ];
+        let texts = [("ratelimit-policy", format!("\"{plan_name}\";q={burst};w={window}")), ("ratelimit", format!("\"{plan_name}\";r={remaining};t={reset}"))];
         for (name, text) in texts {
             if let Ok(value) = HeaderValue::from_str(&text) {
                 headers.insert(name, value);
             }
+        }
+        for (name, number) in [("x-ratelimit-limit", burst), ("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)] {
+            headers.insert(name, HeaderValue::from(number));
         }
     }
 }

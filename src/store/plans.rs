@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::declared::DeclarationFiles;
+use crate::declared::{DeclarationFiles, Finding};
 use crate::error::{Error, Result};
 
 const FILE: &str = "schemas/_plans.toml";
@@ -28,12 +28,18 @@ impl Plans {
     /// Reads the declared plans.
     ///
     /// # Errors
-    /// `Config`, when the file is missing or wrong, a limit is 0, or there is no plan for requests without a key.
+    /// `Config`, when the file is missing or wrong.
     pub fn load(files: &DeclarationFiles) -> Result<Self> {
         let bytes = files.read(FILE).ok_or_else(|| Error::config(format!("there is no {FILE}")))?;
-        let text = String::from_utf8_lossy(bytes);
-        let plans: BTreeMap<String, Plan> =
-            toml::from_str(&text).map_err(|error| Error::config(crate::declared::Finding::of_toml(FILE, &text, &error).to_string()))?;
+        Self::parse(&String::from_utf8_lossy(bytes))
+    }
+
+    /// Reads the text of a plans file.
+    ///
+    /// # Errors
+    /// `Config`, when a key or value is wrong, a limit is 0, or there is no plan for requests without a key.
+    pub fn parse(text: &str) -> Result<Self> {
+        let plans: BTreeMap<String, Plan> = toml::from_str(text).map_err(|error| Error::config(Finding::of_toml(FILE, text, &error).to_string()))?;
         if let Some((name, _)) = plans.iter().find(|(_, plan)| plan.requests_per_minute == 0 || plan.burst == 0) {
             return Err(Error::config(format!("{FILE}: plan `{name}`: a limit of 0 would refuse every request")));
         }

@@ -199,6 +199,18 @@ impl Snapshots {
         self.remember(known)
     }
 
+    /// Forgets what is known of a snapshot's URL, so that the next fetch asks for the whole file whatever the publisher says of changes.
+    ///
+    /// # Errors
+    /// `Store`, when the state cannot be deleted.
+    pub fn forget(&self, snapshot: &Snapshot) -> Result<()> {
+        let path = self.url_state_file(&snapshot.source_id, &snapshot.url);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete", &path),
+            _ => Ok(()),
+        }
+    }
+
     /// Remembers what is known of a URL whose snapshot is already stored.
     ///
     /// # Errors

@@ -337,7 +337,8 @@ fn every_dataset_is_complete() {
     let mut missing = Vec::new();
     for (pipeline_id, declaration) in &declarations.pipelines {
         let folder = Path::new("fixtures").join(pipeline_id.replace('.', "/")).join("basic");
-        let wanted = [folder.join("CASE.md"), folder.join("source/.pubdata-mirror")];
+        let mut wanted = vec![folder.join("CASE.md"), folder.join("source/.pubdata-mirror")];
+        wanted.extend(declaration.produces.iter().map(|id| folder.join("expected").join(format!("{id}.jsonl"))));
         missing.extend(wanted.iter().filter(|path| !repository().join(path).is_file()).map(|path| format!("{pipeline_id}: no {}", path.display())));
         if declaration.licence.trim().is_empty() || declaration.publisher.trim().is_empty() {
             missing.push(format!("{pipeline_id}: no licence or publisher"));

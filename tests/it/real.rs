@@ -157,12 +157,16 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).unwrap();
     let names: Vec<String> = reader.headers().unwrap().iter().map(|name| name.trim_start_matches('\u{feff}').trim_matches('"').to_owned()).collect();
     let is_wanted = |name: &str| {
-        matches!(name, "GEO_ID" | "B01003_001E" | "B01003_001M") || name.starts_with("B25003_") || name.starts_with("S1901_C01_0") || name.starts_with("S1501_C02_01")
+        matches!(name, "GEO_ID" | "B01003_001E" | "B01003_001M")
+            || name.starts_with("B25003_")
+            || name.starts_with("S1901_C01_0")
+            || name.starts_with("S1501_C02_01")
     };
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.unwrap();
-        let cells: HashMap<String, String> = names.iter().zip(&record).filter(|(name, _)| is_wanted(name)).map(|(name, cell)| (name.clone(), cell.to_owned())).collect();
+        let cells: HashMap<String, String> =
+            names.iter().zip(&record).filter(|(name, _)| is_wanted(name)).map(|(name, cell)| (name.clone(), cell.to_owned())).collect();
         if let Some(code) = cells["GEO_ID"].strip_prefix(prefix) {
             rows.push(Row { code: code.to_owned(), cells: cells.clone() });
         }

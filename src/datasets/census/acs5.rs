@@ -210,13 +210,12 @@ fn build_level(
     // Rows come out in the order of the contract, whatever the order of the declaration.
     metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
     let (codes, names, name_pointers) = (text(&areas, "code")?, text(&areas, "name")?, pointers(&areas, "name_pointers")?);
-    let name_pointer = |area: usize| name_pointers[area].as_deref();
     let build_areas = |first: usize| {
         let mut rows = MetricRows::new(level, vintage);
-        for area in first..areas.height().min(first + AREAS_AT_A_TIME) {
+        for (area, name_pointer) in name_pointers.iter().enumerate().skip(first).take(AREAS_AT_A_TIME) {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
-            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer(area)));
+            metrics.iter().for_each(|metric| rows.add(metric, area, code, area_name, name_pointer.as_deref()));
         }
         rows.finish()
     };
@@ -302,6 +301,10 @@ impl<'s> MetricSource<'s> {
         let mut reading = self.cells.read(estimate, moe)?;
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
+        }
+        // The published table marks every null alike; the counts say when there is nobody to take a percentage of.
+        if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
+            reading.null_reason = derived.null_reason;
         }
         Ok((reading, Some(pointer)))
     }

@@ -11,14 +11,13 @@ use tower::ServiceExt;
 
 use super::front;
 use crate::contract::Contracts;
-use crate::declared::DeclarationFiles;
 use crate::serve::{Limits, ServeSettings, Service};
 use crate::store::Plans;
 
 /// Asks a handler behind the front for the status and the code of its problem.
 async fn asked(limits: Limits, path: &str) -> (u16, String, String) {
     let folder = tempfile::tempdir().unwrap();
-    let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
+    let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
     let settings = ServeSettings { limits, ..ServeSettings::new(folder.path().to_owned(), plans) };
     let service = Service::new(settings, Contracts::new(), Arc::new(Timestamp::now)).unwrap();
     let router = Router::new()

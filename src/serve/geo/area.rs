@@ -196,7 +196,7 @@ pub fn write_vintage(json: &mut Json, year: i32) {
     json.object(|json| {
         json.key("survey").text("ACS 5-year estimates");
         json.key("period").text(&format!("{}-{year}", year - 4));
-        json.key("year").integer(year);
+        json.key("year").integer(i64::from(year));
     });
 }
 

@@ -6,7 +6,7 @@
 //! Testing to ACS 5-Year Data".
 
 use super::area::{Area, AreaKind, write_vintage};
-use super::metric::{unit_and_universe, write_figures, write_tenths};
+use super::metric::{unit_and_universe, write_figures, write_record_id, write_tenths};
 use crate::serve::body::Body;
 use crate::serve::call::{Call, Meta};
 use crate::serve::index::Estimate;
@@ -19,7 +19,7 @@ const Z_90: f64 = 1.645;
 /// What the Bureau's test says about two estimates. Values are in tenths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    pub difference: Option<i128>,
+    pub difference: Option<i64>,
     pub difference_moe: Option<f64>,
     pub z: Option<f64>,
     pub significant_at_90: Option<bool>,
@@ -45,7 +45,8 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
     if [a, b].iter().any(|side| side.moe_status == "open_ended") {
         return without(None, "open_ended_median");
     }
-    let difference = i128::from(value_a) - i128::from(value_b);
+    // Published figures have at most 14 digits; a difference beyond the machine's numbers cannot come from them.
+    let Some(difference) = value_a.checked_sub(value_b) else { return without(None, "value_not_available") };
     if [a, b].iter().all(|side| side.moe_status == "controlled") {
         return without(Some(difference), "both_controlled");
     }
@@ -58,7 +59,7 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
         difference: Some(difference),
         difference_moe: Some(difference_moe),
         z: (squares > 0).then(|| difference as f64 * Z_90 / difference_moe),
-        significant_at_90: Some(difference * difference > squares),
+        significant_at_90: Some(i128::from(difference).pow(2) > squares),
         reason: None,
     }
 }
@@ -85,7 +86,12 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         write_vintage(json.key("vintage"), areas[0].table.vintage_year);
         json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(geo, json)));
         json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
-        json.key("provenance").array(|json| areas.iter().for_each(|area| area.write_provenance(call.release, json, &metrics)));
+        // One stamp per value, in the order of the values.
+        json.key("provenance").array(|json| {
+            for metric in &metrics {
+                areas.iter().for_each(|area| area.write_provenance(call.release, json, std::slice::from_ref(metric)));
+            }
+        });
     });
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
@@ -108,7 +114,7 @@ fn write_comparison(json: &mut Json, areas: &[Area<'_>; 2], key: &str, metric: u
                 json.object(|json| {
                     json.key("id").text(area.code);
                     write_figures(json, estimate.as_ref(), unit, area.missing_reason());
-                    json.key("record_id").optional_text(estimate.map(|_| area.record_id(key)).as_deref());
+                    write_record_id(json.key("record_id"), estimate.is_some(), area.kind, area.table, area.code, key);
                 });
             }
         });
@@ -130,7 +136,7 @@ fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
 /// Writes a number rounded to some decimals, without trailing zeros.
 fn write_rounded(json: &mut Json, value: Option<f64>, decimals: u8) {
     match value {
-        Some(value) => json.decimal((value * 10f64.powi(i32::from(decimals))).round() as i128, decimals, Trim::Zeros),
+        Some(value) => json.decimal((value * 10f64.powi(i32::from(decimals))).round() as i64, decimals, Trim::Zeros),
         None => json.null(),
     }
 }

@@ -80,7 +80,7 @@ fn write_geography_types(json: &mut Json, geo: &GeoIndex, dataset_id: &str) {
         if let Some((geography_type, count)) = counted {
             json.object(|json| {
                 json.key("geography_type").text(geography_type);
-                json.key("count").integer(count as i128);
+                json.key("count").count(count as u64);
             });
         }
     });
@@ -92,8 +92,8 @@ fn write_counts(json: &mut Json, release: &Release, dataset_id: &str, dataset: &
     for (code, count) in dataset.parts.iter().flat_map(|part| &part.report.warnings) {
         *warnings.entry(code).or_default() += count;
     }
-    json.key("rows").integer(release.manifest.rows(dataset_id));
-    json.key("quarantined_rows").integer(quarantined.values().sum::<u64>());
+    json.key("rows").count(release.manifest.rows(dataset_id));
+    json.key("quarantined_rows").count(quarantined.values().sum());
     json.key("quarantined").value(&quarantined);
     json.key("warnings").value(&warnings);
 }
@@ -119,8 +119,8 @@ fn write_partition(json: &mut Json, release: &Release, part: &Part) {
     let task = release.manifest.tasks.get(&part.task_id);
     json.object(|json| {
         json.key("partition").value(&part.partition);
-        json.key("rows").integer(part.rows);
-        json.key("quarantined_rows").integer(part.report.quarantined.values().sum::<u64>());
+        json.key("rows").count(part.rows);
+        json.key("quarantined_rows").count(part.report.quarantined.values().sum());
         json.key("source_date").optional_text(source_date(&release.manifest, part).map(|date| date.to_string()).as_deref());
         json.key("built_at").optional_text(task.map(|task| task.built_at.as_str()));
         json.key("is_stale").flag(task.is_some_and(|task| task.is_stale));

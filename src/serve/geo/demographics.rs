@@ -1,5 +1,5 @@
 use super::area::{Area, AreaKind, asked_vintage, write_vintage};
-use super::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures};
+use super::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
 use crate::serve::call::{Call, Meta};
 use crate::serve::index::MetricTable;
 use crate::serve::json::Json;
@@ -47,6 +47,6 @@ fn write_past(json: &mut Json, table: &MetricTable, code: &str, key: &str, metri
     json.object(|json| {
         write_vintage(json.key("vintage"), table.vintage_year);
         write_figures(json, estimate.as_ref(), unit, if area.is_some() { QUARANTINED } else { NOT_IN_SURVEY });
-        json.key("record_id").optional_text(estimate.map(|_| format!("{}:{}:{code}:{key}", AreaKind::Zcta.metric_dataset(), table.vintage_year)).as_deref());
+        write_record_id(json.key("record_id"), estimate.is_some(), AreaKind::Zcta, table, code, key);
     });
 }

@@ -1,6 +1,6 @@
 //! Writes metric objects and the provenance of a set of them.
 
-use super::area::Area;
+use super::area::{Area, AreaKind};
 use crate::serve::index::{Estimate, GeoIndex, MetricTable, Release, origin};
 use crate::serve::json::{Json, Trim};
 
@@ -34,7 +34,7 @@ pub fn chosen(geo: &GeoIndex, list: Option<&str>) -> Vec<usize> {
 }
 
 /// Writes a number of tenths as the publisher prints that unit: one decimal for years and percentages, none for counts and dollars.
-pub fn write_tenths(json: &mut Json, tenths: Option<i128>, unit: &str) {
+pub fn write_tenths(json: &mut Json, tenths: Option<i64>, unit: &str) {
     let trim = if matches!(unit, "percent" | "years") { Trim::Keep } else { Trim::Zeros };
     match tenths {
         Some(tenths) => json.decimal(tenths, 1, trim),
@@ -52,11 +52,20 @@ pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -
 
 /// Writes the figures of an estimate: value, margin, and why one may be missing.
 pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
-    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value).map(i128::from), unit);
-    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe).map(i128::from), unit);
+    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), unit);
+    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), unit);
     json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
     json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
     json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
+}
+
+/// Writes the record id of a metric; null when there is no record.
+pub fn write_record_id(json: &mut Json, has_record: bool, kind: AreaKind, table: &MetricTable, code: &str, key: &str) {
+    if has_record {
+        json.joined(&[kind.metric_dataset(), ":", &table.vintage_text, ":", code, ":", key]);
+    } else {
+        json.null();
+    }
 }
 
 impl Area<'_> {
@@ -84,7 +93,7 @@ impl Area<'_> {
             Some(descriptor) => json.key("source").raw(&descriptor.source),
             None => json.key("source").null(),
         }
-        json.key("record_id").optional_text(estimate.map(|_| self.record_id(key)).as_deref());
+        write_record_id(json.key("record_id"), estimate.is_some(), self.kind, self.table, self.code, key);
         let warnings = estimate.and_then(|estimate| estimate.warnings);
         json.key("warnings").texts(warnings.into_iter().flat_map(|warnings| warnings.split(',')));
     }

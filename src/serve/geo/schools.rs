@@ -136,7 +136,7 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
         json.key("county_fips").optional_text(table.county_codes.get(row));
         json.key("lat").float(table.latitudes.value(row));
         json.key("lon").float(table.longitudes.value(row));
-        json.key("distance_mi").decimal(i128::from(near.hundredths), 2, Trim::Zeros);
+        json.key("distance_mi").decimal(i64::from(near.hundredths), 2, Trim::Zeros);
         json.key("provenance");
         match &table.origin {
             Some(origin) => origin.write(json, table.validation_statuses.at(row), table.record_ids.at(row)),

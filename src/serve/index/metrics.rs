@@ -33,6 +33,8 @@ const COLUMNS: [&str; 14] = [
 #[derive(Debug)]
 pub struct MetricTable {
     pub vintage_year: i32,
+    /// The same as text, for record ids.
+    pub vintage_text: String,
     /// Codes of the areas, ascending, five bytes each.
     codes: Vec<[u8; 5]>,
     names: Vec<Option<Box<str>>>,
@@ -157,7 +159,7 @@ impl MetricTable {
         for (descriptor, origin) in descriptors.iter_mut().zip(origins) {
             descriptor.origin = Some(origin);
         }
-        Ok(Self { vintage_year, codes, names: area_names, cells, usual, descriptors, words, metric_count })
+        Ok(Self { vintage_year, vintage_text: vintage_year.to_string(), codes, names: area_names, cells, usual, descriptors, words, metric_count })
     }
 
     /// Number of areas.

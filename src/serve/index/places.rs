@@ -1,11 +1,11 @@
 //! ZCTAs and counties in memory: names, land area, internal point, and the ZCTA's primary county.
 
-use arrow::array::{Array, Decimal128Array, Float64Array};
+use arrow::array::{Array, Float64Array};
 use bytes::Bytes;
 
 use super::origin::{Origin, origins_of_rows};
 use super::table::{Table, Texts};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::serve::json::{Json, Trim};
 use crate::store::{Manifest, Part};
 
@@ -16,7 +16,9 @@ pub struct PlaceTable {
     pub names: Texts,
     pub record_ids: Texts,
     pub validation_statuses: Texts,
-    land_areas_sqmi: Decimal128Array,
+    /// Square miles, in units of 10^-`land_area_scale`.
+    land_areas: Vec<i64>,
+    land_area_scale: u8,
     latitudes: Float64Array,
     longitudes: Float64Array,
     pub states: Texts,
@@ -79,6 +81,8 @@ impl PlaceTable {
         part: &Part,
         bytes: Bytes,
     ) -> Result<Self> {
+        let too_wide = |column: &str| Error::store(format!("{}: column `{column}` has another form than its contract", part.path));
+        let areas = table.decimals("land_area_sqmi")?;
         let codes = table.texts(code)?;
         codes.check_sorted(&part.path)?;
         let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
@@ -87,7 +91,13 @@ impl PlaceTable {
             names: table.texts("name")?,
             record_ids: table.texts("record_id")?,
             validation_statuses: table.texts("validation_status")?,
-            land_areas_sqmi: table.decimals("land_area_sqmi")?,
+            land_areas: areas
+                .values()
+                .iter()
+                .map(|&area| i64::try_from(area))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| too_wide("land_area_sqmi"))?,
+            land_area_scale: u8::try_from(areas.scale()).map_err(|_| too_wide("land_area_sqmi"))?,
             latitudes: table.floats("internal_point_lat")?,
             longitudes: table.floats("internal_point_lon")?,
             states: table.texts(state)?,
@@ -103,8 +113,7 @@ impl PlaceTable {
 
     /// Writes the land area as the Gazetteer prints it.
     pub fn write_land_area_sqmi(&self, json: &mut Json, row: usize) {
-        let scale = u8::try_from(self.land_areas_sqmi.scale()).expect("contract scales are not negative");
-        json.decimal(self.land_areas_sqmi.value(row), scale, Trim::Zeros);
+        json.decimal(self.land_areas[row], self.land_area_scale, Trim::Zeros);
     }
 
     /// The primary county, for a table of ZCTAs.

@@ -57,7 +57,12 @@ fn a_changed_or_missing_snapshot_is_named() {
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
     let problems: Vec<&str> = answer["verified"]["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(problems.iter().any(|problem| problem.contains(changed.to_str().unwrap()) && problem.contains("was changed")), "{problems:?}");
+    assert!(
+        problems.iter().any(|problem| problem.contains(changed.to_str().unwrap())
+            && problem.contains("is not what was fetched")
+            && problem.contains("changed within bytes 0 to 65536")),
+        "{problems:?}"
+    );
     assert!(problems.iter().any(|problem| problem.contains(gone.to_str().unwrap()) && problem.contains("is gone")), "{problems:?}");
 }
 

@@ -214,6 +214,11 @@ async fn comparison_applies_the_strict_test_and_gives_reasons() {
         "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "reason": null
     });
     assert_eq!(compared(&answer, "population"), &population);
+    // One stamp per value, in order; where there is no estimate, that of the place.
+    let values = answer["data"]["comparisons"].as_array().unwrap().iter().flat_map(|compared| compared["values"].as_array().unwrap());
+    let expected = values.map(|value| value["record_id"].as_str().map_or_else(|| format!("geo.geography:{}", value["id"].as_str().unwrap()), str::to_owned));
+    let stamps = answer["data"]["provenance"].as_array().unwrap().iter().map(|stamp| stamp["record_id"].as_str().unwrap().to_owned());
+    assert_eq!(stamps.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     // 500² = 300² + 400²: exactly at the limit.
     let households = compared(&answer, "households");
     assert_eq!(

@@ -82,6 +82,8 @@ async fn head_is_get_without_the_body() {
     for name in ["etag", "content-type", "cache-control"] {
         assert_eq!(head.header(name), get.header(name), "{name}");
     }
+    let document = world.send(Request::head("/v1/openapi.json").body(Body::empty()).unwrap()).await;
+    assert_eq!((document.bytes.len(), document.header("content-length")), (0, world.get("/v1/openapi.json").await.bytes.len().to_string().as_str()));
     let missing = world.send(Request::head("/v1/geo-demographics/locations/90209").header("x-api-key", &world.key).body(Body::empty()).unwrap()).await;
     assert_eq!((missing.status.as_u16(), missing.bytes.len()), (404, 0));
 }

@@ -2,6 +2,7 @@
 
 mod connections;
 mod coverage;
+mod examples;
 mod geo;
 mod headers;
 mod home;

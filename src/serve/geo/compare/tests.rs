@@ -10,7 +10,7 @@ fn controlled(value: i64) -> Side<'static> {
     Side { value: Some(value * 10), moe: None, moe_status: "controlled" }
 }
 
-fn outcome(a: Side<'_>, b: Side<'_>) -> (Option<i128>, Option<bool>, Option<&'static str>) {
+fn outcome(a: Side<'_>, b: Side<'_>) -> (Option<i64>, Option<bool>, Option<&'static str>) {
     let Comparison { difference, significant_at_90, reason, .. } = compare_estimates(a, b);
     (difference, significant_at_90, reason)
 }

@@ -1,0 +1,85 @@
+//! The worked examples of the OpenAPI document: real answers from the fixtures. `make bless` rewrites them; what changes from one
+//! run to the next (times, run and request ids, the dates of the files on this disk) is written as a constant.
+
+use axum::body::Body;
+use axum::http::Request;
+use pubdata::declared::DeclarationFiles;
+use pubdata::pipeline::Declarations;
+use pubdata::serve::{ServeSettings, Service};
+use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::read;
+use crate::support::{Place, project};
+
+/// Operation and path; with a body it is a POST.
+const EXAMPLES: [(&str, &str); 8] = [
+    ("getLocation", "/v1/geo-demographics/locations/90210"),
+    ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
+    ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
+    ("compareLocations", "/v1/geo-demographics/locations/compare"),
+    ("getCounty", "/v1/geo-demographics/counties/06037"),
+    ("getGeographicCoverage", "/v1/geo-demographics/coverage"),
+    ("getCoverage", "/v1/coverage"),
+    ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
+];
+
+const VOLATILE: [(&str, &str); 8] = [
+    ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
+    ("published_at", "2026-08-05T07:00:00Z"),
+    ("built_at", "2026-08-05T07:00:00Z"),
+    ("fetched_at", "2026-08-05T07:00:00Z"),
+    ("run_id", "20260805T070000Z-000000"),
+    ("source_date", "2026-08-05"),
+    ("input_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
+    ("release_id", "r00000000000000000000"),
+];
+
+fn settle(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                match VOLATILE.iter().find(|(volatile, _)| volatile == name) {
+                    Some((_, constant)) if field.is_string() => *field = json!(constant),
+                    _ => settle(field),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle),
+        _ => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn examples_of_the_openapi_document_are_real_answers() {
+    let place = Place::published();
+    let files = DeclarationFiles::built_in();
+    let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
+    let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+    let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+    let service = Service::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    service.refresh().await.unwrap();
+    let request_body = json!({"locations": ["90210", "95120"], "metrics": ["population", "median_household_income", "owner_occupied_share"]});
+    let mut examples = vec![("compareLocations.request".to_owned(), request_body.clone())];
+    for (operation, path) in EXAMPLES {
+        let is_post = operation == "compareLocations";
+        let request =
+            Request::builder().method(if is_post { "POST" } else { "GET" }).uri(path).header("x-api-key", &key).header("content-type", "application/json");
+        let body = if is_post { Body::from(request_body.to_string()) } else { Body::empty() };
+        let answer = read(service.router().oneshot(request.body(body).unwrap()).await.unwrap()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
+        let mut answer = answer.json();
+        settle(&mut answer);
+        examples.push((operation.to_owned(), answer));
+    }
+    for (name, example) in examples {
+        let path = project("docs/examples").join(format!("{name}.json"));
+        if std::env::var_os("PUBDATA_BLESS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, serde_json::to_string_pretty(&example).unwrap() + "\n").unwrap();
+        }
+        let written: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(written, example, "{}: `make bless` rewrites it when the change is meant", path.display());
+    }
+}
