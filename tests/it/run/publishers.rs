@@ -122,6 +122,20 @@ async fn an_archive_that_is_damaged_at_the_publisher() {
     refused(EDGE, damaged, ExitCode::Blocked, SCHOOLS, &[EDGE, "EDGE_GEOCODE_PUBLICSCH_2425.TXT", "cannot be read"]).await;
 }
 
+/// A file damaged on its way has the publisher's ETag: asked only whether it changed, the publisher would say no for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_damaged_on_its_way_is_asked_for_whole_the_next_time() {
+    let site = Site::published().await;
+    let (name, text) = only_member(&site.place.file(EDGE));
+    let target = site.target(EDGE);
+    site.publisher.route(&target, vec![Reply::file(corrupt_archive(&name, text.as_bytes())).etag("\"same\"")]);
+    assert_eq!(run_here(&site.settings()).await.exit_code, ExitCode::Blocked);
+    site.publisher.route(&target, vec![Reply::file(site.bytes(EDGE)).etag("\"same\"")]);
+    let report = run_here(&site.settings()).await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    assert_eq!(site.place.manifest()["tasks"][SCHOOLS]["is_stale"], false);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_asks_for_a_pause_gets_it_and_the_run_goes_on() {
     let site = Site::published().await;
