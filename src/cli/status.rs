@@ -25,7 +25,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
     runs.truncate(arguments.runs);
-    let is_running = settings.home.lock().is_err();
+    let is_running = settings.home.is_running()?;
     if global.json {
         output::json(&serde_json::json!({ "channel": arguments.channel, "is_running": is_running, "release": manifest, "runs": runs }));
         return Ok(ExitCode::SUCCESS);

@@ -12,7 +12,7 @@ use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
 use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots, TaskEntry};
-use crate::validate::{Candidate, quarantine_table, validate};
+use crate::validate::{Candidate, is_above_warning_level, quarantine_table, validate};
 
 /// The published table of records set aside.
 pub(super) const QUARANTINE: &str = "pubdata.quarantine";
@@ -127,13 +127,13 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 }
                 None => {
                     report.outcome = "built";
-                    build_and_stage(settings, plan, task, entry, run_id, &mut report)
+                    build_and_stage(settings, plan, task, entry, run_id)
                 }
             };
             report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             match built {
                 Ok(staged) => {
-                    count(&staged, &mut report);
+                    count(&staged, &settings.declarations.pipelines[&task.pipeline_id], &mut report);
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
                 // Our own disk, settings and contracts fail every task alike; a source that is not what it should be fails its own.
@@ -158,20 +158,24 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     }
 }
 
-/// A file that cannot be read may have been damaged on its way: the next run asks for it whole, not only whether it changed.
+/// An archive that cannot be read may have been damaged on its way: the next run asks for it whole, not only whether it changed. Text
+/// with other columns than declared is as the publisher made it.
 fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -> Result<()> {
     if error.kind() != ErrorKind::Format {
         return Ok(());
     }
     let snapshots = Snapshots::open(&settings.home)?;
-    entry.inputs.iter().try_for_each(|snapshot| snapshots.forget(snapshot))
+    let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.member.is_some());
+    entry.inputs.iter().filter(is_archive).try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
 /// Rows and findings of a staged build, from what its parts say.
-fn count(staged: &StagedBuild, report: &mut TaskReport) {
+fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskReport) {
     for staged in &staged.parts {
         let part = &staged.part;
         *report.rows.entry(staged.dataset_id.clone()).or_insert(0) += part.rows;
+        let expectations = declaration.expect.get(&staged.dataset_id);
+        report.is_above_warning_level |= expectations.is_some_and(|expectations| is_above_warning_level(expectations, part.rows, &part.report.quarantined));
         if !part.report.quarantined.is_empty() {
             report.quarantined.insert(staged.dataset_id.clone(), part.report.quarantined.clone());
         }
@@ -182,7 +186,7 @@ fn count(staged: &StagedBuild, report: &mut TaskReport) {
     }
 }
 
-fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, report: &mut TaskReport) -> Result<StagedBuild> {
+fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str) -> Result<StagedBuild> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, plan, entry)?;
     let (tables, inputs) = build(settings, declaration, task.partition.clone(), entry, None)?;
@@ -190,8 +194,7 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
         plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id))
     };
-    let Checked { tables, issues, blocked, is_above_warning_level } = check(settings, declaration, tables, &inputs, previous_rows, plan.is_sample)?;
-    report.is_above_warning_level = is_above_warning_level;
+    let Checked { tables, issues, blocked } = check(settings, declaration, tables, &inputs, previous_rows, plan.is_sample)?;
     if !issues.is_empty() {
         store::append_lines(&super::issues_file(&settings.home, run_id), &issues)?;
     }
@@ -208,8 +211,8 @@ fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Re
     let is_new = |snapshot: &Snapshot| plan.sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
     for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
         if let Some(damage) = snapshots.damage(snapshot)? {
-            let hint = format!("delete {}; the next run fetches it again", snapshots.path(snapshot).display());
-            return Err(Error::format(damage).hint(hint));
+            snapshots.forget(snapshot)?;
+            return Err(Error::format(damage).hint("the next run fetches the file again; look at the disk it was on"));
         }
     }
     Ok(())
@@ -248,7 +251,6 @@ pub(super) struct Checked {
     pub(super) issues: Vec<Issue>,
     /// Why nothing may be published; empty when all may.
     pub(super) blocked: Vec<String>,
-    pub(super) is_above_warning_level: bool,
 }
 
 /// Validates the tables of a build, each against its contract and its pipeline's expectations.
@@ -260,13 +262,12 @@ pub(super) fn check(
     previous_rows: impl Fn(&str) -> Option<u64>,
     is_sample: bool,
 ) -> Result<Checked> {
-    let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new(), is_above_warning_level: false };
+    let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new() };
     for Table { dataset_id, partition, frame, issues } in tables {
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
         let previous_rows = previous_rows(&dataset_id);
         let verdict = validate(contract(settings, &dataset_id)?, &declaration.expect[&dataset_id], candidate, inputs, previous_rows, is_sample)?;
-        checked.is_above_warning_level |= verdict.is_above_warning_level;
         checked.blocked.extend(verdict.blocked);
         if !verdict.quarantine.is_empty() {
             let contract = contract(settings, QUARANTINE)?;

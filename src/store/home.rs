@@ -1,7 +1,11 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, IoExt, Result};
+
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// The folder an installation works in.
 ///
@@ -91,18 +95,67 @@ impl Home {
         }
     }
 
-    /// Takes the run lock without waiting.
+    /// Takes the run lock. Waits a tenth of a second at the most: someone who only looks ([`Home::is_running`]) lets go at once.
     ///
     /// # Errors
     /// `Busy`, when another run holds it; the operating system frees it when that process ends, however it ends.
     pub fn lock(&self) -> Result<RunLock> {
+        let (path, file) = self.lock_file()?;
+        for _ in 0..LOOKS {
+            match file.try_lock() {
+                Ok(()) => return Ok(RunLock { _file: file }),
+                Err(TryLockError::WouldBlock) => std::thread::park_timeout(BETWEEN_LOOKS),
+                Err(TryLockError::Error(error)) => return Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+            }
+        }
+        Err(Error::new(ErrorKind::Busy, format!("another run holds the lock {}", path.display()))
+            .hint("wait for it to end; `pubdata status` shows what it does"))
+    }
+
+    /// Whether a run is under way.
+    ///
+    /// # Errors
+    /// `Store`, when the lock cannot be looked at.
+    pub fn is_running(&self) -> Result<bool> {
+        let (path, file) = self.lock_file()?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot look at {}: {error}", path.display()))),
+        }
+    }
+
+    fn lock_file(&self) -> Result<(PathBuf, File)> {
         let path = self.root.join("lock");
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(RunLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(Error::new(ErrorKind::Busy, format!("another run holds the lock {}", path.display()))
-                .hint("wait for it to end; `pubdata status` shows what it does")),
-            Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
-        }
+        Ok((path, file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_whether_a_run_is_under_way_never_stops_one_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        assert!(!home.is_running().unwrap());
+        let (_, looking) = home.lock_file().unwrap();
+        looking.try_lock_shared().unwrap();
+        let (sender, started) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                sender.send(()).unwrap();
+                assert!(home.lock().is_ok());
+            });
+            started.recv().unwrap();
+            drop(looking);
+        });
+        let run = home.lock().unwrap();
+        assert!(home.is_running().unwrap());
+        assert_eq!(home.lock().unwrap_err().kind(), ErrorKind::Busy);
+        drop(run);
+        assert!(!home.is_running().unwrap());
     }
 }

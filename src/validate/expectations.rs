@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::{Checked, Expectations, PartReport, Verdict};
 
 /// Decides from the totals whether the part may be published. Floors of absolute size are lifted for samples; the contract and the
@@ -44,7 +46,7 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
         }
     }
     let records = rows + set_aside;
-    let share = if records == 0 { 0.0 } else { 100.0 * set_aside as f64 / records as f64 };
+    let share = quarantined_percent(rows, set_aside);
     if share > expectations.max_quarantined_percent {
         let mut by_count: Vec<(&String, &u64)> = quarantined.iter().collect();
         by_count.sort_by_key(|(rule, count)| (std::cmp::Reverse(**count), *rule));
@@ -59,8 +61,18 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
             setting("max_quarantined_percent")
         ));
     }
-    let is_above_warning_level = share > expectations.warn_quarantined_percent;
+    let is_above_warning_level = is_above_warning_level(expectations, rows, &quarantined);
     Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes }, blocked, is_above_warning_level }
+}
+
+/// Whether the share of records set aside is worth a warning, from what a part says of itself.
+pub fn is_above_warning_level(expectations: &Expectations, rows: u64, quarantined: &BTreeMap<String, u64>) -> bool {
+    quarantined_percent(rows, quarantined.values().sum()) > expectations.warn_quarantined_percent
+}
+
+fn quarantined_percent(rows: u64, set_aside: u64) -> f64 {
+    let records = rows + set_aside;
+    if records == 0 { 0.0 } else { 100.0 * set_aside as f64 / records as f64 }
 }
 
 fn percent(value: f64) -> String {

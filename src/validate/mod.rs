@@ -22,6 +22,7 @@ use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
+pub use expectations::is_above_warning_level;
 pub use quarantine::quarantine_table;
 
 /// A built table before its contract was checked.

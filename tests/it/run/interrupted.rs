@@ -56,6 +56,16 @@ fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
 }
 
 #[test]
+fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
+    let place = Place::new();
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
+    let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6));
+    let next = place.run(&[]).expect(10);
+    assert_eq!(next.task("census.acs5/vintage=2023")["outcome"], "resumed");
+}
+
+#[test]
 fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes() {
     let place = Place::new();
     let killed = place.run_command(&[]).env(VARIABLE, "commit.manifest_written").output().unwrap();

@@ -67,6 +67,19 @@ fn a_changed_or_missing_snapshot_is_named() {
 }
 
 #[test]
+fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetches_it_again() {
+    let place = Place::published();
+    let (release, snapshot) = (place.current(), place.snapshot("acsdt5y2023-b19013.dat"));
+    flip_middle(&snapshot);
+    let answer = place.run(&["--force", "--offline"]).expect(20);
+    let reasons = answer.reasons("census.acs5/vintage=2023");
+    assert!(reasons.contains(snapshot.to_str().unwrap()) && reasons.contains("the next run fetches the file again"), "{reasons}");
+    place.run(&[]).expect(0);
+    assert_eq!(place.current(), release);
+    place.pubdata(&["verify"]).expect(0);
+}
+
+#[test]
 fn a_changed_manifest_is_refused() {
     let place = Place::published();
     let path = place.part("manifest.json");
