@@ -5,6 +5,7 @@
 mod census;
 mod context;
 mod nces;
+mod sec;
 
 use std::collections::BTreeMap;
 

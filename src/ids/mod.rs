@@ -1,12 +1,16 @@
 //! Turns identifier text into types that cannot hold anything else. One newtype per identifier, parsed at the edge; leading
 //! zeros are part of every code and are kept. Does not know what an identifier refers to.
 
+mod accession_number;
+mod cik;
 mod county_fips;
 mod digest;
 mod record_id;
 mod release_id;
 mod zcta;
 
+pub use accession_number::AccessionNumber;
+pub use cik::Cik;
 pub use county_fips::CountyFips;
 pub use digest::{Digest, Hasher};
 pub use record_id::RecordId;

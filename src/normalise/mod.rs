@@ -1,6 +1,10 @@
 //! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
 
+mod day;
+
 use polars::prelude::*;
+
+pub use day::Day;
 
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;

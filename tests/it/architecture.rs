@@ -57,6 +57,7 @@ const CRATES: &[(&str, &str)] = &[
     ("parquet", "contract error publish serve store"),
     ("percent-encoding", "serve"),
     ("polars", "cli datasets decode error normalise publish run validate"),
+    ("quick-xml", "decode"),
     ("rayon", ANYWHERE),
     ("reqwest", "fetch"),
     ("rust-embed", "declared serve"),
