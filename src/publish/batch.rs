@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Field, Fields};
 use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
 use rayon::prelude::*;
 
-use crate::contract::{Column, Contract, Physical, arrow_schema, pointer_fields};
+use crate::contract::{Column, Contract, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{Inputs, SourcePointer};
 
@@ -49,6 +49,8 @@ impl Cells<'_> {
         let series = self.series;
         let physical = self.column.column_type.physical;
         let expected = match physical {
+            Physical::Decimal if self.column.column_type.is_decimal_text() => FrameType::String,
+            Physical::Date if series.dtype() == &FrameType::Date => FrameType::Date,
             Physical::String | Physical::Date | Physical::StringList => FrameType::String,
             Physical::Int32 => FrameType::Int32,
             Physical::Int64 | Physical::Decimal => FrameType::Int64,
@@ -69,7 +71,9 @@ impl Cells<'_> {
             Physical::Int64 => Arc::new(series.i64()?.iter().collect::<Int64Array>()),
             Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
             Physical::Float64 => Arc::new(self.finite()?),
+            Physical::Date if series.dtype() == &FrameType::Date => Arc::new(series.to_physical_repr().i32()?.iter().collect::<Date32Array>()),
             Physical::Date => Arc::new(self.dates(series.str()?)?),
+            Physical::Decimal if self.column.column_type.is_decimal_text() => Arc::new(self.decimal_texts(series.str()?)?),
             Physical::Decimal => Arc::new(self.decimals()?),
             Physical::StringList => Arc::new(self.lists(series.str()?)?),
             Physical::Pointers => Arc::new(self.pointers(inputs)?),
@@ -112,12 +116,22 @@ impl Cells<'_> {
         Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)
     }
 
+    fn decimal_texts(&self, texts: &StringChunked) -> Result<Decimal128Array> {
+        let column_type = &self.column.column_type;
+        let mut values = Vec::with_capacity(texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            let value = |text| parse_decimal(text, column_type.scale).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a number of its type")));
+            values.push(text.map(value).transpose()?);
+        }
+        Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)
+    }
+
     fn lists(&self, texts: &StringChunked) -> Result<ListArray> {
         let mut items = StringBuilder::new();
         let mut lengths = Vec::with_capacity(texts.len());
         for (row, text) in texts.iter().enumerate() {
             let text = text.unwrap_or_default();
-            let list: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(',').collect() };
+            let list: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(LIST_SEPARATOR).collect() };
             if list.contains(&"") {
                 return Err(self.at(row, format_args!("holds `{text}`, a list with an empty item")));
             }

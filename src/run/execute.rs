@@ -165,7 +165,7 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
         return Ok(());
     }
     let snapshots = Snapshots::open(&settings.home)?;
-    let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.member.is_some());
+    let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.is_archive());
     entry.inputs.iter().filter(is_archive).try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
@@ -235,7 +235,10 @@ pub(super) fn build(
     let context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, only);
     let pipeline = datasets::pipeline(&declaration.pipeline_id)?;
     // A defect in one pipeline must not take the others' night with it.
-    let built = catch_unwind(AssertUnwindSafe(|| (pipeline.build)(&context)));
+    let built = catch_unwind(AssertUnwindSafe(|| match pipeline.build {
+        datasets::Build::Whole(build) => build(&context),
+        datasets::Build::Sharded(_) => Err(Error::config("not built yet")),
+    }));
     let tables = built.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))

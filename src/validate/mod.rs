@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 
-use crate::contract::{self, Contract, Physical};
+use crate::contract::{self, ColumnType, Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Expectations;
@@ -171,8 +171,8 @@ fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
 fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
     let scale = contract.column(name).map_or(0, |column| column.column_type.scale);
     Ok(match frame.column(name)?.get(row)? {
-        AnyValue::String(text) => format!("`{text}`"),
-        AnyValue::StringOwned(text) => format!("`{text}`"),
+        AnyValue::String(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
+        AnyValue::StringOwned(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
         AnyValue::Int64(units) if scale > 0 => range::decimal(units, scale),
         other => other.str_value().into_owned(),
     })

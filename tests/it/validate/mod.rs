@@ -77,7 +77,7 @@ pub fn row(state: &str, metric: &str) -> Row {
         portion: Some(0.5),
         is_open: Some(true),
         since: Some("2024-02-29".to_owned()),
-        grades: Some("01,02".to_owned()),
+        grades: Some("01\u{1f}02".to_owned()),
         lat: Some(34.1),
         lon: Some(-118.4),
         warnings: None,
