@@ -88,7 +88,9 @@ macro_rules! json_object {
                                     }
                                     object.$field = map.next_value().map_err(|error| A::Error::custom(format!("{}: {error}", $key)))?;
                                 })*
-                                $($unused)|* => drop(map.next_value::<serde::de::IgnoredAny>()?),
+                                $($unused => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                })*
                                 unknown => {
                                     object.unknown.push(unknown.to_owned());
                                     map.next_value::<serde::de::IgnoredAny>()?;

@@ -5,3 +5,4 @@
 mod fact;
 mod filing;
 mod json;
+pub(super) mod submissions;
