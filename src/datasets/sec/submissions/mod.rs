@@ -128,7 +128,7 @@ impl Submissions {
         for row in self.index.of(cik) {
             text.push_str(&format!("index {} {} {}\n", row.accession, row.filed, self.index.form(row)));
         }
-        for name in self.index.name(cik) {
+        if let Some(name) = self.index.name(cik) {
             text.push_str(&format!("name {name}\n"));
         }
         for issue in self.index.unreadable(cik) {
