@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use execute::run;
 pub use plan::{Plan, PlannedTask, Problem, TaskState, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, TaskReport};
-pub use trace::{TraceReport, trace};
+pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
 use crate::error::{Error, Result};

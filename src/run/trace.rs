@@ -9,7 +9,7 @@ use super::plan::fingerprint;
 use super::{RunSettings, current_manifest};
 use crate::decode;
 use crate::error::{Error, Result};
-use crate::ids::{RecordId, ReleaseId};
+use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Snapshot, SourcePointer};
 use crate::publish;
 use crate::store::{self, BUCKET, Manifest, Part, Snapshots, TaskEntry};
@@ -80,6 +80,46 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         differences,
         notes,
     })
+}
+
+/// The records that one filing fed.
+#[derive(Debug, Serialize)]
+pub struct AccessionReport {
+    pub accession_number: AccessionNumber,
+    pub release_id: ReleaseId,
+    /// Record ids by dataset and by the column that names the filing, in the order of the parts.
+    pub records: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+}
+
+/// Lists every record of a release that was made from a filing, in all datasets that name filings.
+///
+/// # Errors
+/// `Config`, when no record names it; `Store`, when the release cannot be read.
+pub async fn trace_accession(settings: &RunSettings, accession: AccessionNumber, release: Option<&ReleaseId>) -> Result<AccessionReport> {
+    let manifest = match release {
+        Some(release) => settings.releases.manifest(release).await?,
+        None => current_manifest(settings).await?,
+    };
+    let text = accession.to_string();
+    let mut records: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for (dataset_id, dataset) in &manifest.datasets {
+        let Some(contract) = settings.declarations.contracts.get(dataset_id) else { continue };
+        let columns: Vec<&str> = contract.columns.iter().filter(|column| column.type_name == "accession_number").map(|column| column.name.as_str()).collect();
+        for part in dataset.parts.iter().filter(|_| !columns.is_empty()) {
+            let bytes = settings.releases.part(&manifest.release_id, part).await?;
+            for column in &columns {
+                let found = store::record_ids_where(bytes.clone(), column, &text)?;
+                if !found.is_empty() {
+                    records.entry(dataset_id.clone()).or_default().entry((*column).to_owned()).or_default().extend(found);
+                }
+            }
+        }
+    }
+    if records.is_empty() {
+        return Err(Error::config(format!("no record of release {} is of filing {accession}", manifest.release_id))
+            .hint("only periodic reports feed figures; `--release` looks at another release"));
+    }
+    Ok(AccessionReport { accession_number: accession, release_id: manifest.release_id, records })
 }
 
 /// The part, the columns and the pointers of a record.
