@@ -5,6 +5,7 @@ mod execute;
 mod plan;
 mod report;
 mod requests;
+mod shards;
 mod trace;
 mod verify;
 
@@ -50,6 +51,11 @@ pub trait Observer: FetchProgress {
 
     /// A task is being built.
     fn building(&self, task_id: &str);
+
+    /// So many of a task's shards are built.
+    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        let _ = (task_id, done, shards);
+    }
 
     /// A task is built, or why not.
     fn built(&self, report: &TaskReport);
