@@ -5,3 +5,5 @@
 mod company_facts;
 mod fact;
 mod filing;
+mod json;
+pub(super) mod submissions;
