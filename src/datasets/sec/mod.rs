@@ -4,3 +4,4 @@
 
 mod fact;
 mod filing;
+mod financials;
