@@ -6,7 +6,7 @@ pub struct Day(i32);
 
 impl Day {
     /// Takes days since 1970-01-01.
-    pub fn from_number(days: i32) -> Self {
+    pub const fn from_number(days: i32) -> Self {
         Self(days)
     }
 
