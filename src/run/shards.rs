@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polars::prelude::DataFrame;
-use rayon::prelude::*;
 
 use super::execute::{Checked, QUARANTINE, check};
 use super::{RunSettings, SharedObserver};
@@ -66,7 +66,7 @@ impl ShardedTask<'_> {
         let runtime = tokio::runtime::Handle::current();
         let progress = Mutex::new(Progress::default());
         let shards = sharded.shards();
-        shards.par_iter().for_each(|shard| {
+        let build_one = |shard: &Shard| {
             let result = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[], Vec::as_slice), &stage, &runtime);
             let mut progress = progress.lock().expect("nothing panics while holding it");
             progress.done += 1;
@@ -80,6 +80,18 @@ impl ShardedTask<'_> {
             }
             if let Some(observer) = self.observer {
                 observer.shard_built(self.task_id, progress.done, shards.len());
+            }
+        };
+        // Threads of their own: a thread of the shared pool that waits for a parallel step of one shard would take up another shard on top
+        // of it, and so on until its stack is full.
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|| {
+                    while let Some(shard) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        build_one(shard);
+                    }
+                });
             }
         });
         let mut progress = progress.into_inner().expect("nothing panics while holding it");
