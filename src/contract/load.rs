@@ -5,6 +5,9 @@ use serde::Deserialize;
 use super::{Column, ColumnType, Contract, Invariant, Physical};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 
+/// Words of links that are a column's value in another form.
+const LINK_WORDS: [(&str, &str); 2] = [("cik_number", "cik"), ("accession_compact", "accession_number")];
+
 /// Contracts by dataset id.
 pub type Contracts = BTreeMap<String, Contract>;
 
@@ -24,6 +27,8 @@ struct ContractFile {
     serves: Vec<String>,
     #[serde(default)]
     not_covered: Vec<String>,
+    #[serde(default)]
+    links: BTreeMap<String, String>,
     #[serde(rename = "column")]
     columns: Vec<ColumnFile>,
     #[serde(rename = "invariant", default)]
@@ -101,6 +106,13 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
             report(Place::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
         }
     }
+    for (link, template) in &file.links {
+        let names = template.split('{').skip(1).map(|rest| rest.split_once('}').map_or(rest, |(name, _)| name));
+        let column = |name: &str| LINK_WORDS.iter().find(|(word, _)| *word == name).map_or(name, |(_, column)| column).to_owned();
+        for name in names.filter(|name| !has(&column(name))) {
+            report(Place::Table("links"), link, format!("there is no column `{}`", column(name)));
+        }
+    }
     for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
         if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
             report(Place::Top, "dataset_id", format!("every contract needs a column `{name}`"));
@@ -117,6 +129,7 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
         geography_type: file.geography_type,
         serves: file.serves,
         not_covered: file.not_covered,
+        links: file.links,
         columns,
         invariants: file.invariants,
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The contract of one served table.
@@ -20,6 +22,10 @@ pub struct Contract {
     pub serves: Vec<String>,
     /// What a reader might look for here in vain.
     pub not_covered: Vec<String>,
+    /// Addresses at the publisher, by name: texts in which `{column}` stands for the record's value, `{cik_number}` for its CIK without
+    /// zeros and `{accession_compact}` for its accession number without dashes. Filled in when served, never stored: they decide no row.
+    #[serde(skip)]
+    pub links: BTreeMap<String, String>,
     pub columns: Vec<Column>,
     pub invariants: Vec<Invariant>,
 }

@@ -74,8 +74,9 @@ pub struct Malformed {
 /// A record with another number of cells than the header, or text that is not UTF-8.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let decoded = match task.format {
-        Format::Delimited { delimiters, quoting, header, label_lines } => {
-            let layout = delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines };
+        Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler } => {
+            let layout =
+                delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines, header_start: header_start.as_deref(), ruler: *ruler };
             delimited::decode(task, &layout)
         }
         Format::JsonRows => json_rows::decode(task),

@@ -37,6 +37,12 @@ impl FromStr for AccessionNumber {
     }
 }
 
+impl serde::Serialize for AccessionNumber {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for AccessionNumber {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:010}-{:02}-{:06}", self.0 / 100_000_000, self.0 / 1_000_000 % 100, self.0 % 1_000_000)

@@ -132,6 +132,10 @@ pub enum Format {
         /// Lines after the header that are labels, not data.
         #[serde(default)]
         label_lines: u32,
+        /// What the header line begins with, in a file with a preamble: lines before it are not data.
+        header_start: Option<String>,
+        /// The character that the line after the header consists of.
+        ruler: Option<char>,
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,

@@ -126,6 +126,27 @@ impl Json {
         self.digits(magnitude, scale);
     }
 
+    /// Writes a decimal number of many digits: `unscaled` units of 10^-`scale`, exactly and without trailing zeros.
+    pub fn wide_decimal(&mut self, mut unscaled: i128, mut scale: u8) {
+        while scale > 0 && unscaled % 10 == 0 {
+            unscaled /= 10;
+            scale -= 1;
+        }
+        match i64::try_from(unscaled) {
+            Ok(unscaled) => self.decimal(unscaled, scale, Trim::Keep),
+            Err(_) => self.wide_digits(unscaled, scale),
+        }
+    }
+
+    /// Writes a number that no machine word holds; figures of this size are rare, so that this is plain rather than quick.
+    fn wide_digits(&mut self, unscaled: i128, scale: u8) {
+        self.separate();
+        let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = usize::from(scale) + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
+        let (sign, point) = (if unscaled < 0 { "-" } else { "" }, if fraction.is_empty() { "" } else { "." });
+        self.print(format_args!("{sign}{whole}{point}{fraction}"));
+    }
+
     /// Writes digits with a point before the last `scale` of them, last digit first and then turned round.
     fn digits(&mut self, mut magnitude: u64, scale: u8) {
         let start = self.buffer.len();
@@ -222,6 +243,14 @@ mod tests {
         assert_eq!(decimal(i64::MIN, 2, Trim::Keep), "-92233720368547758.08");
         assert_eq!(written(|json| json.count(u64::MAX)), "18446744073709551615");
         assert_eq!(written(|json| json.integer(0)), "0");
+        let wide = |unscaled, scale| written(|json| json.wide_decimal(unscaled, scale));
+        assert_eq!(wide(652_250_000_000_000_000_000, 10), "65225000000");
+        assert_eq!(wide(151_500_000_000, 10), "15.15");
+        assert_eq!(wide(-1, 10), "-0.0000000001");
+        assert_eq!(wide(0, 10), "0");
+        assert_eq!(wide(-123_456_789_012_345_678_901, 10), "-12345678901.2345678901");
+        assert_eq!(wide(i128::from(i64::MAX) + 1, 30), "0.000000000009223372036854775808");
+        assert_eq!(wide(9_999_999_999_999_999_999_999_999_999, 0), "9999999999999999999999999999");
     }
 
     #[test]

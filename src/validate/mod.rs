@@ -22,7 +22,7 @@ use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
-pub use expectations::is_above_warning_level;
+pub use expectations::{example_of, is_above_warning_level, judge_totals};
 pub use quarantine::quarantine_table;
 
 /// A built table before its contract was checked.
@@ -61,7 +61,7 @@ struct Breach {
     detail: String,
 }
 
-/// Checks a table against its contract and its expectations.
+/// Checks a table against its contract and its expectations; none where totals are judged over several tables.
 ///
 /// # Shape
 /// Rows out are the rows in, less those set aside and less exact repetitions of another row (which are counted in a note).
@@ -71,7 +71,7 @@ struct Breach {
 /// `inputs`: mistakes of a program, not findings about data. `Config`, when a rule does not fit the type of its column.
 pub fn validate(
     contract: &Contract,
-    expectations: &Expectations,
+    expectations: Option<&Expectations>,
     candidate: Candidate,
     inputs: &Inputs,
     previous_rows: Option<u64>,

@@ -2,5 +2,8 @@
 
 #![expect(dead_code, reason = "the parts of the family are being put together")]
 
+mod company_facts;
 mod fact;
 mod filing;
+mod json;
+pub(super) mod submissions;

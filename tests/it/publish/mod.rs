@@ -41,6 +41,7 @@ pub fn contract() -> Contract {
         geography_type: None,
         serves: Vec::new(),
         not_covered: Vec::new(),
+        links: BTreeMap::new(),
         columns: vec![
             column("record_id", Physical::String, false),
             column("year", Physical::Int32, false),
