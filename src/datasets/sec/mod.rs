@@ -7,3 +7,4 @@ mod fact;
 mod filing;
 mod json;
 pub(super) mod submissions;
+pub(super) mod taxonomy;

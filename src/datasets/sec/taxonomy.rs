@@ -28,6 +28,12 @@ const DOCUMENTATION: &str = "http://www.xbrl.org/2003/role/documentation";
 const DEPRECATED: &str = "http://www.xbrl.org/2009/role/deprecatedLabel";
 const DEPRECATED_DATE: &str = "http://www.xbrl.org/2009/role/deprecatedDateLabel";
 
+// Substitution groups, without their prefixes.
+const ITEM: &str = "item";
+const AXIS: &str = "dimensionItem";
+const TABLE: &str = "hypercubeItem";
+const PART_OF_REFERENCE: &str = "part";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -35,10 +41,6 @@ struct Settings {
     members: Vec<String>,
     /// Of each taxonomy, the parts that a whole archive has.
     parts: BTreeMap<String, Vec<Part>>,
-    /// Kind of concept by substitution group, without its prefix.
-    kinds: BTreeMap<String, String>,
-    /// Substitution groups of elements that are no concepts.
-    not_concepts: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -147,7 +149,7 @@ impl Archive {
             for element in document.elements {
                 namespace.clone_from(&document.namespace);
                 let pointer = pointer(element.range);
-                match self.concept_id(settings, &element) {
+                match self.concept_id(&element) {
                     Ok(None) => {}
                     Ok(Some(id)) => {
                         if concepts.entry(id.clone()).or_default().element.replace((element, pointer)).is_some() {
@@ -172,18 +174,17 @@ impl Archive {
             }
         }
         let absent = self.absent_parts(settings, &concepts, &mut issues);
-        let rows = self.rows(settings, namespace.as_deref(), &absent, concepts, &mut issues);
+        let rows = self.rows(namespace.as_deref(), &absent, concepts, &mut issues);
         Ok((rows, issues))
     }
 
     /// The element's id when it declares a concept; none when it is something else.
-    fn concept_id(&self, settings: &Settings, element: &Element) -> std::result::Result<Option<String>, (&'static str, String)> {
+    fn concept_id(&self, element: &Element) -> std::result::Result<Option<String>, (&'static str, String)> {
         let Some(group) = &element.substitution_group else { return Ok(None) };
-        if settings.not_concepts.iter().any(|known| known == local_name(group)) {
-            return Ok(None);
-        }
-        if !settings.kinds.contains_key(local_name(group)) {
-            return Err(("unknown_category", format!("substitution group `{group}` is not among the settings of the pipeline")));
+        match local_name(group) {
+            ITEM | AXIS | TABLE => {}
+            PART_OF_REFERENCE => return Ok(None),
+            _ => return Err(("unknown_category", format!("substitution group `{group}`: what such a concept is has to be decided"))),
         }
         let required = [("id", &element.id), ("name", &element.name), ("type", &element.data_type), ("periodType", &element.period_type)];
         if let Some((name, _)) = required.iter().find(|(_, value)| value.is_none()) {
@@ -230,7 +231,6 @@ impl Archive {
 
     fn rows(
         &self,
-        settings: &Settings,
         namespace: Option<&str>,
         absent: &[Part],
         concepts: BTreeMap<String, Said>,
@@ -238,13 +238,14 @@ impl Archive {
     ) -> Vec<Row> {
         let prefix = format!("{}_", self.taxonomy);
         let dates_elements = concepts.values().filter_map(|said| said.element.as_ref()).any(|(element, _)| element.deprecated_date.is_some());
-        let version = Version { archive: self, namespace, absent, knows_deprecation: dates_elements || !absent.contains(&Part::Labels) };
+        let has_text = !absent.contains(&Part::Labels) && !absent.contains(&Part::Documentation);
+        let version = Version { archive: self, namespace, absent, knows_deprecation: dates_elements || has_text };
         let mut undeclared = Vec::new();
         let mut rows = Vec::with_capacity(concepts.len());
         for (id, said) in concepts {
             match id.strip_prefix(&prefix) {
                 // Without a schema, linkbases are all there is to say which concepts there are.
-                Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => rows.push(Row::new(settings, &version, name, said, issues)),
+                Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => rows.push(Row::new(&version, name, said, issues)),
                 _ => undeclared.push(id),
             }
         }
@@ -275,7 +276,7 @@ struct Row {
     year: i32,
     concept: String,
     namespace: Option<String>,
-    kind: Option<String>,
+    kind: Option<&'static str>,
     element: Option<Element>,
     label: Option<String>,
     documentation: Option<String>,
@@ -289,7 +290,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(settings: &Settings, version: &Version<'_>, name: &str, mut said: Said, issues: &mut Vec<Issue>) -> Self {
+    fn new(version: &Version<'_>, name: &str, mut said: Said, issues: &mut Vec<Issue>) -> Self {
         let archive = version.archive;
         let mut row = Self {
             record_id: format!("{}:{name}", archive.record_id()),
@@ -301,7 +302,7 @@ impl Row {
             ..Self::default()
         };
         if let Some((element, pointer)) = said.element.take() {
-            row.kind = Some(kind(settings, &element));
+            row.kind = Some(kind(&element));
             row.namespace = version.namespace.map(str::to_owned);
             row.deprecated_date.clone_from(&element.deprecated_date);
             row.pointers.extend(pointer);
@@ -361,18 +362,15 @@ impl Row {
     }
 }
 
-/// A concept's kind: that of its substitution group, and of items the heading and the member by what is special about them.
-fn kind(settings: &Settings, element: &Element) -> String {
-    let group = element.substitution_group.as_deref().map(local_name).unwrap_or_default();
-    let is_item = group == "item";
+fn kind(element: &Element) -> &'static str {
     let is_abstract = matches!(element.is_abstract.as_deref(), Some("true" | "1"));
-    if is_item && element.data_type.as_deref().map(local_name) == Some("domainItemType") {
-        return "member".to_owned();
+    match element.substitution_group.as_deref().map(local_name) {
+        Some(AXIS) => "axis",
+        Some(TABLE) => "table",
+        _ if element.data_type.as_deref().map(local_name) == Some("domainItemType") => "member",
+        _ if is_abstract => "heading",
+        _ => "item",
     }
-    if is_item && is_abstract {
-        return "heading".to_owned();
-    }
-    settings.kinds.get(group).cloned().unwrap_or_default()
 }
 
 /// The standard label first, then the documentation, then the others.
@@ -426,7 +424,7 @@ fn frame(rows: &[Row]) -> Result<DataFrame> {
         Column::new("taxonomy_year".into(), rows.iter().map(|row| row.year).collect::<Vec<i32>>()),
         required("concept", &|row| &row.concept),
         text("namespace", &|row| row.namespace.as_deref()),
-        text("kind", &|row| row.kind.as_deref()),
+        text("kind", &|row| row.kind),
         text("data_type", &|row| row.attribute(|element| &element.data_type)),
         text("period_type", &|row| row.attribute(|element| &element.period_type)),
         text("balance", &|row| row.attribute(|element| &element.balance)),
