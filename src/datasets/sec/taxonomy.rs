@@ -149,7 +149,7 @@ impl Archive {
             for element in document.elements {
                 namespace.clone_from(&document.namespace);
                 let pointer = pointer(element.range);
-                match self.concept_id(&element) {
+                match concept_id(&self.taxonomy, &element) {
                     Ok(None) => {}
                     Ok(Some(id)) => {
                         if concepts.entry(id.clone()).or_default().element.replace((element, pointer)).is_some() {
@@ -176,37 +176,6 @@ impl Archive {
         let absent = self.absent_parts(settings, &concepts, &mut issues);
         let rows = self.rows(namespace.as_deref(), &absent, concepts, &mut issues);
         Ok((rows, issues))
-    }
-
-    /// The element's id when it declares a concept; none when it is something else.
-    fn concept_id(&self, element: &Element) -> std::result::Result<Option<String>, (&'static str, String)> {
-        let Some(group) = &element.substitution_group else { return Ok(None) };
-        match local_name(group) {
-            ITEM | AXIS | TABLE => {}
-            PART_OF_REFERENCE => return Ok(None),
-            _ => return Err(("unknown_category", format!("substitution group `{group}`: what such a concept is has to be decided"))),
-        }
-        let required = [("id", &element.id), ("name", &element.name), ("type", &element.data_type), ("periodType", &element.period_type)];
-        if let Some((name, _)) = required.iter().find(|(_, value)| value.is_none()) {
-            return Err(("missing_value", format!("the element has no attribute `{name}`")));
-        }
-        let categories: [(&str, &Option<String>, &[&str]); 4] = [
-            ("periodType", &element.period_type, &["instant", "duration"]),
-            ("balance", &element.balance, &["debit", "credit"]),
-            ("abstract", &element.is_abstract, &["true", "false", "1", "0"]),
-            ("nillable", &element.is_nillable, &["true", "false", "1", "0"]),
-        ];
-        for (name, value, known) in categories {
-            if let Some(value) = value.as_deref().filter(|value| !known.contains(value)) {
-                return Err(("bad_value", format!("{name} is `{value}`, not one of {}", known.join(", "))));
-            }
-        }
-        let (id, name) = (element.id.clone().unwrap_or_default(), element.name.as_deref().unwrap_or_default());
-        if id != format!("{}_{name}", self.taxonomy) {
-            // Linkbases name elements by id: one that does not follow the name could not be told from a foreign one.
-            return Err(("bad_value", format!("id is `{id}`, not `{}_{name}`", self.taxonomy)));
-        }
-        Ok(Some(id))
     }
 
     /// The parts that the archive does not have: what they would say is null.
@@ -256,6 +225,37 @@ impl Archive {
         }
         rows
     }
+}
+
+/// The element's id when it declares a concept; none when it is something else.
+fn concept_id(taxonomy: &str, element: &Element) -> std::result::Result<Option<String>, (&'static str, String)> {
+    let Some(group) = &element.substitution_group else { return Ok(None) };
+    match local_name(group) {
+        ITEM | AXIS | TABLE => {}
+        PART_OF_REFERENCE => return Ok(None),
+        _ => return Err(("unknown_category", format!("substitution group `{group}`: what such a concept is has to be decided"))),
+    }
+    let required = [("id", &element.id), ("name", &element.name), ("type", &element.data_type), ("periodType", &element.period_type)];
+    if let Some((name, _)) = required.iter().find(|(_, value)| value.is_none()) {
+        return Err(("missing_value", format!("the element has no attribute `{name}`")));
+    }
+    let categories: [(&str, &Option<String>, &[&str]); 4] = [
+        ("periodType", &element.period_type, &["instant", "duration"]),
+        ("balance", &element.balance, &["debit", "credit"]),
+        ("abstract", &element.is_abstract, &["true", "false", "1", "0"]),
+        ("nillable", &element.is_nillable, &["true", "false", "1", "0"]),
+    ];
+    for (name, value, known) in categories {
+        if let Some(value) = value.as_deref().filter(|value| !known.contains(value)) {
+            return Err(("bad_value", format!("{name} is `{value}`, not one of {}", known.join(", "))));
+        }
+    }
+    let (id, name) = (element.id.clone().unwrap_or_default(), element.name.as_deref().unwrap_or_default());
+    if id != format!("{}_{name}", taxonomy) {
+        // Linkbases name elements by id: one that does not follow the name could not be told from a foreign one.
+        return Err(("bad_value", format!("id is `{id}`, not `{}_{name}`", taxonomy)));
+    }
+    Ok(Some(id))
 }
 
 /// What all concepts of an archive share.
@@ -442,4 +442,52 @@ fn frame(rows: &[Row]) -> Result<DataFrame> {
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())).with_name(POINTERS.into()),
     ];
     Ok(DataFrame::new(rows.len(), columns)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn element(change: impl FnOnce(&mut Element)) -> Element {
+        let text = |text: &str| Some(text.to_owned());
+        let mut element = Element {
+            id: text("dei_Name"),
+            name: text("Name"),
+            data_type: text("xbrli:stringItemType"),
+            substitution_group: text("xbrli:item"),
+            period_type: text("duration"),
+            ..Element::default()
+        };
+        change(&mut element);
+        element
+    }
+
+    #[test]
+    fn an_element_is_a_concept_something_else_or_set_aside() {
+        let set = |value: &str| Some(value.to_owned());
+        let verdict = |change: fn(&mut Element)| concept_id("dei", &element(change)).map_err(|(code, _)| code);
+        assert_eq!(verdict(|_| {}), Ok(set("dei_Name")));
+        assert_eq!(verdict(|element| element.substitution_group = None), Ok(None));
+        assert_eq!(verdict(|element| element.substitution_group = Some("link:part".to_owned())), Ok(None));
+        assert_eq!(verdict(|element| element.substitution_group = Some("xbrli:tuple".to_owned())), Err("unknown_category"));
+        assert_eq!(verdict(|element| element.period_type = None), Err("missing_value"));
+        assert_eq!(verdict(|element| element.period_type = Some("forever".to_owned())), Err("bad_value"));
+        assert_eq!(verdict(|element| element.balance = Some("left".to_owned())), Err("bad_value"));
+        assert_eq!(verdict(|element| element.is_abstract = Some("yes".to_owned())), Err("bad_value"));
+        assert_eq!(verdict(|element| element.id = Some("srt_Name".to_owned())), Err("bad_value"));
+    }
+
+    #[test]
+    fn deprecation_is_read_from_the_end_of_a_text() {
+        assert_eq!(deprecation_date("Sales (Deprecated 2018-01-31)"), Some("2018-01-31"));
+        assert_eq!(deprecation_date("Sales (net) (deprecated 2018) "), Some("2018"));
+        for text in ["Sales", "(Deprecated 2018-01-31) Sales", "Sales (Deprecated soon)", "Sales (Deprecated 2018/01/31)", "Sales Deprecated 2018)"] {
+            assert_eq!(deprecation_date(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn weights_lose_only_zeros_that_say_nothing() {
+        assert_eq!(["1.0", "-1.0", "1", "10", "0.50", "1."].map(weight), ["1", "-1", "1", "10", "0.5", "1"]);
+    }
 }

@@ -202,3 +202,77 @@ impl Document {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABEL_ROLE: &str = "http://www.xbrl.org/2003/role/label";
+
+    /// A linkbase of one link.
+    fn linkbase(kind: &str, links: &str) -> String {
+        let spaces = format!("xmlns:link='{LINKBASE}' xmlns:xlink='{XLINK}'");
+        format!("<link:linkbase {spaces}><link:{kind} xlink:role='r' xlink:type='extended'>{links}</link:{kind}></link:linkbase>")
+    }
+
+    fn locator(name: &str) -> String {
+        format!("<link:loc xlink:href='t.xsd#t_{name}' xlink:label='{name}'/>")
+    }
+
+    fn problem(text: &str) -> String {
+        read(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn names_of_links_hold_inside_their_link() {
+        let arc = format!("<link:labelArc xlink:arcrole='{CONCEPT_LABEL}' xlink:from='A' xlink:to='l'/>");
+        let label = |text: &str| format!("<link:label xlink:label='l' xlink:role='{LABEL_ROLE}'>{text}</link:label>");
+        let one = linkbase("labelLink", &format!("{}{arc}{}", locator("A"), label("first")));
+        let two = one.replace("t_A", "t_B").replace("first", "second");
+        let both = one.replace("</link:linkbase>", "") + two.split_once('>').unwrap().1;
+        let document = read(both.as_bytes()).unwrap();
+        let found: Vec<(&str, &str)> = document.labels.iter().map(|label| (label.element_id.as_str(), label.text.as_str())).collect();
+        assert_eq!(found, [("t_A", "first"), ("t_B", "second")]);
+        let (offset, length) = document.labels[1].range;
+        let place = usize::try_from(offset).unwrap();
+        assert_eq!(&both[place..place + usize::try_from(length).unwrap()], label("second"));
+    }
+
+    #[test]
+    fn links_that_do_not_hold_together_stop_the_archive() {
+        let summation = |attributes: &str| {
+            let arc = format!("<link:calculationArc xlink:from='A' xlink:to='B' {attributes}/>");
+            linkbase("calculationLink", &format!("{}{}{arc}", locator("A"), locator("B")))
+        };
+        let whole = summation(&format!("weight='-1.0' xlink:arcrole='{}'", SUMMATION[1]));
+        let read_whole = read(whole.as_bytes()).unwrap();
+        assert_eq!(read_whole.summations.len(), 1);
+        assert_eq!((read_whole.summations[0].weight.as_str(), read_whole.summations[0].role.as_str()), ("-1.0", "r"));
+        let cases = [
+            (summation("weight='1'"), "an arc of the role ``"),
+            (summation(&format!("xlink:arcrole='{}'", SUMMATION[0])), "no attribute `weight`"),
+            (summation(&format!("weight='1' use='prohibited' xlink:arcrole='{}'", SUMMATION[0])), "prohibited"),
+            (whole.replace("xlink:label='B'", "xlink:label='C'"), "`B`, which its link does not locate"),
+            (whole.replace("t.xsd#t_A", "t.xsd"), "points to no element"),
+            (whole.replace(" xlink:href='t.xsd#t_A'", ""), "no attribute `href`"),
+        ];
+        for (text, expected) in cases {
+            assert!(problem(&text).contains(expected), "{}", problem(&text));
+        }
+    }
+
+    #[test]
+    fn only_global_elements_of_a_schema_are_declared() {
+        let text = format!(
+            "<s:schema xmlns:s='{SCHEMA}' targetNamespace='t'><s:element name='A' id='t_A'><s:annotation/></s:element>\
+             <s:complexType><s:sequence><s:element name='B'/></s:sequence></s:complexType><element name='C'/></s:schema>"
+        );
+        let document = read(text.as_bytes()).unwrap();
+        assert_eq!(document.namespace.as_deref(), Some("t"));
+        let names: Vec<_> = document.elements.iter().map(|element| element.name.as_deref()).collect();
+        assert_eq!(names, [Some("A")]);
+        let (offset, length) = document.elements[0].range;
+        let range = usize::try_from(offset).unwrap()..usize::try_from(offset + length).unwrap();
+        assert_eq!(&text[range], "<s:element name='A' id='t_A'><s:annotation/></s:element>");
+    }
+}
