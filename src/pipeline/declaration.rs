@@ -78,6 +78,9 @@ pub struct Source {
     /// URL template. `{name}` is a variable, `{name-4}` an integer variable less 4, `{NAME}` a variable in upper case,
     /// `{env:NAME}` a secret from the environment that is left out of every record of the URL. `bundled:PATH` is a file beside the declarations.
     pub url: String,
+    /// A variable whose values people name (`pubdata fetch --cik`): such files are never asked for by a run, and those that were fetched
+    /// after the declaration's other files count until these are fetched again.
+    pub on_demand: Option<String>,
     /// Values of the variables, other than the partition's.
     #[serde(default)]
     pub variables: BTreeMap<String, Vec<String>>,

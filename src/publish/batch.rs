@@ -123,7 +123,8 @@ impl Cells<'_> {
         let column_type = &self.column.column_type;
         let mut values = Vec::with_capacity(texts.len());
         for (row, text) in texts.iter().enumerate() {
-            let value = |text| parse_decimal(text, column_type.scale).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a number of its type")));
+            let value =
+                |text| parse_decimal(text, column_type.scale).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a number of its type")));
             values.push(text.map(value).transpose()?);
         }
         Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)

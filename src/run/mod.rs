@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use execute::run;
-pub use plan::{Plan, PlannedTask, Problem, TaskState, plan};
+pub use plan::{Plan, PlannedTask, Problem, TaskState, fetch_on_demand, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, TaskReport};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};

@@ -33,10 +33,13 @@ pub struct Amount(pub i128);
 
 impl Amount {
     /// Digits after the point.
-    pub const SCALE: i32 = 10;
+    pub const SCALE: u32 = 10;
+
+    /// The amount 1.
+    const ONE: i128 = 10_i128.pow(Self::SCALE);
 
     /// Digits in all, as far as the published decimal holds them.
-    const PRECISION: i32 = 28;
+    const PRECISION: u32 = 28;
 
     /// Takes a number as JSON writes it: `-12.50`, `6e-06`. Exact or refused; zeros at the end of the fraction say nothing.
     ///
@@ -45,6 +48,11 @@ impl Amount {
     pub fn from_literal(literal: &[u8]) -> Result<Self, &'static str> {
         const NO_NUMBER: &str = "is not a number";
         let (is_negative, unsigned) = literal.strip_prefix(b"-").map_or((false, literal), |unsigned| (true, unsigned));
+        // Nearly all are whole numbers that fit a machine's.
+        if (1..=18).contains(&unsigned.len()) && unsigned.iter().all(u8::is_ascii_digit) {
+            let number = unsigned.iter().fold(0_i64, |number, digit| number * 10 + i64::from(digit & 0x0F));
+            return Ok(Self(i128::from(if is_negative { -number } else { number }) * Self::ONE));
+        }
         let (digits, exponent) = match unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')) {
             Some(place) => (&unsigned[..place], exponent(&unsigned[place + 1..]).ok_or(NO_NUMBER)?),
             None => (unsigned, 0),
@@ -62,11 +70,11 @@ impl Amount {
         if zeros_before == count {
             return Ok(Self(0));
         }
-        let significant = i32::try_from(count - zeros_before - zeros_after).unwrap_or(i32::MAX);
+        let significant = u32::try_from(count - zeros_before - zeros_after).unwrap_or(u32::MAX);
         let shift = |places: usize| i32::try_from(places).unwrap_or(i32::MAX);
         let last_place = exponent.saturating_sub(shift(fraction.len())).saturating_add(shift(zeros_after));
-        let zeros_to_add = u32::try_from(last_place.saturating_add(Self::SCALE)).map_err(|_| "has more than ten digits after the point")?;
-        if significant.saturating_add_unsigned(zeros_to_add) > Self::PRECISION {
+        let zeros_to_add = u32::try_from(last_place.saturating_add_unsigned(Self::SCALE)).map_err(|_| "has more than ten digits after the point")?;
+        if significant.saturating_add(zeros_to_add) > Self::PRECISION {
             return Err("has more than 18 digits before the point");
         }
         let mut number = 0_i128;

@@ -14,6 +14,45 @@ const FEW: usize = 32;
 /// Longest form type that is expected ("SUPPL 10-K405/A").
 const FORM_LENGTH: usize = 20;
 
+const START_AND_END: Pattern<47> = Pattern::new(b"{\"start\":\"0000-00-00\",\"end\":\"0000-00-00\",\"val\":");
+const END: Pattern<26> = Pattern::new(b"{\"end\":\"0000-00-00\",\"val\":");
+const ACCESSION: Pattern<36> = Pattern::new(b",\"accn\":\"0000000000-00-000000\",\"fy\":");
+const FILED: Pattern<21> = Pattern::new(b",\"filed\":\"0000-00-00\"");
+const FRAME: Pattern<16> = Pattern::new(b",\"frame\":\"CY0000");
+const QUARTER: Pattern<2> = Pattern::new(b"Q0");
+
+/// A part of a fact, literal but for its digits, each of which is written as `0`.
+///
+/// In a digit's place one of `:;<=>?` fits too, which means nothing in a JSON string. Whether there is such a day is asked only of wanted facts.
+struct Pattern<const N: usize> {
+    text: [u8; N],
+    /// The bits of each byte that must be equal.
+    mask: [u8; N],
+}
+
+impl<const N: usize> Pattern<N> {
+    const fn new(model: &[u8; N]) -> Self {
+        let mut mask = [0xFF; N];
+        let mut place = 0;
+        while place < N {
+            if model[place] == b'0' {
+                mask[place] = 0xF0;
+            }
+            place += 1;
+        }
+        Self { text: *model, mask }
+    }
+
+    #[inline(always)]
+    fn fits(&self, text: &[u8; N]) -> bool {
+        let mut difference = 0;
+        for ((byte, model), mask) in text.iter().zip(&self.text).zip(&self.mask) {
+            difference |= (byte ^ model) & mask;
+        }
+        difference == 0
+    }
+}
+
 /// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. None for anything else, valid or not.
 ///
 /// Every byte is matched: keys and punctuation literally, days, accession numbers and stamps by their form, numbers and strings by JSON's
@@ -135,50 +174,24 @@ impl<'a> Scan<'a> {
 
     #[inline(always)]
     fn fact(&mut self) -> Option<FactText<'a>> {
-        let start = match self.rest.strip_prefix(b"{\"start\":\"") {
-            Some(rest) => {
-                self.rest = rest;
-                let start = self.day()?;
-                self.expect(b"\",\"end\":\"")?;
-                Some(start)
-            }
-            None => {
-                self.expect(b"{\"end\":\"")?;
-                None
-            }
+        let (start, end) = if self.rest.starts_with(b"{\"s") {
+            let text = self.pattern(&START_AND_END)?;
+            (text[10..].first_chunk(), text[29..].first_chunk()?)
+        } else {
+            (None, self.pattern(&END)?[8..].first_chunk()?)
         };
-        let end = self.day()?;
-        self.expect(b"\",\"val\":")?;
         let val = self.number()?;
-        self.expect(b",\"accn\":\"")?;
-        let accn = self.accession()?;
-        self.expect(b"\",\"fy\":")?;
+        let accn = self.pattern(&ACCESSION)?[9..].first_chunk()?;
         let fy = if self.passes(b"null") { None } else { Some(self.year()?) };
         self.expect(b",\"fp\":")?;
         let fp = if self.passes(b"null") { None } else { Some(self.period()?) };
         self.expect(b",\"form\":\"")?;
         let form = self.form()?;
-        self.expect(b",\"filed\":\"")?;
-        let filed = self.day()?;
-        self.expect(b"\"")?;
+        let filed = self.pattern(&FILED)?[10..].first_chunk()?;
         if !self.passes(b"}") {
-            self.expect(b",\"frame\":\"CY")?;
             self.frame()?;
         }
         Some(FactText { start, end, val, accn, fy, fp, form, filed })
-    }
-
-    /// `2023-12-31`: what has this form is harmless in a JSON string. Whether there is such a day is asked only when it is wanted.
-    #[inline(always)]
-    fn day(&mut self) -> Option<&'a [u8; 10]> {
-        let day: &[u8; 10] = self.take()?;
-        has_form(day, b"0000-00-00").then_some(day)
-    }
-
-    #[inline(always)]
-    fn accession(&mut self) -> Option<&'a [u8; 20]> {
-        let accession: &[u8; 20] = self.take()?;
-        has_form(accession, b"0000000000-00-000000").then_some(accession)
     }
 
     /// A number of four digits, the first of which is not 0.
@@ -210,20 +223,14 @@ impl<'a> Scan<'a> {
         Some(form)
     }
 
-    /// The rest of a fact whose frame begins with `CY`: `2019`, `2019Q1` or `2019Q1I`, and what closes it.
+    /// The frame, the last key of a fact: `CY2019`, `CY2019Q1` or `CY2019Q1I`.
     #[inline(always)]
     fn frame(&mut self) -> Option<()> {
-        let year: &[u8; 4] = self.take()?;
-        if !has_form(year, b"0000") {
-            return None;
-        }
+        self.pattern(&FRAME)?;
         if self.passes(b"\"}") {
             return Some(());
         }
-        let quarter: &[u8; 2] = self.take()?;
-        if quarter[0] != b'Q' || !quarter[1].is_ascii_digit() {
-            return None;
-        }
+        self.pattern(&QUARTER)?;
         if self.passes(b"I\"}") { Some(()) } else { self.expect(b"\"}") }
     }
 
@@ -236,6 +243,9 @@ impl<'a> Scan<'a> {
         let digits = self.digits()?;
         if has_leading_zero && digits > 1 {
             return None;
+        }
+        if self.rest.first() == Some(&b',') {
+            return Some(&from[..from.len() - self.rest.len()]);
         }
         if self.passes(b".") {
             self.digits()?;
@@ -360,6 +370,12 @@ impl<'a> Scan<'a> {
         (self.take()? == literal).then_some(())
     }
 
+    #[inline(always)]
+    fn pattern<const N: usize>(&mut self, pattern: &Pattern<N>) -> Option<&'a [u8; N]> {
+        let text = self.take()?;
+        pattern.fits(text).then_some(text)
+    }
+
     /// Passes a literal if it is next.
     #[inline(always)]
     fn passes<const N: usize>(&mut self, literal: &[u8; N]) -> bool {
@@ -371,16 +387,6 @@ impl<'a> Scan<'a> {
             None => false,
         }
     }
-}
-
-/// Whether a text has digits, or one of `:;<=>?`, where the form has `0`, and the form's dashes: nothing that means anything in a JSON string.
-#[inline(always)]
-fn has_form<const N: usize>(text: &[u8; N], form: &[u8; N]) -> bool {
-    let mut differences = 0;
-    for (byte, model) in text.iter().zip(form) {
-        differences |= (byte ^ model) & if *model == b'0' { 0xF0 } else { 0xFF };
-    }
-    differences == 0
 }
 
 /// The high bit of each byte that is not an ASCII digit.

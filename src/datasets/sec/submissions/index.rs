@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame};
 use crate::error::{Error, Result};
-use crate::ids::{AccessionNumber, Cik};
+use crate::ids::{AccessionNumber, Cik, Digest};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Day, pointers, text};
 use crate::provenance::POINTERS;
@@ -18,6 +18,8 @@ pub(super) struct FilingIndex {
     /// By registrant, filing date and accession number.
     rows: Vec<IndexRow>,
     forms: Vec<String>,
+    /// Digests of the indexes, by input number.
+    digests: BTreeMap<u16, Digest>,
     /// The name in the registrant's newest row.
     names: BTreeMap<Cik, (Day, String)>,
     /// Rows that cannot be read, by the registrant they begin with.
@@ -56,6 +58,7 @@ impl FilingIndex {
         for (number, snapshot) in context.snapshots(SOURCE) {
             let frame = context.read_snapshot(number, &snapshot, |plan| plan)?;
             index.add(&frame, &mut form_numbers)?;
+            index.digests.insert(u16::try_from(number).map_err(|_| Error::format(format!("{SOURCE} has too many files")))?, snapshot.sha256);
         }
         index.rows.sort_unstable_by_key(|row| (row.cik, row.filed, row.accession, row.form, row.input, row.offset));
         // A quarter's index is published again with the same rows.
@@ -115,6 +118,12 @@ impl FilingIndex {
         let start = self.rows.partition_point(|row| row.cik < cik);
         let count = self.rows[start..].partition_point(|row| row.cik == cik);
         &self.rows[start..start + count]
+    }
+
+    /// A row as it stands and its place, for the fingerprint: pointers are published too.
+    pub(super) fn source_text(&self, row: &IndexRow) -> String {
+        let digest = self.digests.get(&row.input).map(Digest::to_string).unwrap_or_default();
+        format!("index {digest} {} {} {} {}\n", row.offset, row.accession, row.filed, self.form(row))
     }
 
     /// The form type as published.

@@ -115,8 +115,9 @@ impl Submissions {
         shards.into_iter().map(|(key, subjects)| Shard { key: format!("{key:03}"), subjects }).collect()
     }
 
-    /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where a row stands in its file does not
-    /// count: the lists are sorted anew every night.
+    /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where a row stands in which file counts too:
+    /// the lists are sorted anew every night, and what is carried over must point where a build from nothing points. That is ten thousand
+    /// registrants built again, most of which have filed something that day.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         for member in self.members_of(cik) {
@@ -126,7 +127,7 @@ impl Submissions {
             text.push_str(&tickers.source_text);
         }
         for row in self.index.of(cik) {
-            text.push_str(&format!("index {} {} {}\n", row.accession, row.filed, self.index.form(row)));
+            text.push_str(&self.index.source_text(row));
         }
         if let Some(name) = self.index.name(cik) {
             text.push_str(&format!("name {name}\n"));
@@ -180,9 +181,9 @@ impl Submissions {
             if let Err(fault) = read {
                 let detail = format!("{}: {fault}", content.name);
                 let record = filing_record(cik, &content.name);
-                issues.push(finding("member_unreadable", Severity::Quarantine, FILING, &record, detail.clone()));
+                issues.push(finding("member_unreadable", Severity::Block, FILING, &record, detail.clone()));
                 if content.page == 0 {
-                    issues.push(finding("member_unreadable", Severity::Quarantine, REGISTRANT, &registrant_record(cik), detail));
+                    issues.push(finding("member_unreadable", Severity::Block, REGISTRANT, &registrant_record(cik), detail));
                     return Ok(());
                 }
                 issues.push(finding("page_unreadable", Severity::Warning, REGISTRANT, &registrant_record(cik), detail));

@@ -22,7 +22,7 @@ pub(super) struct Tickers {
     pub(super) plain: Vec<Listed>,
     /// Share classes of funds.
     pub(super) classes: Vec<FundClass>,
-    /// All rows as they stand, for the fingerprint.
+    /// All rows as they stand, each with its place, for the fingerprint: pointers are published too.
     pub(super) source_text: String,
 }
 
@@ -55,23 +55,26 @@ impl TickerLists {
         for document in context.documents("sec.company_tickers_exchange")? {
             let rows = table_rows(&document, ["cik", "name", "ticker", "exchange"]);
             for ([cik, name, ticker, exchange], pointer, source_text) in rows.context(|| document.snapshot.url.clone())? {
-                let tickers = lists.of(&cik, &source_text, &document)?;
+                let tickers = lists.of(&cik, &source_text, pointer, &document)?;
                 let exchange = Some(exchange).filter(|exchange| !exchange.is_empty());
-                tickers.listed.push(Listed { ticker: required(ticker, "ticker", &source_text)?, exchange, name, pointer });
+                tickers.listed.push(Listed { ticker: required(ticker, &source_text)?, exchange, name, pointer });
             }
         }
         for document in context.documents("sec.company_tickers")? {
             let objects = objects(&document).context(|| document.snapshot.url.clone())?;
             for (CompanyTicker { cik_str, ticker, title }, pointer, source_text) in objects {
-                let tickers = lists.of(&cik_str.to_string(), &source_text, &document)?;
-                tickers.plain.push(Listed { ticker: required(ticker, "ticker", &source_text)?, exchange: None, name: title, pointer });
+                let tickers = lists.of(&cik_str.to_string(), &source_text, pointer, &document)?;
+                tickers.plain.push(Listed { ticker: required(ticker, &source_text)?, exchange: None, name: title, pointer });
             }
         }
         for document in context.documents("sec.company_tickers_mf")? {
             let rows = table_rows(&document, ["cik", "seriesId", "classId", "symbol"]);
             for ([cik, series_id, class_id, symbol], pointer, source_text) in rows.context(|| document.snapshot.url.clone())? {
-                let tickers = lists.of(&cik, &source_text, &document)?;
-                tickers.classes.push(FundClass { symbol: required(symbol, "symbol", &source_text)?, series_id, class_id, pointer });
+                let tickers = lists.of(&cik, &source_text, pointer, &document)?;
+                // A class that has no symbol yet cannot be asked for by one.
+                if !symbol.is_empty() {
+                    tickers.classes.push(FundClass { symbol, series_id, class_id, pointer });
+                }
             }
         }
         Ok(lists)
@@ -87,11 +90,10 @@ impl TickerLists {
         self.by_cik.get(&cik)
     }
 
-    fn of(&mut self, cik: &str, source_text: &str, document: &SourceDocument) -> Result<&mut Tickers> {
+    fn of(&mut self, cik: &str, source_text: &str, pointer: [u64; 4], document: &SourceDocument) -> Result<&mut Tickers> {
         let cik = cik.parse().map_err(|error| Error::format(format!("{}: row {source_text}: {error}", document.snapshot.url)))?;
         let tickers = self.by_cik.entry(cik).or_default();
-        tickers.source_text.push_str(source_text);
-        tickers.source_text.push('\n');
+        tickers.source_text.push_str(&format!("list {} {} {source_text}\n", document.snapshot.sha256, pointer[2]));
         Ok(tickers)
     }
 }
@@ -109,8 +111,8 @@ impl Tickers {
     }
 }
 
-fn required(text: String, name: &str, source_text: &str) -> Result<String> {
-    if text.is_empty() { Err(Error::format(format!("row {source_text} has no {name}"))) } else { Ok(text) }
+fn required(ticker: String, source_text: &str) -> Result<String> {
+    if ticker.is_empty() { Err(Error::format(format!("row {source_text} has no ticker"))) } else { Ok(ticker) }
 }
 
 /// A row as texts, its pointer and its own text.
