@@ -245,9 +245,9 @@ fn concept_id(taxonomy: &str, element: &Element) -> std::result::Result<Option<S
         }
     }
     let (id, name) = (element.id.clone().unwrap_or_default(), element.name.as_deref().unwrap_or_default());
-    if id != format!("{}_{name}", taxonomy) {
+    if id != format!("{taxonomy}_{name}") {
         // Linkbases name elements by id: one that does not follow the name could not be told from a foreign one.
-        return Err(("bad_value", format!("id is `{id}`, not `{}_{name}`", taxonomy)));
+        return Err(("bad_value", format!("id is `{id}`, not `{taxonomy}_{name}`")));
     }
     Ok(Some(id))
 }
