@@ -14,7 +14,8 @@ pub const POINTERS: &str = "source_pointers";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourcePointer {
     pub source_id: String,
-    /// Digest of the snapshot.
+    /// Digest of the snapshot; of the member, where an archive's members are carried over from release to release one by one: what did not
+    /// change then has the same pointers whichever archive it came in.
     pub snapshot: Digest,
     /// Archive member, when the snapshot is an archive.
     pub member: Option<String>,
@@ -48,14 +49,17 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     snapshots: Vec<Snapshot>,
-    members: Vec<Option<String>>,
+    members: Vec<NumberedMember>,
 }
+
+/// A member's name, and its own digest where pointers carry it.
+type NumberedMember = (Option<String>, Option<Digest>);
 
 impl Inputs {
     /// Takes the snapshots, sorted by source and keys: their order is the numbering.
     pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
         snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
-        Self { snapshots, members: vec![None] }
+        Self { snapshots, members: vec![(None, None)] }
     }
 
     /// The snapshots in numbering order.
@@ -70,19 +74,38 @@ impl Inputs {
 
     /// Returns the number of an archive member, giving it one when it is new. No member is number 0.
     pub fn member_number(&mut self, member: Option<&str>) -> u64 {
-        let position = self.members.iter().position(|known| known.as_deref() == member);
-        position.unwrap_or_else(|| {
-            self.members.push(member.map(str::to_owned));
-            self.members.len() - 1
-        }) as u64
+        let position = self.members.iter().position(|(known, digest)| known.as_deref() == member && digest.is_none());
+        position.map_or_else(|| self.add_member(member.map(str::to_owned), None), |position| position as u64)
+    }
+
+    /// Numbers a member whose pointers carry its own digest. Each call gives a new number.
+    pub fn number_document(&mut self, member: &str, digest: Digest) -> u64 {
+        self.add_member(Some(member.to_owned()), Some(digest))
+    }
+
+    /// Returns the numbers of snapshot and member of a pointer that an earlier build made; none when its source is not an input.
+    pub fn number_carried(&mut self, source_id: &str, digest: Digest, member: Option<&str>) -> Option<[u64; 2]> {
+        let of_source: Vec<(u64, Digest)> = self.of_source(source_id).map(|(input, snapshot)| (input, snapshot.sha256)).collect();
+        if let Some((input, _)) = of_source.iter().find(|(_, sha256)| *sha256 == digest) {
+            return Some([*input, self.member_number(member)]);
+        }
+        let (input, _) = of_source.first()?;
+        Some([*input, self.number_document(member?, digest)])
+    }
+
+    fn add_member(&mut self, member: Option<String>, digest: Option<Digest>) -> u64 {
+        self.members.push((member, digest));
+        (self.members.len() - 1) as u64
     }
 
     /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does not point into these inputs.
     pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
-        let is_its_snapshot = |snapshot: &Snapshot| snapshot.source_id == pointer.source_id && snapshot.sha256 == pointer.snapshot;
+        let document = self.members.iter().position(|(member, digest)| *member == pointer.member && *digest == Some(pointer.snapshot));
+        let plain = || self.members.iter().position(|(member, digest)| *member == pointer.member && digest.is_none());
+        let is_its_source = |snapshot: &Snapshot| snapshot.source_id == pointer.source_id;
+        let is_its_snapshot = |snapshot: &Snapshot| is_its_source(snapshot) && (document.is_some() || snapshot.sha256 == pointer.snapshot);
         let input = self.snapshots.iter().position(is_its_snapshot)?;
-        let member = self.members.iter().position(|member| *member == pointer.member)?;
-        Some([input as u64, member as u64, pointer.offset, pointer.length])
+        Some([input as u64, document.or_else(plain)? as u64, pointer.offset, pointer.length])
     }
 
     /// Whether a flat list of numbers is whole pointers into these inputs.
@@ -98,10 +121,11 @@ impl Inputs {
     pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
         let resolve_one = |quad: &[u64]| {
             let snapshot = &self.snapshots[quad[0] as usize];
+            let (member, digest) = &self.members[quad[1] as usize];
             SourcePointer {
                 source_id: snapshot.source_id.clone(),
-                snapshot: snapshot.sha256,
-                member: self.members[quad[1] as usize].clone(),
+                snapshot: digest.unwrap_or(snapshot.sha256),
+                member: member.clone(),
                 offset: quad[2],
                 length: quad[3],
             }

@@ -64,6 +64,10 @@ impl Observer for Progress {
         tracing::info!(task.id = task_id, "building");
     }
 
+    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        self.bar.set_message(format!("building {task_id}: {done} of {shards} shards"));
+    }
+
     fn built(&self, report: &TaskReport) {
         if matches!(report.outcome, "built" | "resumed" | "blocked" | "missing") {
             self.line(&format!("{} {} in {} ms", output::coloured(report.outcome), report.task_id, report.duration_ms));

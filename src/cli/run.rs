@@ -4,8 +4,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::{Global, output, progress::Progress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
+use crate::ids::Cik;
 use crate::run::{self, FetchedSource, Plan, RunReport, RunSettings, SharedObserver, TaskReport, TaskState};
 
 /// Where files come from and what to work on.
@@ -37,6 +38,9 @@ pub(super) struct PlanArgs {
 pub(super) struct FetchArgs {
     #[command(flatten)]
     source: SourceArgs,
+    /// Registrants to refresh from the publisher's JSON interfaces, without waiting for tonight's archives; the next run reads them.
+    #[arg(long, value_name = "CIK,…", value_delimiter = ',')]
+    cik: Vec<String>,
 }
 
 #[derive(Args)]
@@ -49,7 +53,8 @@ pub(super) struct RunArgs {
     /// Builds again even when nothing changed.
     #[arg(long)]
     force: bool,
-    /// Takes a source's or dataset's losses against the last release as right; may be given several times.
+    /// Takes a source's or dataset's losses against the last release, and members that cannot be read, as they are; may be given several
+    /// times.
     #[arg(long, value_name = "ID")]
     accept: Vec<String>,
 }
@@ -82,13 +87,13 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
 pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<ExitCode> {
     let settings = settings(global, &arguments.source)?;
     let _lock = settings.home.lock()?;
-    let plan = planned(&settings).await?;
+    let sources = if arguments.cik.is_empty() { planned(&settings).await?.sources } else { refresh(&settings, &arguments.cik).await? };
     if global.json {
-        output::json(&plan.sources);
+        output::json(&sources);
     } else {
-        print_sources(&plan.sources);
+        print_sources(&sources);
     }
-    Ok(ExitCode::from(if plan.sources.iter().any(|source| source.outcome == "failed") { 30 } else { 0 }))
+    Ok(ExitCode::from(if sources.iter().any(|source| source.outcome == "failed") { 30 } else { 0 }))
 }
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
@@ -105,6 +110,17 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
         print_report(&report);
     }
     Ok(ExitCode::from(u8::from(report.exit_code)))
+}
+
+/// Fetches what the publisher says of single registrants now.
+async fn refresh(settings: &RunSettings, ciks: &[String]) -> Result<Vec<FetchedSource>> {
+    let parse = |text: &String| text.parse::<Cik>().map(|cik| cik.to_string()).map_err(|error| Error::config(format!("{error}")));
+    let ciks = ciks.iter().map(parse).collect::<Result<Vec<_>>>()?;
+    let progress = Arc::new(Progress::new());
+    let observer: SharedObserver = progress.clone();
+    let sources = run::fetch_on_demand(settings, "cik", &ciks, &observer).await;
+    progress.finish();
+    sources
 }
 
 async fn planned(settings: &RunSettings) -> Result<Plan> {

@@ -5,12 +5,12 @@ use clap::Args;
 use super::{Global, output};
 use crate::error::{Error, Result};
 use crate::ids::{RecordId, ReleaseId};
-use crate::run::{self, TraceReport};
+use crate::run::{self, AccessionReport, TraceReport};
 
 #[derive(Args)]
 pub(super) struct TraceArgs {
-    /// Such as geo.zcta_metric:2023:90210:population.
-    record_id: String,
+    /// A record such as geo.zcta_metric:2023:90210:population, or a filing's accession number such as 0000320193-20-000096.
+    record: String,
     /// A release other than the channel's.
     #[arg(long)]
     release: Option<String>,
@@ -23,9 +23,18 @@ pub(super) struct TraceArgs {
 const SHOWN: usize = 600;
 
 pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
-    let record_id: RecordId = arguments.record_id.parse().map_err(|error| Error::config(format!("{error}")))?;
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.settings(&arguments.channel)?;
+    if let Ok(accession) = arguments.record.parse() {
+        let report = run::trace_accession(&settings, accession, release.as_ref()).await?;
+        if global.json {
+            output::json(&report);
+        } else {
+            print_records(&report);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record_id: RecordId = arguments.record.parse().map_err(|error| Error::config(format!("{error}, nor an accession number")))?;
     let report = run::trace(&settings, &record_id, release.as_ref()).await?;
     if global.json {
         output::json(&report);
@@ -37,6 +46,17 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
 
 pub(super) fn release_id(text: &str) -> Result<ReleaseId> {
     text.parse().map_err(|error| Error::config(format!("{error}")).hint("`pubdata releases list` shows them"))
+}
+
+fn print_records(report: &AccessionReport) {
+    anstream::println!("filing    {}", output::bold(&report.accession_number.to_string()));
+    anstream::println!("release   {}", report.release_id);
+    for (dataset_id, columns) in &report.records {
+        for (column, record_ids) in columns {
+            anstream::println!("{dataset_id} by {column}: {} records", output::grouped(record_ids.len() as u64));
+            record_ids.iter().for_each(|record_id| anstream::println!("  {record_id}"));
+        }
+    }
 }
 
 fn print(report: &TraceReport) {

@@ -9,4 +9,4 @@ mod types;
 pub use arrow_schema::{arrow_schema, pointer_fields};
 pub use dictionary::data_dictionary;
 pub use load::{Contracts, load};
-pub use types::{Column, ColumnType, Condition, Contract, Invariant, Physical, Rule, Severity};
+pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, parse_decimal};

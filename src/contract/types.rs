@@ -73,8 +73,37 @@ pub struct ColumnType {
     pub max: Option<f64>,
 }
 
-/// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of unscaled units, `Date` an ISO
-/// string, `StringList` one string joined with commas, `Pointers` the list that `provenance` describes.
+/// Between the items of a list in frames: a character that no published text holds.
+pub const LIST_SEPARATOR: &str = "\u{1f}";
+
+/// Most digits of a decimal that frames carry as a number.
+const MAX_NUMBER_PRECISION: u8 = 18;
+
+impl ColumnType {
+    /// Whether frames carry this decimal as its text, because a 64-bit number is too small.
+    pub fn is_decimal_text(&self) -> bool {
+        self.physical == Physical::Decimal && self.precision > MAX_NUMBER_PRECISION
+    }
+}
+
+/// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or has more decimals.
+pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let fraction = fraction.trim_end_matches('0');
+    let scale = usize::try_from(scale).ok()?;
+    if whole.is_empty() || fraction.len() > scale || whole.len() + scale > 38 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let fold = |number: i128, byte: u8| number * 10 + i128::from(byte - b'0');
+    let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
+    let magnitude = whole.bytes().chain(fraction.bytes()).chain(zeros).fold(0, fold);
+    Some(if text.starts_with('-') { -magnitude } else { magnitude })
+}
+
+/// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of unscaled units, or the number's text when
+/// it has more than 18 digits; `Date` an ISO string or a polars date; `StringList` one string joined with [`LIST_SEPARATOR`]; `Pointers`
+/// the list that `provenance` describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Physical {
@@ -148,4 +177,20 @@ pub enum Severity {
     /// Set aside.
     #[default]
     Quarantine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_decimal;
+
+    #[test]
+    fn decimals_are_read_to_the_digit_or_not_at_all() {
+        assert_eq!(parse_decimal("274515000000", 10), Some(2_745_150_000_000_000_000_000));
+        assert_eq!(parse_decimal("-15.15", 2), Some(-1_515));
+        assert_eq!(parse_decimal("0.000006", 10), Some(60_000));
+        assert_eq!(parse_decimal("1.500", 1), Some(15));
+        for wrong in ["", "-", ".5", "1.25", "1e5", "+1", "1,000", " 1", "1-", "1.2.3", "10000000000000000000000000000000000000"] {
+            assert_eq!(parse_decimal(wrong, 1), None, "{wrong}");
+        }
+    }
 }

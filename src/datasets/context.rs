@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
 
-use crate::decode::{self, ColumnPlan, Malformed};
+use crate::decode::{self, Archive, ColumnPlan, Malformed, Member};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
@@ -31,6 +31,42 @@ pub struct SourceFrame {
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
+}
+
+/// A source whose file is an archive of documents.
+pub struct SourceArchive {
+    /// Number of the snapshot, for pointers.
+    pub number: u64,
+    pub snapshot: Snapshot,
+    archive: Archive,
+}
+
+impl SourceArchive {
+    /// The members the declaration asks for, sorted by name.
+    pub fn members(&self) -> &[Member] {
+        self.archive.members()
+    }
+
+    /// The member of that name.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.archive.member(name)
+    }
+
+    /// Reads a member into a buffer, whose content is replaced. Several threads may read at the same time.
+    ///
+    /// # Errors
+    /// `Format`, naming source and member, when its bytes are not those the archive's directory describes.
+    pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
+        self.archive.read(member, content).context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
+    }
+}
+
+/// A source whose file is one document.
+pub struct SourceDocument {
+    /// Number of the snapshot, for pointers.
+    pub number: u64,
+    pub snapshot: Snapshot,
+    pub content: Vec<u8>,
 }
 
 impl<'a> Context<'a> {
@@ -125,6 +161,33 @@ impl<'a> Context<'a> {
         };
         let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
         Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
+    }
+
+    /// Opens the archives of a source, in the order of their keys.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot, when a file is not the archive that was declared.
+    pub fn archives(&self, source_id: &str) -> Result<Vec<SourceArchive>> {
+        let source = self.source(source_id)?;
+        let pattern = source.members.as_deref().ok_or_else(|| Error::config(format!("source `{source_id}` declares no `members`")))?;
+        let open = |(number, snapshot): (u64, Snapshot)| {
+            let archive = Archive::open(&(self.locate)(&snapshot), pattern, source.max_member_bytes);
+            Ok(SourceArchive { number, archive: archive.context(|| format!("{source_id} ({})", snapshot.url))?, snapshot })
+        };
+        self.snapshots(source_id).into_iter().map(open).collect()
+    }
+
+    /// Reads the documents of a source, in the order of their keys.
+    ///
+    /// # Errors
+    /// `Format` or `Store`, naming the snapshot, when a file cannot be read.
+    pub fn documents(&self, source_id: &str) -> Result<Vec<SourceDocument>> {
+        let source = self.source(source_id)?;
+        let read = |(number, snapshot): (u64, Snapshot)| {
+            let content = decode::read_document(&(self.locate)(&snapshot), source.max_bytes).context(|| format!("{source_id} ({})", snapshot.url))?;
+            Ok(SourceDocument { number, content, snapshot })
+        };
+        self.snapshots(source_id).into_iter().map(read).collect()
     }
 
     fn source(&self, source_id: &str) -> Result<&'a Source> {

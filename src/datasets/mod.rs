@@ -11,28 +11,69 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
-pub use context::{Context, SourceFrame};
+pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 
 use crate::error::{Error, Result};
+use crate::ids::Digest;
 use crate::issue::Issue;
 use crate::pipeline::Declaration;
+use crate::provenance::Inputs;
 
 /// One pipeline's code.
 pub struct Pipeline {
     pub pipeline_id: &'static str,
     /// Raised whenever the meaning of the output changes, so that unchanged sources are built again.
     pub logic: u32,
-    /// Makes the tables of one partition.
-    pub build: fn(&Context<'_>) -> Result<Vec<Table>>,
+    pub build: Build,
     /// Checks the declaration's settings without data.
     pub check: fn(&Declaration) -> Result<()>,
 }
 
+/// How a pipeline makes its tables.
+pub enum Build {
+    /// All tables of a partition at once.
+    Whole(fn(&Context<'_>) -> Result<Vec<Table>>),
+    /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
+    Sharded(fn(&Context<'_>) -> Result<Box<dyn Sharded>>),
+}
+
+/// A build whose records fall into shards, and in each shard to subjects that do not depend on each other.
+pub trait Sharded: Send + Sync {
+    /// The shards in the order of their keys. Each subject is in exactly one.
+    fn shards(&self) -> &[Shard];
+
+    /// Makes the tables of some subjects of a shard. `inputs` numbers the members that are read.
+    ///
+    /// # Errors
+    /// `Format`, when a source is not what it was declared to be.
+    fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>>;
+}
+
+/// The subjects whose records are published in the same parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shard {
+    /// Value of the partition column of all its parts.
+    pub key: String,
+    /// In the order of their keys.
+    pub subjects: Vec<Subject>,
+}
+
+/// What is built or carried over as one, such as a registrant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// First segment of its records' keys.
+    pub key: String,
+    /// Of everything in the sources that decides its records. Equal fingerprints mean equal records.
+    pub fingerprint: Digest,
+}
+
 /// Every pipeline that produces datasets, one line each.
 pub const REGISTRY: &[Pipeline] = &[
-    Pipeline { pipeline_id: "census.acs5", logic: 1, build: census::acs5::build, check: census::acs5::check },
-    Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: census::gazetteer::build, check: census::gazetteer::check },
-    Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: nces::ccd_directory::build, check: nces::ccd_directory::check },
+    Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
+    Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
+    Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
+    Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
+    Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
 ];
 
 /// The code of a pipeline.

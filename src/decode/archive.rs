@@ -7,7 +7,7 @@ use zip::ZipArchive;
 use crate::error::{Error, IoExt, Result};
 
 /// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory or disk.
-const MAX_RATIO: u64 = 500;
+pub(super) const MAX_RATIO: u64 = 500;
 
 /// Returns the one member that matches a pattern: a name, or `*` and an ending. Letter case does not count.
 ///

@@ -11,12 +11,19 @@ pub(super) struct Layout<'a> {
     pub(super) is_quoting: bool,
     pub(super) header: &'a [String],
     pub(super) label_lines: u32,
+    /// What the header line begins with, in a file with a preamble.
+    pub(super) header_start: Option<&'a str>,
+    /// The character that the line after the header consists of.
+    pub(super) ruler: Option<char>,
 }
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The longest line that is believed; a longer one means that the file is not text in lines.
 const MAX_LINE: usize = 8 << 20;
+
+/// A preamble of more lines than this is none: the header line is not there.
+const MAX_PREAMBLE_LINES: usize = 100;
 
 pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
     let mut lines = Lines::new(open(task.path, task.member, task.max_bytes)?);
@@ -47,12 +54,8 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
         let names: Vec<&str> = layout.header.iter().map(String::as_str).collect();
         return Ok((task.plan.resolve(&names)?, narrow(layout.delimiters[0])));
     }
-    let (_, line) = lines.next_line()?.ok_or_else(|| Error::format("is empty"))?;
-    let line = line.strip_prefix(BOM).unwrap_or(line);
-    let text = std::str::from_utf8(line).map_err(|_| Error::format("the header line is not UTF-8"))?;
-    if text.trim_start().starts_with('<') {
-        return Err(Error::format("begins with `<`: an HTML or XML page, not the declared table"));
-    }
+    let header = header_line(lines, layout.header_start)?;
+    let text = header.as_str();
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
     let cells = cells_of(text.as_bytes(), narrow(delimiter), layout.is_quoting).unwrap_or_default();
@@ -61,7 +64,29 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
     for _ in 0..layout.label_lines {
         lines.next_line()?;
     }
+    if let Some(ruler) = layout.ruler {
+        let line = lines.next_line()?.map_or(&[][..], |(_, line)| line);
+        let is_ruler = std::str::from_utf8(line).is_ok_and(|line| !line.is_empty() && line.chars().all(|character| character == ruler));
+        if !is_ruler {
+            return Err(Error::format(format!("the line after the header is not a line of `{ruler}`")));
+        }
+    }
     Ok((resolved, narrow(delimiter)))
+}
+
+/// The header line: the first line, or the first that begins as declared.
+fn header_line(lines: &mut Lines<'_>, header_start: Option<&str>) -> Result<String> {
+    for number in 0..MAX_PREAMBLE_LINES {
+        let Some((_, line)) = lines.next_line()? else { break };
+        let line = line.strip_prefix(BOM).filter(|_| number == 0).unwrap_or(line);
+        if number == 0 && line.trim_ascii_start().starts_with(b"<") {
+            return Err(Error::format("begins with `<`: an HTML or XML page, not the declared table"));
+        }
+        if header_start.is_none_or(|start| line.starts_with(start.as_bytes())) {
+            return String::from_utf8(line.to_vec()).map_err(|_| Error::format("the header line is not UTF-8"));
+        }
+    }
+    Err(Error::format(header_start.map_or_else(|| "is empty".to_owned(), |start| format!("none of the first {MAX_PREAMBLE_LINES} lines begins with `{start}`"))))
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.

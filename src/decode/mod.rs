@@ -5,6 +5,7 @@ mod archive;
 mod delimited;
 mod header;
 mod json_rows;
+mod members;
 mod text_frame;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use polars::prelude::DataFrame;
 
 pub use archive::member_name;
 pub use header::ColumnPlan;
+pub use members::{Archive, Member};
 
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::issue::Severity;
@@ -70,11 +72,13 @@ pub struct Malformed {
 /// A record with another number of cells than the header, or text that is not UTF-8.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let decoded = match task.format {
-        Format::Delimited { delimiters, quoting, header, label_lines } => {
-            let layout = delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines };
+        Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler } => {
+            let layout =
+                delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines, header_start: header_start.as_deref(), ruler: *ruler };
             delimited::decode(task, &layout)
         }
         Format::JsonRows => json_rows::decode(task),
+        Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),
     };
     decoded.context(|| task.member.map_or_else(|| file_name(task.path), |member| format!("{} member {member}", file_name(task.path))))
 }
@@ -169,6 +173,16 @@ impl Read for ByteReader<'_> {
 #[expect(clippy::needless_pass_by_value, reason = "the form `map_err` wants")]
 fn unreadable(error: std::io::Error) -> Error {
     Error::format(format!("cannot be read: {error}"))
+}
+
+/// Reads a whole document.
+///
+/// # Errors
+/// `Format` or `Store`, when the file cannot be read or is larger than `max_bytes`.
+pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open(path, None, max_bytes)?.read_to_end(&mut content).map_err(unreadable).context(|| file_name(path))?;
+    Ok(content)
 }
 
 /// Groups pointers of one build by snapshot: what [`Task::only`] takes.

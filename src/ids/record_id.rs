@@ -15,6 +15,11 @@ impl RecordId {
         self.0.split_once(':').expect("checked when parsed").0
     }
 
+    /// First segment of the key: what the record is about.
+    pub fn subject(&self) -> &str {
+        self.0.split(':').nth(1).unwrap_or_default()
+    }
+
     /// The whole id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -6,7 +6,7 @@ pub struct Day(i32);
 
 impl Day {
     /// Takes days since 1970-01-01.
-    pub fn from_number(days: i32) -> Self {
+    pub const fn from_number(days: i32) -> Self {
         Self(days)
     }
 
@@ -19,22 +19,20 @@ impl Day {
     ///
     /// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
     pub fn from_iso(text: &[u8]) -> Option<Self> {
-        if text.len() != 10 || text[4] != b'-' || text[7] != b'-' {
+        let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
+        let digits = [y1, y2, y3, y4, m1, m2, d1, d2];
+        if !digits.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let digits = |range: std::ops::Range<usize>| {
-            text[range].iter().try_fold(0_i32, |number, byte| Some(number * 10 + i32::from(byte.checked_sub(b'0').filter(|digit| *digit < 10)?)))
-        };
-        let (year, month, day) = (digits(0..4)?, digits(5..7)?, digits(8..10)?);
+        let [y1, y2, y3, y4, m1, m2, d1, d2] = digits.map(|digit| u32::from(digit & 0x0F));
+        let (year, month, day) = (y1 * 1000 + y2 * 100 + y3 * 10 + y4, m1 * 10 + m2, d1 * 10 + d2);
         if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
             return None;
         }
-        let shifted_year = if month <= 2 { year - 1 } else { year };
-        let era = shifted_year.div_euclid(400);
-        let year_of_era = shifted_year.rem_euclid(400);
-        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        Some(Self(era * 146_097 + day_of_era - 719_468))
+        // Years from March on, so that the leap day is the last; 400 years more, so that none is negative.
+        let (years, months) = if month <= 2 { (year + 399, month + 9) } else { (year + 400, month - 3) };
+        let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1;
+        Some(Self(i32::try_from(days).ok()? - 146_097 - 719_468))
     }
 
     /// Year, month and day.
@@ -72,9 +70,9 @@ impl fmt::Display for Day {
     }
 }
 
-fn days_in_month(year: i32, month: i32) -> i32 {
+fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,

@@ -78,6 +78,9 @@ pub struct Source {
     /// URL template. `{name}` is a variable, `{name-4}` an integer variable less 4, `{NAME}` a variable in upper case,
     /// `{env:NAME}` a secret from the environment that is left out of every record of the URL. `bundled:PATH` is a file beside the declarations.
     pub url: String,
+    /// A variable whose values people name (`pubdata fetch --cik`): such files are never asked for by a run, and those that were fetched
+    /// after the declaration's other files count until these are fetched again.
+    pub on_demand: Option<String>,
     /// Values of the variables, other than the partition's.
     #[serde(default)]
     pub variables: BTreeMap<String, Vec<String>>,
@@ -86,6 +89,11 @@ pub struct Source {
     pub format: Format,
     /// The archive member to read: a name or `*.csv`. Present exactly when the file is a ZIP archive.
     pub member: Option<String>,
+    /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
+    pub members: Option<String>,
+    /// A member larger than this is not read.
+    #[serde(default = "default_max_member_bytes")]
+    pub max_member_bytes: u64,
     /// Our column names and the publisher's names for them (several when the name changed over the years).
     #[serde(default)]
     pub columns: BTreeMap<String, Vec<String>>,
@@ -127,9 +135,30 @@ pub enum Format {
         /// Lines after the header that are labels, not data.
         #[serde(default)]
         label_lines: u32,
+        /// What the header line begins with, in a file with a preamble: lines before it are not data.
+        header_start: Option<String>,
+        /// The character that the line after the header consists of.
+        ruler: Option<char>,
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,
+    /// A document, or an archive of them, whose structure the dataset's own code knows.
+    Document { syntax: Syntax },
+}
+
+/// What a document is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Syntax {
+    Json,
+    Xml,
+}
+
+impl Source {
+    /// Whether the file is a ZIP archive.
+    pub fn is_archive(&self) -> bool {
+        self.member.is_some() || self.members.is_some()
+    }
 }
 
 /// Totals a build must reach. A floor that is missed blocks the dataset; a ceiling warns.
@@ -152,6 +181,10 @@ pub struct Expectations {
 
 fn default_max_bytes() -> u64 {
     2 << 30
+}
+
+fn default_max_member_bytes() -> u64 {
+    256 << 20
 }
 
 fn default_max_shrink_percent() -> f64 {

@@ -165,6 +165,7 @@ impl Declaration {
         for (name, values) in &source.variables {
             keys.insert(name.clone(), values.first()?.clone());
         }
+        keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
         Some(keys)
     }
 }

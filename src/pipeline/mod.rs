@@ -6,6 +6,6 @@ mod declaration;
 mod load;
 mod template;
 
-pub use declaration::{Cadence, Declaration, Expectations, Format, PartitionRange, Source};
+pub use declaration::{Cadence, Declaration, Expectations, Format, PartitionRange, Source, Syntax};
 pub use load::{Declarations, canonical_json};
 pub use template::expand;

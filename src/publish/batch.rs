@@ -2,15 +2,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
     StructArray, UInt64Array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, Fields};
-use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Field, Fields, Float64Type, Int32Type, Int64Type, UInt64Type};
+use polars::prelude::{
+    BooleanChunked, DataFrame, DataType as FrameType, Float64Chunked, Int32Chunked, Int64Chunked, IntoSeries, ListBuilderTrait, ListPrimitiveChunkedBuilder,
+    NewChunkedArray, Series, StringChunked, UInt64Type as PolarsUInt64,
+};
 use rayon::prelude::*;
 
-use crate::contract::{Column, Contract, Physical, arrow_schema, pointer_fields};
+use crate::contract::{Column, Contract, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{Inputs, SourcePointer};
 
@@ -49,6 +52,8 @@ impl Cells<'_> {
         let series = self.series;
         let physical = self.column.column_type.physical;
         let expected = match physical {
+            Physical::Decimal if self.column.column_type.is_decimal_text() => FrameType::String,
+            Physical::Date if series.dtype() == &FrameType::Date => FrameType::Date,
             Physical::String | Physical::Date | Physical::StringList => FrameType::String,
             Physical::Int32 => FrameType::Int32,
             Physical::Int64 | Physical::Decimal => FrameType::Int64,
@@ -69,7 +74,9 @@ impl Cells<'_> {
             Physical::Int64 => Arc::new(series.i64()?.iter().collect::<Int64Array>()),
             Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
             Physical::Float64 => Arc::new(self.finite()?),
+            Physical::Date if series.dtype() == &FrameType::Date => Arc::new(series.to_physical_repr().i32()?.iter().collect::<Date32Array>()),
             Physical::Date => Arc::new(self.dates(series.str()?)?),
+            Physical::Decimal if self.column.column_type.is_decimal_text() => Arc::new(self.decimal_texts(series.str()?)?),
             Physical::Decimal => Arc::new(self.decimals()?),
             Physical::StringList => Arc::new(self.lists(series.str()?)?),
             Physical::Pointers => Arc::new(self.pointers(inputs)?),
@@ -112,12 +119,23 @@ impl Cells<'_> {
         Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)
     }
 
+    fn decimal_texts(&self, texts: &StringChunked) -> Result<Decimal128Array> {
+        let column_type = &self.column.column_type;
+        let mut values = Vec::with_capacity(texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            let value =
+                |text| parse_decimal(text, column_type.scale).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a number of its type")));
+            values.push(text.map(value).transpose()?);
+        }
+        Ok(Decimal128Array::from(values).with_precision_and_scale(column_type.precision, column_type.scale)?)
+    }
+
     fn lists(&self, texts: &StringChunked) -> Result<ListArray> {
         let mut items = StringBuilder::new();
         let mut lengths = Vec::with_capacity(texts.len());
         for (row, text) in texts.iter().enumerate() {
             let text = text.unwrap_or_default();
-            let list: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(',').collect() };
+            let list: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(LIST_SEPARATOR).collect() };
             if list.contains(&"") {
                 return Err(self.at(row, format_args!("holds `{text}`, a list with an empty item")));
             }
@@ -182,4 +200,84 @@ fn day_number(text: &str) -> Option<i32> {
     let date: jiff::civil::Date = if has_form { text.parse().ok()? } else { return None };
     let span = date.since((jiff::Unit::Day, jiff::civil::date(1970, 1, 1))).ok()?;
     Some(span.get_days())
+}
+
+/// Turns rows of a published part back into a frame, the inverse of [`record_batch`]: for rows that are carried over. The columns that
+/// validation fills in anew are left out; dates are polars dates. `inputs` learns the members that the rows point to.
+///
+/// # Errors
+/// `Store`, when the part does not have the contract's columns, or points to sources that are not among `inputs`.
+pub fn frame(contract: &Contract, batch: &RecordBatch, inputs: &mut Inputs) -> Result<DataFrame> {
+    let mut columns = Vec::new();
+    for column in contract.columns.iter().filter(|column| column.name != "validation_status") {
+        let array = batch.column_by_name(&column.name).ok_or_else(|| Error::store(format!("the part has no column `{}`", column.name)))?;
+        columns.push(series(column, array, inputs).context(|| column.name.clone())?.into());
+    }
+    Ok(DataFrame::new(batch.num_rows(), columns)?)
+}
+
+fn series(column: &Column, array: &ArrayRef, inputs: &mut Inputs) -> Result<Series> {
+    let name = column.name.as_str().into();
+    let unlike = || Error::store(format!("is {} in the part", array.data_type()));
+    Ok(match column.column_type.physical {
+        Physical::String => StringChunked::from_iter_options(name, array.as_string_opt::<i32>().ok_or_else(unlike)?.iter()).into_series(),
+        Physical::Int32 => Int32Chunked::from_iter_options(name, array.as_primitive_opt::<Int32Type>().ok_or_else(unlike)?.iter()).into_series(),
+        Physical::Int64 => Int64Chunked::from_iter_options(name, array.as_primitive_opt::<Int64Type>().ok_or_else(unlike)?.iter()).into_series(),
+        Physical::Float64 => Float64Chunked::from_iter_options(name, array.as_primitive_opt::<Float64Type>().ok_or_else(unlike)?.iter()).into_series(),
+        Physical::Boolean => BooleanChunked::from_iter_options(name, array.as_boolean_opt().ok_or_else(unlike)?.iter()).into_series(),
+        Physical::Date => {
+            let days = array.as_primitive_opt::<Date32Type>().ok_or_else(unlike)?;
+            Int32Chunked::from_iter_options(name, days.iter()).into_date().into_series()
+        }
+        Physical::Decimal => {
+            let units = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unlike)?;
+            if column.column_type.is_decimal_text() {
+                let texts = (0..units.len()).map(|row| units.is_valid(row).then(|| units.value_as_string(row)));
+                StringChunked::from_iter_options(name, texts).into_series()
+            } else {
+                Int64Chunked::from_iter_options(name, units.iter().map(|units| units.and_then(|units| i64::try_from(units).ok()))).into_series()
+            }
+        }
+        Physical::StringList => {
+            let lists = array.as_list_opt::<i32>().ok_or_else(unlike)?;
+            let join = |row: usize| Some(lists.value(row).as_string_opt::<i32>()?.iter().flatten().collect::<Vec<_>>().join(LIST_SEPARATOR));
+            StringChunked::from_iter_options(name, (0..lists.len()).map(|row| if lists.is_valid(row) { join(row) } else { None })).into_series()
+        }
+        Physical::Pointers => pointer_series(column, array, inputs)?,
+    })
+}
+
+/// Numbers the pointers of carried rows. What they point to is a snapshot of this build, or a member that carries its own digest.
+fn pointer_series(column: &Column, array: &ArrayRef, inputs: &mut Inputs) -> Result<Series> {
+    let not_pointers = || Error::store("does not hold pointers");
+    let lists = array.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+    let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
+    let text = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
+    let number = |name: &str| field(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(not_pointers);
+    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+    let (offsets, lengths) = (number("offset")?, number("length")?);
+    let mut known: HashMap<(&str, &str, Option<&str>), [u64; 2]> = HashMap::new();
+    let mut builder = ListPrimitiveChunkedBuilder::<PolarsUInt64>::new(column.name.as_str().into(), lists.len(), 4 * fields.len(), FrameType::UInt64);
+    let mut numbers = Vec::new();
+    for row in 0..lists.len() {
+        numbers.clear();
+        for index in lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize {
+            let member = members.is_valid(index).then(|| members.value(index));
+            let place = (source_ids.value(index), snapshots.value(index), member);
+            let [input, member] = match known.get(&place) {
+                Some(place) => *place,
+                None => {
+                    let digest = place.1.parse().map_err(|error| Error::store(format!("{error}")))?;
+                    let numbers = inputs.number_carried(place.0, digest, member);
+                    let numbers = numbers.ok_or_else(|| Error::store(format!("points to {}, which is not an input of this build", place.0)))?;
+                    known.insert(place, numbers);
+                    numbers
+                }
+            };
+            numbers.extend([input, member, offsets.value(index), lengths.value(index)]);
+        }
+        builder.append_slice(&numbers);
+    }
+    Ok(builder.finish().into_series())
 }

@@ -1,10 +1,11 @@
 use std::collections::{BTreeMap, HashSet};
 
-use arrow::array::{Array, RecordBatch, StringArray};
+use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -16,12 +17,14 @@ use crate::contract::{Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::provenance::POINTERS;
-use crate::store::{Part, TaskEntry};
+use crate::store::Part;
 
 /// Rows of a row group: small enough to read one for a few records, large enough to compress well.
 const ROW_GROUP_ROWS: usize = 65_536;
 /// Rows of a page: what a look-up by key has to decode.
 const PAGE_ROWS: usize = 4_096;
+/// Key of the footer's lines about subjects.
+const SUBJECTS: &str = "subjects";
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -73,16 +76,18 @@ pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
 }
 
 /// Encodes a part. Equal batches, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
-pub fn encode(contract: &Contract, task_id: &str, entry: &TaskEntry, batch: &RecordBatch) -> Result<Vec<u8>> {
+///
+/// `subjects` are the lines about what a part of a sharded build was made from.
+pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, batch: &RecordBatch) -> Result<Vec<u8>> {
     let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
-    let footer = [
+    let mut footer = vec![
         ("dataset_id", contract.dataset_id.clone()),
         ("schema_version", contract.version.clone()),
         ("contract_sha256", Digest::of(contract_json.as_bytes()).to_string()),
         ("task_id", task_id.to_owned()),
-        ("input_hash", entry.input_hash.to_string()),
         ("pubdata_version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
+    footer.extend(subjects.map(|subjects| (SUBJECTS, subjects.to_owned())));
     let record_id = || ColumnPath::from("record_id");
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
@@ -126,6 +131,33 @@ fn encode_group(batch: &RecordBatch, start: usize, writers: Vec<ArrowColumnWrite
         Ok(writer.close()?)
     };
     writers.into_par_iter().zip(leaves).map(encode).collect()
+}
+
+/// The lines that a part's footer holds about its subjects; none for a part of a build without shards.
+///
+/// # Errors
+/// `Store`, when the bytes are not Parquet.
+pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
+    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new())?;
+    let entries = metadata.metadata().file_metadata().key_value_metadata();
+    Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
+}
+
+/// The rows of a part whose subject is wanted.
+///
+/// # Errors
+/// `Store`, when the bytes are not a readable part.
+pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROW_GROUP_ROWS).build()?;
+    let schema = reader.schema();
+    let mut kept = Vec::new();
+    for batch in reader {
+        let batch = batch?;
+        let is_kept = |id: Option<&str>| id.and_then(|id| id.split(':').nth(1)).is_some_and(&is_wanted);
+        let mask: BooleanArray = record_ids(&batch)?.iter().map(|id| Some(is_kept(id))).collect();
+        kept.push(filter_record_batch(&batch, &mask)?);
+    }
+    Ok(concat_batches(&schema, &kept)?)
 }
 
 /// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.

@@ -1,4 +1,5 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub struct StagedBuild {
 pub struct StagedPart {
     pub dataset_id: String,
     pub schema_version: String,
+    /// A part of the last release that is taken over; its bytes are there and not here.
+    #[serde(default)]
+    pub is_carried: bool,
     pub part: Part,
 }
 
@@ -65,44 +69,103 @@ struct Description {
 /// `Contract`, naming dataset, column and record, when a frame is not as its contract says; `Store`, when writing fails.
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
     let Build { task_id, entry, inputs, tables } = build;
-    let staging = Staging::of(home, &task_id, &entry.input_hash);
-    staging.begin()?;
-    fault::point("stage.begun");
-    let mut parts: Vec<StagedPart> = Vec::with_capacity(tables.len());
-    let mut paths = BTreeSet::new();
-    for table in tables {
-        let contract = contracts.get(&table.dataset_id);
-        let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(task_id.clone()))?;
+    let stage = Stage::begin(home, contracts, task_id, entry)?;
+    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None))?;
+    stage.finish()
+}
+
+/// A build that is being staged, table by table. Tables may be added from several threads.
+pub struct Stage<'a> {
+    contracts: &'a Contracts,
+    task_id: String,
+    entry: TaskEntry,
+    staging: Staging,
+    parts: Mutex<BTreeMap<String, StagedPart>>,
+}
+
+/// What a part of a sharded build was made from.
+#[derive(Debug, Clone)]
+pub struct Lineage {
+    /// Of the subjects and their fingerprints: an equal one means an equal part.
+    pub fingerprint: Digest,
+    /// A line per subject, for the part's footer.
+    pub subjects: String,
+}
+
+impl<'a> Stage<'a> {
+    /// Empties the place of the build.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be made.
+    pub fn begin(home: &Home, contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Result<Self> {
+        let staging = Staging::of(home, &task_id, &entry.input_hash);
+        staging.begin()?;
+        fault::point("stage.begun");
+        Ok(Self { contracts, task_id, entry, staging, parts: Mutex::default() })
+    }
+
+    /// Writes one table as a part.
+    ///
+    /// # Errors
+    /// As for [`stage`].
+    pub fn add(&self, table: BuiltTable, inputs: &Inputs, lineage: Option<&Lineage>) -> Result<()> {
+        let contract = self.contracts.get(&table.dataset_id);
+        let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
-        if !paths.insert(path.clone()) {
-            return Err(Error::contract(format!("two tables of the build would be the part {path}")).context(task_id));
-        }
-        let batch = batch::record_batch(contract, &table.frame, &inputs)?;
+        let batch = batch::record_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
-        let (checked, bytes) = rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &task_id, &entry, &batch));
+        let subjects = lineage.map(|lineage| lineage.subjects.as_str());
+        let (checked, bytes) =
+            rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &self.task_id, subjects, &batch));
         checked?;
         let bytes = bytes.context(|| path.clone())?;
-        staging.put(&path, &bytes)?;
-        fault::point("stage.part_written");
         let part = Part {
-            path,
-            task_id: task_id.clone(),
+            path: path.clone(),
+            task_id: self.task_id.clone(),
             partition: table.partition,
             rows: batch.num_rows() as u64,
             size_bytes: bytes.len() as u64,
             sha256: Digest::of(&bytes),
             key_range: part::key_range(&batch)?,
+            fingerprint: lineage.map(|lineage| lineage.fingerprint),
             report: table.report,
         };
-        parts.push(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), part });
+        self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
+        self.staging.put(&path, &bytes)?;
+        fault::point("stage.part_written");
+        Ok(())
     }
-    parts.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    fault::point("stage.parts_written");
-    let description = Description { format_version: STAGED_FORMAT_VERSION, task_id, entry, parts };
-    staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
-    fault::point("stage.finished");
-    let Description { task_id, entry, parts, .. } = description;
-    Ok(StagedBuild { task_id, entry, parts, staging })
+
+    /// Takes a part of the last release over as it is; nothing is written.
+    ///
+    /// # Errors
+    /// `Contract`, when the build has that part already.
+    pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
+        self.enter(StagedPart { dataset_id: dataset_id.to_owned(), schema_version: schema_version.to_owned(), is_carried: true, part: part.clone() })
+    }
+
+    fn enter(&self, staged: StagedPart) -> Result<()> {
+        let path = staged.part.path.clone();
+        let mut parts = self.parts.lock().expect("nothing panics while holding it");
+        match parts.insert(path.clone(), staged) {
+            None => Ok(()),
+            Some(_) => Err(Error::contract(format!("two tables of the build would be the part {path}")).context(self.task_id.clone())),
+        }
+    }
+
+    /// Writes the build's description, from which on it is whole.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub fn finish(self) -> Result<StagedBuild> {
+        fault::point("stage.parts_written");
+        let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
+        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, entry: self.entry, parts };
+        self.staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
+        fault::point("stage.finished");
+        let Description { task_id, entry, parts, .. } = description;
+        Ok(StagedBuild { task_id, entry, parts, staging: self.staging })
+    }
 }
 
 /// Finds the build that an interrupted run left for these inputs. Anything less than a whole one, each file as it was written, is none.
@@ -123,7 +186,7 @@ pub fn staged(home: &Home, task_id: &str, input_hash: &Digest) -> Result<Option<
     if !is_this {
         return Ok(None);
     }
-    for StagedPart { part, .. } in &description.parts {
+    for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
         let is_intact = staging.part(&part.path).is_ok_and(|bytes| Digest::of(&bytes) == part.sha256);
         if !is_intact {
             tracing::warn!(task.id = task_id, "staged part {} is damaged and the build is made again", part.path);

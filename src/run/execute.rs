@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use super::plan::{Plan, PlannedTask, TaskState, plan};
 use super::report::{ExitCode, RunReport, TaskReport};
+use super::shards::ShardedTask;
 use super::{RunSettings, SharedObserver};
-use crate::datasets::{self, Context, Table};
+use crate::datasets::{self, Context, Sharded, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
@@ -127,7 +128,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 }
                 None => {
                     report.outcome = "built";
-                    build_and_stage(settings, plan, task, entry, run_id)
+                    build_and_stage(settings, plan, task, entry, run_id, observer).map(|(staged, notes)| {
+                        report.notes.extend(notes);
+                        staged
+                    })
                 }
             };
             report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -165,7 +169,7 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
         return Ok(());
     }
     let snapshots = Snapshots::open(&settings.home)?;
-    let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.member.is_some());
+    let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.is_archive());
     entry.inputs.iter().filter(is_archive).try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
@@ -174,35 +178,50 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
     for staged in &staged.parts {
         let part = &staged.part;
         *report.rows.entry(staged.dataset_id.clone()).or_insert(0) += part.rows;
-        let expectations = declaration.expect.get(&staged.dataset_id);
-        report.is_above_warning_level |= expectations.is_some_and(|expectations| is_above_warning_level(expectations, part.rows, &part.report.quarantined));
-        if !part.report.quarantined.is_empty() {
-            report.quarantined.insert(staged.dataset_id.clone(), part.report.quarantined.clone());
-        }
-        if !part.report.warnings.is_empty() {
-            report.warnings.insert(staged.dataset_id.clone(), part.report.warnings.clone());
+        for (totals, counts) in [(&mut report.quarantined, &part.report.quarantined), (&mut report.warnings, &part.report.warnings)] {
+            for (code, count) in counts {
+                *totals.entry(staged.dataset_id.clone()).or_default().entry(code.clone()).or_insert(0) += count;
+            }
         }
         report.notes.extend(part.report.notes.iter().map(|note| format!("{}: {note}", staged.dataset_id)));
     }
+    let none = std::collections::BTreeMap::new();
+    report.is_above_warning_level = declaration.expect.iter().any(|(dataset_id, expectations)| {
+        let quarantined = report.quarantined.get(dataset_id).unwrap_or(&none);
+        is_above_warning_level(expectations, report.rows.get(dataset_id).copied().unwrap_or(0), quarantined)
+    });
 }
 
-fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str) -> Result<StagedBuild> {
+/// A build on disk, and notes on its totals that stand in none of its parts.
+type BuiltTask = (StagedBuild, Vec<String>);
+
+fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, plan, entry)?;
-    let (tables, inputs) = build(settings, declaration, task.partition.clone(), entry, None)?;
+    let issues_file = super::issues_file(&settings.home, run_id);
+    let (tables, inputs) = match build(settings, declaration, task.partition.clone(), entry, None)? {
+        Made::Tables(tables, inputs) => (tables, inputs),
+        Made::Sharded(sharded) => {
+            let previous = plan.current.as_ref().filter(|_| !settings.is_forced);
+            let task_id = &task.task_id;
+            let task = ShardedTask { settings, declaration, task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
+            let built = task.stage(&settings.home, &*sharded, Some(&issues_file))?;
+            return Ok((built.staged, built.notes));
+        }
+    };
     let previous_rows = |dataset_id: &str| {
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
         plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id))
     };
-    let Checked { tables, issues, blocked } = check(settings, declaration, tables, &inputs, previous_rows, plan.is_sample)?;
+    let Checked { tables, issues, blocked } = check(settings, declaration, tables, &inputs, Some(&previous_rows), plan.is_sample)?;
     if !issues.is_empty() {
-        store::append_lines(&super::issues_file(&settings.home, run_id), &issues)?;
+        store::append_lines(&issues_file, &issues)?;
     }
     if !blocked.is_empty() {
-        return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", super::issues_file(&settings.home, run_id).display())));
+        return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
     }
     let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
-    publish::stage(&settings.home, &settings.declarations.contracts, build)
+    Ok((publish::stage(&settings.home, &settings.declarations.contracts, build)?, Vec::new()))
 }
 
 /// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
@@ -218,30 +237,44 @@ fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Re
     Ok(())
 }
 
-fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
+pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
     settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
 }
 
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records.
+/// What a pipeline's code made of its snapshots.
+pub(super) enum Made {
+    Tables(Vec<Table>, Inputs),
+    /// Still to be built, shard by shard.
+    Sharded(Box<dyn Sharded>),
+}
+
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records, where it is not sharded.
 pub(super) fn build(
     settings: &RunSettings,
     declaration: &Declaration,
     partition: Option<String>,
     entry: &TaskEntry,
     only: Option<&[SourcePointer]>,
-) -> Result<(Vec<Table>, Inputs)> {
+) -> Result<Made> {
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
     let context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, only);
-    let pipeline = datasets::pipeline(&declaration.pipeline_id)?;
-    // A defect in one pipeline must not take the others' night with it.
-    let built = catch_unwind(AssertUnwindSafe(|| (pipeline.build)(&context)));
-    let tables = built.unwrap_or_else(|panic| {
+    match datasets::pipeline(&declaration.pipeline_id)?.build {
+        datasets::Build::Whole(build) => {
+            let tables = guarded(&declaration.pipeline_id, || build(&context))?;
+            Ok(Made::Tables(tables, context.into_inputs()))
+        }
+        datasets::Build::Sharded(build) => guarded(&declaration.pipeline_id, || build(&context)).map(Made::Sharded),
+    }
+}
+
+/// Calls a pipeline's code: a defect in one must not take the others' night with it.
+pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
+    let built = catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
     });
-    let tables = tables.context(|| declaration.pipeline_id.clone())?;
-    Ok((tables, context.into_inputs()))
+    built.context(|| pipeline_id.to_owned())
 }
 
 /// Tables as validation left them.
@@ -253,21 +286,26 @@ pub(super) struct Checked {
     pub(super) blocked: Vec<String>,
 }
 
-/// Validates the tables of a build, each against its contract and its pipeline's expectations.
+/// Validates the tables of a build, each against its contract and, when the rows of the last release are to be had, its pipeline's
+/// expectations.
 pub(super) fn check(
     settings: &RunSettings,
     declaration: &Declaration,
     tables: Vec<Table>,
     inputs: &Inputs,
-    previous_rows: impl Fn(&str) -> Option<u64>,
+    previous_rows: Option<&dyn Fn(&str) -> Option<u64>>,
     is_sample: bool,
 ) -> Result<Checked> {
     let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new() };
-    for Table { dataset_id, partition, frame, issues } in tables {
+    for Table { dataset_id, partition, frame, mut issues } in tables {
+        if settings.accepted.contains(&dataset_id) {
+            issues.iter_mut().filter(|issue| issue.severity == Severity::Block).for_each(|issue| issue.severity = Severity::Quarantine);
+        }
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
-        let previous_rows = previous_rows(&dataset_id);
-        let verdict = validate(contract(settings, &dataset_id)?, &declaration.expect[&dataset_id], candidate, inputs, previous_rows, is_sample)?;
+        let expectations = previous_rows.map(|_| &declaration.expect[&dataset_id]);
+        let previous_rows = previous_rows.and_then(|previous_rows| previous_rows(&dataset_id));
+        let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
         if !verdict.quarantine.is_empty() {
             let contract = contract(settings, QUARANTINE)?;
@@ -282,7 +320,7 @@ pub(super) fn check(
     Ok(checked)
 }
 
-fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str) -> Option<u64> {
+pub(super) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str) -> Option<u64> {
     let parts = &manifest.datasets.get(dataset_id)?.parts;
     let own: Vec<u64> = parts.iter().filter(|part| part.task_id == task_id).map(|part| part.rows).collect();
     (!own.is_empty()).then(|| own.iter().sum())

@@ -5,6 +5,7 @@ mod execute;
 mod plan;
 mod report;
 mod requests;
+mod shards;
 mod trace;
 mod verify;
 
@@ -12,9 +13,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use execute::run;
-pub use plan::{Plan, PlannedTask, Problem, TaskState, plan};
+pub use plan::{Plan, PlannedTask, Problem, TaskState, fetch_on_demand, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, TaskReport};
-pub use trace::{TraceReport, trace};
+pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
 use crate::error::{Error, Result};
@@ -50,6 +51,11 @@ pub trait Observer: FetchProgress {
 
     /// A task is being built.
     fn building(&self, task_id: &str);
+
+    /// So many of a task's shards are built.
+    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        let _ = (task_id, done, shards);
+    }
 
     /// A task is built, or why not.
     fn built(&self, report: &TaskReport);

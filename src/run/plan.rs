@@ -65,6 +65,8 @@ struct Candidate<'a> {
     partition: Option<String>,
     /// The files and whether the build needs each.
     files: Vec<(Request, bool)>,
+    /// Sources that are fetched on demand, each with the other sources of its declaration.
+    on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
 
 /// Fetches the selected sources and says what would be built from them, and why.
@@ -104,6 +106,27 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     Ok(Plan { tasks, sources, untouched, current, is_sample })
 }
 
+/// Fetches files of sources that are read on demand: those of the selected pipelines, for the values given.
+///
+/// # Errors
+/// `Config`, when the selected pipelines have no source with that variable; `Store`, when our own files cannot be read.
+pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[String], observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
+    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
+    fetcher.prepare().await?;
+    let mut wanted = Vec::new();
+    for declaration in settings.declarations.pipelines.values() {
+        let is_wanted = settings.selectors.is_empty() || settings.selectors.iter().any(|selector| is_selected(selector, declaration, &declaration.pipeline_id));
+        for source in declaration.sources.iter().filter(|source| is_wanted && source.on_demand.as_deref() == Some(variable)) {
+            let source = Source { variables: [(variable.to_owned(), values.to_vec())].into(), ..source.clone() };
+            wanted.extend(requests(settings, declaration, &source, None)?);
+        }
+    }
+    if wanted.is_empty() {
+        return Err(Error::config(format!("no selected pipeline has files by `{variable}`")).hint(format!("`pubdata fetch sec --{variable} …` fetches those of the SEC")));
+    }
+    Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
+}
+
 /// The tasks that the selectors name.
 fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
     let mut candidates = Vec::new();
@@ -126,11 +149,17 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                 unused.remove(selector.as_str());
             });
             let mut files = Vec::new();
+            let mut on_demand = Vec::new();
             for (owner, source) in sources_of(settings, declaration)? {
+                if source.on_demand.is_some() {
+                    let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
+                    on_demand.push((source, others.collect()));
+                    continue;
+                }
                 let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
                 files.extend(requests(settings, owner, source, partition)?.into_iter().map(|request| (request, source.required)));
             }
-            candidates.push(Candidate { task_id, declaration, partition, files });
+            candidates.push(Candidate { task_id, declaration, partition, files, on_demand });
         }
     }
     match unused.first() {
@@ -220,6 +249,11 @@ fn judge(
     }
     if !is_expected && !is_failed {
         return Ok((TaskState::NotPublished, None));
+    }
+    for (source, others) in &candidate.on_demand {
+        let newest = snapshots.iter().filter(|snapshot| others.contains(&snapshot.source_id.as_str())).map(|snapshot| snapshot.fetched_at.clone()).max();
+        let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
+        snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
     }
     if problems.is_empty() {
         problems.extend(losses(settings, &snapshots, previous));

@@ -6,7 +6,7 @@ use futures_util::stream;
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::error::{Error, Result, ResultExt};
 use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
-use crate::pipeline::{Declaration, Format, Source, expand};
+use crate::pipeline::{Declaration, Format, Source, Syntax, expand};
 use crate::provenance::Snapshot;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
@@ -48,8 +48,8 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             source_id: source.source_id.clone(),
             source_version: expand(&source.source_version, &keys)?,
             source_date: source.source_date.clone(),
-            is_archive: source.member.is_some(),
-            is_json: source.format == Format::JsonRows,
+            is_archive: source.is_archive(),
+            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::Document { syntax: Syntax::Json }),
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,

@@ -3,15 +3,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::execute::{QUARANTINE, build, check};
+use super::execute::{Made, QUARANTINE, build, check};
+use super::shards::build_subjects;
 use super::plan::fingerprint;
 use super::{RunSettings, current_manifest};
 use crate::decode;
 use crate::error::{Error, Result};
-use crate::ids::{RecordId, ReleaseId};
+use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Snapshot, SourcePointer};
 use crate::publish;
-use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
+use crate::store::{self, BUCKET, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, validate};
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
@@ -61,7 +62,7 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
     let (part, record, pointers) = find(settings, &manifest, record_id).await?;
     let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
     let snapshots = Snapshots::open(&settings.home)?;
-    let mut differences = damaged(&snapshots, entry, &pointers)?;
+    let mut differences = damaged(settings, &snapshots, entry, &pointers)?;
     let sources = pointers.iter().map(|pointer| traced_source(settings, &snapshots, entry, pointer)).collect();
     let mut notes = Vec::new();
     differences.extend(replay(settings, entry, &part, record_id, &record, &pointers, &mut notes));
@@ -81,6 +82,46 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
     })
 }
 
+/// The records that one filing fed.
+#[derive(Debug, Serialize)]
+pub struct AccessionReport {
+    pub accession_number: AccessionNumber,
+    pub release_id: ReleaseId,
+    /// Record ids by dataset and by the column that names the filing, in the order of the parts.
+    pub records: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+}
+
+/// Lists every record of a release that was made from a filing, in all datasets that name filings.
+///
+/// # Errors
+/// `Config`, when no record names it; `Store`, when the release cannot be read.
+pub async fn trace_accession(settings: &RunSettings, accession: AccessionNumber, release: Option<&ReleaseId>) -> Result<AccessionReport> {
+    let manifest = match release {
+        Some(release) => settings.releases.manifest(release).await?,
+        None => current_manifest(settings).await?,
+    };
+    let text = accession.to_string();
+    let mut records: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for (dataset_id, dataset) in &manifest.datasets {
+        let Some(contract) = settings.declarations.contracts.get(dataset_id) else { continue };
+        let columns: Vec<&str> = contract.columns.iter().filter(|column| column.type_name == "accession_number").map(|column| column.name.as_str()).collect();
+        for part in dataset.parts.iter().filter(|_| !columns.is_empty()) {
+            let bytes = settings.releases.part(&manifest.release_id, part).await?;
+            for column in &columns {
+                let found = store::record_ids_where(bytes.clone(), column, &text)?;
+                if !found.is_empty() {
+                    records.entry(dataset_id.clone()).or_default().entry((*column).to_owned()).or_default().extend(found);
+                }
+            }
+        }
+    }
+    if records.is_empty() {
+        return Err(Error::config(format!("no record of release {} is of filing {accession}", manifest.release_id))
+            .hint("only periodic reports feed figures; `--release` looks at another release"));
+    }
+    Ok(AccessionReport { accession_number: accession, release_id: manifest.release_id, records })
+}
+
 /// The part, the columns and the pointers of a record.
 async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
     let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
@@ -88,7 +129,7 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
         Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
             .hint("`--release` looks at another release, `pubdata releases list` shows which there are")
     })?;
-    for part in &dataset.parts {
+    for part in dataset.parts.iter().filter(|part| part.may_hold(record_id)) {
         let bytes = settings.releases.part(&manifest.release_id, part).await?;
         if let Some((record, pointers)) = store::find_record(bytes, record_id)? {
             return Ok((part.clone(), record, pointers));
@@ -99,16 +140,50 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
 }
 
 /// Snapshots of the record whose bytes are not those that were fetched.
-fn damaged(snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<String>> {
+fn damaged(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<String>> {
     let mut differences = Vec::new();
+    let mut members: Vec<&SourcePointer> = pointers.iter().filter(|pointer| is_of_member(entry, pointer)).collect();
+    members.dedup_by_key(|pointer| (pointer.snapshot, &pointer.member));
+    for pointer in members {
+        differences.extend(damage_of_member(settings, snapshots, entry, pointer));
+    }
     for snapshot in entry.inputs.iter().filter(|input| pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
         differences.extend(snapshots.damage(snapshot)?);
     }
     Ok(differences)
 }
 
+/// Whether a pointer carries the digest of its member, not of the archive.
+fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
+    pointer.member.is_some() && !entry.inputs.iter().any(|input| input.sha256 == pointer.snapshot)
+}
+
+/// The snapshot a pointer points into.
+fn snapshot_of<'a>(entry: &'a TaskEntry, pointer: &SourcePointer) -> Option<&'a Snapshot> {
+    let is_its_source = |input: &&Snapshot| input.source_id == pointer.source_id;
+    let exact = entry.inputs.iter().filter(is_its_source).find(|input| input.sha256 == pointer.snapshot);
+    exact.or_else(|| entry.inputs.iter().filter(is_its_source).find(|_| pointer.member.is_some()))
+}
+
+/// Says how a member's bytes differ from those the record was made from; nothing when they do not.
+fn damage_of_member(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointer: &SourcePointer) -> Option<String> {
+    let (member, snapshot) = (pointer.member.as_deref()?, snapshot_of(entry, pointer)?);
+    let (_, source) = settings.declarations.source(&pointer.source_id)?;
+    let read = || {
+        let archive = decode::Archive::open(&snapshots.path(snapshot), member, source.max_member_bytes)?;
+        let found = archive.member(member).ok_or_else(|| Error::format(format!("{} has no member `{member}`", snapshot.url)))?;
+        let mut content = Vec::new();
+        archive.read(found, &mut content).map(|()| crate::ids::Digest::of(&content))
+    };
+    match read() {
+        Ok(digest) if digest == pointer.snapshot => None,
+        Ok(digest) => Some(format!("member `{member}` has the digest {digest}, and the record was made from {}", pointer.snapshot)),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 fn traced_source(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointer: &SourcePointer) -> TracedSource {
-    let snapshot: Option<&Snapshot> = entry.inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id);
+    let snapshot = snapshot_of(entry, pointer);
     let path = snapshot.map(|snapshot| snapshots.path(snapshot)).unwrap_or_default();
     let max_bytes = settings.declarations.source(&pointer.source_id).map_or(u64::MAX, |(_, source)| source.max_bytes);
     let bytes = decode::read_range(&path, pointer.member.as_deref(), pointer.offset, pointer.length, max_bytes);
@@ -161,23 +236,32 @@ fn remake(
     }
     let partition = entry.partition.values().next().cloned();
     if record_id.dataset_id() == QUARANTINE {
-        // What set a record aside need not stand in its own bytes (another file may lack the area): the whole task is made again.
-        let (tables, inputs) = build(settings, declaration, partition, entry, None)?;
-        let checked = check(settings, declaration, tables, &inputs, |_| None, true)?;
+        // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
+        let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
+            Made::Tables(tables, inputs) => (tables, inputs),
+            Made::Sharded(sharded) => {
+                let bucket = part.partition.get(BUCKET).map(String::as_str).unwrap_or_default();
+                build_subjects(&*sharded, |subject| subject.key.ends_with(bucket), entry)?
+            }
+        };
+        let checked = check(settings, declaration, tables, &inputs, None, true)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
-    let (tables, inputs) = build(settings, declaration, partition, entry, Some(pointers))?;
+    let (tables, inputs) = match build(settings, declaration, partition, entry, Some(pointers))? {
+        Made::Tables(tables, inputs) => (tables, inputs),
+        Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key == record_id.subject(), entry)?,
+    };
     let Some(table) = tables.into_iter().find(|table| table.dataset_id == record_id.dataset_id()) else { return Ok(None) };
     let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {
         return Err(Error::format(detail));
     }
     let contract = &settings.declarations.contracts[&table.dataset_id];
-    let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: Vec::new() };
-    let expectations = &declaration.expect[record_id.dataset_id()];
-    let verdict = validate(contract, expectations, candidate, &inputs, None, true)?;
+    let warnings = table.issues.into_iter().filter(|issue| issue.severity == crate::issue::Severity::Warning).collect();
+    let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: warnings };
+    let verdict = validate(contract, None, candidate, &inputs, None, true)?;
     let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
-use super::execute::{build, check};
+use super::execute::{Made, build, check};
+use super::shards::ShardedTask;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
@@ -108,8 +109,15 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
 fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let (tables, inputs) = build(settings, declaration, entry.partition.values().next().cloned(), entry, None)?;
-    let checked = check(settings, declaration, tables, &inputs, |_| None, manifest.is_sample)?;
+    let is_sample = manifest.is_sample;
+    let (tables, inputs) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
+        Made::Tables(tables, inputs) => (tables, inputs),
+        Made::Sharded(sharded) => {
+            let task = ShardedTask { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
+            return Ok(task.stage(scratch, &*sharded, None)?.staged);
+        }
+    };
+    let checked = check(settings, declaration, tables, &inputs, Some(&|_| None), is_sample)?;
     let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };
     publish::stage(scratch, &settings.declarations.contracts, build)
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::ids::{Digest, ReleaseId};
+use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::provenance::Snapshot;
 
 /// Format of the manifest file; readers refuse a newer one.
@@ -80,8 +80,21 @@ pub struct Part {
     pub sha256: Digest,
     /// Record ids of the first and last row; none in an empty part.
     pub key_range: Option<(String, String)>,
+    /// Of everything in the sources that decides the part's rows, where parts are built one by one: an equal one means an equal part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Digest>,
     pub report: PartReport,
 }
+
+impl Part {
+    /// Whether the part may hold a record. Parts of one bucket hold the subjects whose keys end as the bucket is named.
+    pub fn may_hold(&self, record_id: &RecordId) -> bool {
+        self.partition.contains_key("dataset_id") || self.partition.get(BUCKET).is_none_or(|bucket| record_id.subject().ends_with(bucket.as_str()))
+    }
+}
+
+/// Partition column of datasets whose parts are built one by one: the last characters of the subject's key.
+pub const BUCKET: &str = "bucket";
 
 /// What validation said about the rows of a part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

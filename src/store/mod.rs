@@ -21,10 +21,10 @@ pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, Relea
 pub use home::{Home, RunLock};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
-pub use manifest::{DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
-pub use record::{Record, find_in_batch, find_record, pointers_at, record_at};
+pub use record::{Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};
 pub use releases::{IncompleteRelease, Releases};
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;

@@ -41,6 +41,28 @@ pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> 
     Ok(None)
 }
 
+/// The ids of the records of a part whose text column holds a value, in the part's order. Only the two columns are read.
+///
+/// # Errors
+/// `Store`, when the bytes are not a readable part, or it has no such text column.
+pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<String>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?;
+    let schema = builder.parquet_schema().clone();
+    let wanted = value.to_owned();
+    let is_wanted = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
+        let cells = batch.column(0).as_string_opt::<i32>().ok_or_else(|| ArrowError::SchemaError("the column does not hold text".to_owned()))?;
+        Ok(cells.iter().map(|cell| Some(cell == Some(wanted.as_str()))).collect())
+    };
+    let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::columns(&schema, [column]), is_wanted))]);
+    let mut ids = Vec::new();
+    for batch in builder.with_projection(ProjectionMask::columns(&schema, [RECORD_ID])).with_row_filter(filter).build()? {
+        let batch = batch?;
+        let texts = batch.column(0).as_string_opt::<i32>().ok_or_else(|| Error::store("the part has no column record_id"))?;
+        ids.extend(texts.iter().flatten().map(str::to_owned));
+    }
+    Ok(ids)
+}
+
 fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bool {
     let Some(statistics) = group.column(column).statistics() else { return true };
     let wanted = record_id.as_str().as_bytes();

@@ -112,6 +112,21 @@ impl Snapshots {
         (metadata.is_file() && metadata.len() == known.snapshot.size_bytes).then_some(known)
     }
 
+    /// The newest snapshot of every URL of a source, by keys.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be read.
+    pub fn known_of_source(&self, source_id: &str) -> Result<Vec<Snapshot>> {
+        let mut snapshots = Vec::new();
+        for path in files_of(&self.urls_dir)? {
+            let bytes = fs::read(&path).at("read", &path)?;
+            let state = serde_json::from_slice::<UrlState>(&bytes).ok().filter(|state| state.known.snapshot.source_id == source_id);
+            snapshots.extend(state.and_then(|state| self.known(source_id, &state.known.snapshot.url)));
+        }
+        snapshots.sort_by(|a, b| a.keys.cmp(&b.keys));
+        Ok(snapshots)
+    }
+
     /// Digests of the newest snapshot of every URL.
     ///
     /// # Errors

@@ -2,7 +2,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
-use crate::contract::{Column, Severity};
+use crate::contract::{Column, LIST_SEPARATOR, Severity, parse_decimal};
 
 /// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list items, and the form of `record_id`.
 ///
@@ -46,14 +46,20 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
         broken.push(("out_of_range", rows, range::words(column_type.min, column_type.max)));
     }
     match column_type.physical {
+        Physical::Date if cells.dtype() == &DataType::Date => {}
         Physical::Date => broken.push(("invalid_date", rows_unlike(column, cells, is_date)?, "a calendar date YYYY-MM-DD".to_owned())),
         Physical::Decimal => {
-            let limit = 10i64.saturating_pow(u32::from(column_type.precision));
-            let rows = range::rows_that(cells.i64()?.iter(), |units| units <= -limit || units >= limit);
+            let limit = 10i128.saturating_pow(u32::from(column_type.precision));
+            let is_too_long = |units: i128| units <= -limit || units >= limit;
+            let rows = if column_type.is_decimal_text() {
+                range::rows_that(cells.str()?.iter(), |text| parse_decimal(text, column_type.scale).is_none_or(is_too_long))
+            } else {
+                range::rows_that(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))
+            };
             broken.push(("too_many_digits", rows, format!("at most {} digits", column_type.precision)));
         }
         Physical::StringList => {
-            let has_items = |list: &str| list.is_empty() || list.split(',').all(|item| !item.is_empty());
+            let has_items = |list: &str| list.is_empty() || list.split(LIST_SEPARATOR).all(|item| !item.is_empty());
             let rows = range::rows_that(cells.str()?.iter(), |list| !has_items(list));
             broken.push(("empty_list_item", rows, "a list without empty items".to_owned()));
         }
@@ -72,7 +78,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
 fn rows_unlike(column: &Column, cells: &Series, is_accepted: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
     match column.column_type.physical {
         Physical::String | Physical::Date => Ok(range::rows_that(cells.str()?.iter(), |text| !is_accepted(text))),
-        Physical::StringList => Ok(range::rows_that(cells.str()?.iter(), |list| !list.is_empty() && !list.split(',').all(&is_accepted))),
+        Physical::StringList => Ok(range::rows_that(cells.str()?.iter(), |list| !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted))),
         other => Err(Error::config(format!("column `{}` is {other:?}: `digits` and `values` are for texts", column.name))),
     }
 }

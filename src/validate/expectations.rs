@@ -1,14 +1,50 @@
 use std::collections::BTreeMap;
 
-use super::{Checked, Expectations, PartReport, Verdict};
+use super::{Checked, Expectations, Issue, PartReport, Verdict};
 
-/// Decides from the totals whether the part may be published. Floors of absolute size are lifted for samples; the contract and the
-/// comparison with the last release never are.
-pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
+/// Adds the verdict on the totals; without expectations only findings that block by themselves do.
+pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
     let Checked { frame, quarantine, quarantined, warnings, mut notes, blocking } = checked;
-    let rows = frame.height() as u64;
-    let set_aside: u64 = quarantined.values().sum();
     let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
+    let mut is_above_warning_level = false;
+    if let Some(expectations) = expectations {
+        let rows = frame.height() as u64;
+        let example = |rule: &str| quarantine.iter().find(|issue| issue.code == rule).map(example_of);
+        let totals = judge_totals(expectations, place, rows, &quarantined, example, previous_rows, is_sample);
+        blocked.extend(totals.blocked);
+        notes.extend(totals.notes);
+        is_above_warning_level = self::is_above_warning_level(expectations, rows, &quarantined);
+    }
+    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes }, blocked, is_above_warning_level }
+}
+
+/// Says what a finding is about: record and detail.
+pub fn example_of(issue: &Issue) -> String {
+    format!("{}: {}", issue.record.as_deref().unwrap_or("no record"), issue.detail)
+}
+
+/// What the totals of a dataset say.
+#[derive(Debug, Default)]
+pub struct Totals {
+    /// Why it must not be published; empty when it may.
+    pub blocked: Vec<String>,
+    /// Ceilings that were passed.
+    pub notes: Vec<String>,
+}
+
+/// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size are lifted for samples; the contract
+/// and the comparison with the last release never are. `example` finds a finding of a rule.
+pub fn judge_totals(
+    expectations: &Expectations,
+    place: &str,
+    rows: u64,
+    quarantined: &BTreeMap<String, u64>,
+    example: impl Fn(&str) -> Option<String>,
+    previous_rows: Option<u64>,
+    is_sample: bool,
+) -> Totals {
+    let Totals { mut blocked, mut notes } = Totals::default();
+    let set_aside: u64 = quarantined.values().sum();
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
 
     if is_sample && rows == 0 && expectations.min_rows > 0 {
@@ -51,8 +87,8 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
         let mut by_count: Vec<(&String, &u64)> = quarantined.iter().collect();
         by_count.sort_by_key(|(rule, count)| (std::cmp::Reverse(**count), *rule));
         let rules = by_count.iter().take(5).map(|(rule, count)| format!("{rule} {count}")).collect::<Vec<_>>().join(", ");
-        let first = by_count.first().and_then(|(rule, _)| quarantine.iter().find(|issue| issue.code == **rule));
-        let example = first.map_or_else(String::new, |issue| format!(" (first: {}: {})", issue.record.as_deref().unwrap_or("no record"), issue.detail));
+        let first = by_count.first().and_then(|(rule, _)| example(rule));
+        let example = first.map_or_else(String::new, |first| format!(" (first: {first})"));
         blocked.push(format!(
             "{place}: {set_aside} of {records} records break rules, {} %, but max_quarantined_percent is {}: {rules}{example}; the publisher changed the file or the \
              declaration is wrong: correct it, or raise {} when the records really are bad",
@@ -61,8 +97,7 @@ pub fn judge(checked: Checked, expectations: &Expectations, place: &str, previou
             setting("max_quarantined_percent")
         ));
     }
-    let is_above_warning_level = is_above_warning_level(expectations, rows, &quarantined);
-    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes }, blocked, is_above_warning_level }
+    Totals { blocked, notes }
 }
 
 /// Whether the share of records set aside is worth a warning, from what a part says of itself.

@@ -79,6 +79,7 @@ pub fn is_rising(frame: &DataFrame) -> Result<bool> {
             DataType::String => refine(&mut order, series.str()?.iter()),
             DataType::Int32 => refine(&mut order, series.i32()?.iter()),
             DataType::Int64 => refine(&mut order, series.i64()?.iter()),
+            DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter()),
             _ => false,
         };
         if !is_possible {

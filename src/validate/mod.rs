@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 
-use crate::contract::{self, Contract, Physical};
+use crate::contract::{self, ColumnType, Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
-pub use expectations::is_above_warning_level;
+pub use expectations::{example_of, is_above_warning_level, judge_totals};
 pub use quarantine::quarantine_table;
 
 /// A built table before its contract was checked.
@@ -61,7 +61,7 @@ struct Breach {
     detail: String,
 }
 
-/// Checks a table against its contract and its expectations.
+/// Checks a table against its contract and its expectations; none where totals are judged over several tables.
 ///
 /// # Shape
 /// Rows out are the rows in, less those set aside and less exact repetitions of another row (which are counted in a note).
@@ -71,7 +71,7 @@ struct Breach {
 /// `inputs`: mistakes of a program, not findings about data. `Config`, when a rule does not fit the type of its column.
 pub fn validate(
     contract: &Contract,
-    expectations: &Expectations,
+    expectations: Option<&Expectations>,
     candidate: Candidate,
     inputs: &Inputs,
     previous_rows: Option<u64>,
@@ -171,8 +171,8 @@ fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
 fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
     let scale = contract.column(name).map_or(0, |column| column.column_type.scale);
     Ok(match frame.column(name)?.get(row)? {
-        AnyValue::String(text) => format!("`{text}`"),
-        AnyValue::StringOwned(text) => format!("`{text}`"),
+        AnyValue::String(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
+        AnyValue::StringOwned(text) => format!("`{}`", text.replace(contract::LIST_SEPARATOR, ",")),
         AnyValue::Int64(units) if scale > 0 => range::decimal(units, scale),
         other => other.str_value().into_owned(),
     })

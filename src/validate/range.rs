@@ -1,14 +1,22 @@
 use polars::prelude::*;
 
 use super::{Error, Physical, Result};
-use crate::contract::Column;
+use crate::contract::{Column, parse_decimal};
 
-/// The rows of a numeric column whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units, exactly.
+/// The rows of a numeric column whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units, exactly; bounds
+/// of decimals carried as text are whole numbers.
 ///
 /// # Errors
 /// `Config`, when the column holds no numbers.
 pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Option<f64>) -> Result<Vec<usize>> {
     match column.column_type.physical {
+        Physical::Decimal if column.column_type.is_decimal_text() => {
+            let scale = column.column_type.scale;
+            let units = power_of_ten(scale);
+            let low = min.map_or(i128::MIN, |bound| i128::from(up(bound)) * units as i128);
+            let high = max.map_or(i128::MAX, |bound| i128::from(-up(-bound)) * units as i128);
+            Ok(rows_that(cells.str()?.iter(), |text| parse_decimal(text, scale).is_some_and(|value| !(low..=high).contains(&value))))
+        }
         Physical::Int32 | Physical::Int64 | Physical::Decimal => {
             let units = power_of_ten(column.column_type.scale);
             let low = min.map_or(i64::MIN, |bound| up(bound * units));

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::*;
 
-use super::{Contract, Error, Inputs, POINTERS, Physical, Result};
+use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
 
 /// Brings a frame into the contract's column order, with `warnings` filled in and `validation_status` left out.
 ///
@@ -12,9 +12,10 @@ pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<Strin
     let mut problems = Vec::new();
     let mut columns = Vec::new();
     for column in contract.columns.iter().filter(|column| column.name != "validation_status" && column.name != "warnings") {
-        let expected = frame_type(column.column_type.physical);
+        let expected = frame_type(&column.column_type);
+        let is_dates = |found: &DataType| column.column_type.physical == Physical::Date && *found == DataType::Date;
         match frame.column(&column.name) {
-            Ok(found) if *found.dtype() == expected => columns.push(found.clone()),
+            Ok(found) if *found.dtype() == expected || is_dates(found.dtype()) => columns.push(found.clone()),
             Ok(found) => problems.push(format!("column `{}` is {}, expected {expected}", column.name, found.dtype())),
             Err(_) => problems.push(format!("column `{}` is missing", column.name)),
         }
@@ -50,8 +51,9 @@ pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<Strin
 }
 
 /// The polars type that carries a physical type between normalise and publish.
-fn frame_type(physical: Physical) -> DataType {
-    match physical {
+fn frame_type(column_type: &ColumnType) -> DataType {
+    match column_type.physical {
+        Physical::Decimal if column_type.is_decimal_text() => DataType::String,
         Physical::String | Physical::Date | Physical::StringList => DataType::String,
         Physical::Int32 => DataType::Int32,
         Physical::Int64 | Physical::Decimal => DataType::Int64,

@@ -3,9 +3,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 
 use super::{Breach, Contract, Result};
+use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
 
-/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined with commas, sorted,
+/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined as lists are, sorted,
 /// each once. A warning about no row of the frame becomes a note.
 pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: &mut Vec<String>) -> Result<DataFrame> {
     let mut found: HashMap<usize, Vec<&str>> = HashMap::new();
@@ -42,8 +43,8 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
         if codes.is_empty() && found.is_empty() {
             return String::new();
         }
-        let all: BTreeSet<&str> = codes.split(',').map(str::trim).filter(|code| !code.is_empty()).chain(found.iter().copied()).collect();
-        all.into_iter().collect::<Vec<_>>().join(",")
+        let all: BTreeSet<&str> = codes.split(LIST_SEPARATOR).map(str::trim).filter(|code| !code.is_empty()).chain(found.iter().copied()).collect();
+        all.into_iter().collect::<Vec<_>>().join(LIST_SEPARATOR)
     });
     let merged = StringChunked::from_iter_values("warnings".into(), merged);
     frame.with_column(merged.into_column())?;
@@ -54,7 +55,7 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for codes in frame.column("warnings")?.str()?.iter().flatten().filter(|codes| !codes.is_empty()) {
-        for code in codes.split(',') {
+        for code in codes.split(LIST_SEPARATOR) {
             match counts.get_mut(code) {
                 Some(count) => *count += 1,
                 None => _ = counts.insert(code.to_owned(), 1),

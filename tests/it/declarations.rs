@@ -203,7 +203,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
         (
             "kind = \"delimited\", delimiters = [\"|\"]",
             "kind = \"shapefile\", delimiters = [\"|\"]",
-            &["pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected `delimited` or `json_rows`"],
+            &["pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `json_rows`, `document`"],
         ),
         (
             "min_bytes = 100",

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::estimate::{Cells, JamValues, OpenEnded, Reading, Unknown};
+use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
@@ -283,7 +284,7 @@ impl<'s> MetricSource<'s> {
             moe: metric.moe().map(|name| column(&name)).transpose()?,
             share: PublishedColumns::find(metric, published)?,
             universe,
-            variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(","),
+            variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(LIST_SEPARATOR),
             moe_variable: metric.moe(),
         })
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 use serde::Deserialize;
 
+use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::datasets::{Context, Table, settings};
 use crate::error::{Result, ResultExt};
@@ -167,7 +168,7 @@ impl Reader<'_> {
                 match cell.map(|cell| settings.grade_offered.get(cell).map(String::as_str)) {
                     Some(Some("yes")) if offered[row].is_empty() => offered[row].push_str(code),
                     Some(Some("yes")) => {
-                        offered[row].push(',');
+                        offered[row].push_str(LIST_SEPARATOR);
                         offered[row].push_str(code);
                     }
                     Some(Some("no")) => {}

@@ -11,7 +11,7 @@ use super::{decode_file, places};
 use crate::support::{project, shared_data};
 
 fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
-    let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1 };
+    let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1, header_start: None, ruler: None };
     let decoded = decode_file(path, None, &format, plan, None).unwrap();
     assert_eq!(decoded.malformed, Vec::new());
     let replayed = decode_file(path, None, &format, plan, Some(&places(&decoded.frame))).unwrap();

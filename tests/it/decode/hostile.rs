@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn a_damaged_download_is_read_or_refused(bytes in mutated(DOWNLOAD)) {
-        let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1 };
+        let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1, header_start: None, ruler: None };
         check(&bytes, format, plan_of(&["GEO_ID", "NAME", "B01003_001E", "B01003_001M"]));
     }
 

@@ -75,7 +75,7 @@ fn build(year: i32) -> Build {
     let partition = BTreeMap::from([("year".to_owned(), year.to_string())]);
     let candidate =
         Candidate { dataset_id: "test.thing".to_owned(), partition: partition.clone(), frame: frame(&rows(year)), issues: vec![finding("test.thing", "K1")] };
-    let verdict = validate(&contracts()["test.thing"], &expectations(), candidate, &inputs, None, false).unwrap();
+    let verdict = validate(&contracts()["test.thing"], Some(&expectations()), candidate, &inputs, None, false).unwrap();
     assert_eq!((verdict.frame.height(), verdict.blocked.len()), (4, 0));
     let set_aside = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
     let passed = BuiltTable { dataset_id: "test.thing".to_owned(), partition, frame: verdict.frame, report: verdict.report };

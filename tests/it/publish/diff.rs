@@ -37,7 +37,7 @@ fn moved(mut frame: DataFrame) -> DataFrame {
 async fn added_removed_and_changed_records_are_counted_and_shown_with_their_cause() {
     let mut later = moved(frame(2024, 8));
     later.with_column(Series::new("share".into(), [Some(-5_i64), Some(123), Some(999_999)]).into()).unwrap();
-    later.with_column(Series::new("grades".into(), [Some("PK"), None, Some("09,10")]).into()).unwrap();
+    later.with_column(Series::new("grades".into(), [Some("PK"), None, Some("09\u{1f}10")]).into()).unwrap();
     let found = compare_builds(&contracts(), build(2024, "one", frame(2024, 7)), build(2024, "two", later), 9).await;
     let causes = vec![source_changed("test.a", "one", "two"), source_changed("test.b", "one", "two")];
     assert_eq!(found.causes, BTreeMap::from([(task_id(2024), causes)]));

@@ -99,7 +99,7 @@ pub fn frame(year: i32, persons: i64) -> DataFrame {
         "is_open" => [Some(true), None, Some(false)],
         "opened" => [Some("1969-12-31"), None, Some("2024-02-29")],
         "share" => [Some(-5_i64), None, Some(999_999)],
-        "grades" => [Some("PK,KG,01"), None, Some("")],
+        "grades" => [Some("PK\u{1f}KG\u{1f}01"), None, Some("")],
         "validation_status" => ["passed", "passed", "passed_with_warnings"],
     )
     .unwrap();

@@ -55,6 +55,7 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
             size_bytes: bytes.len() as u64,
             sha256: Digest::of(&bytes),
             key_range: None,
+            fingerprint: None,
             report: table.report.clone(),
         };
         files.push((part.path.clone(), bytes));

@@ -9,7 +9,7 @@ fn good_rows(count: usize) -> Vec<Row> {
 }
 
 fn verdict_of(rows: &[Row], expectations: &Expectations, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
-    validate(contract(), expectations, candidate(rows, Vec::new()), &inputs(), previous_rows, is_sample).unwrap()
+    validate(contract(), Some(expectations), candidate(rows, Vec::new()), &inputs(), previous_rows, is_sample).unwrap()
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn findings_of_decode_count_as_records_set_aside() {
         issue("unmapped", Severity::Quarantine, None, None),
         issue("unmapped", Severity::Quarantine, None, None),
     ];
-    let verdict = validate(contract(), &levels, candidate(&good_rows(4), issues), &inputs(), None, false).unwrap();
+    let verdict = validate(contract(), Some(&levels), candidate(&good_rows(4), issues), &inputs(), None, false).unwrap();
     assert_eq!(verdict.report.quarantined, [("late".to_owned(), 1), ("unmapped".to_owned(), 3)].into());
     assert_eq!(verdict.quarantine.len(), 5);
     assert!(verdict.is_above_warning_level);
@@ -90,7 +90,7 @@ fn finding_that_blocks_is_a_reason() {
         issue("renamed_column", Severity::Block, None, None),
         issue("unknown_special_value", Severity::Block, Some("test.thing:2023:08:population"), None),
     ];
-    let verdict = validate(contract(), &expectations(), candidate(&good_rows(1), issues), &inputs(), None, true).unwrap();
+    let verdict = validate(contract(), Some(&expectations()), candidate(&good_rows(1), issues), &inputs(), None, true).unwrap();
     let expected = [
         "test.thing year=2023: renamed_column: what renamed_column saw",
         "test.thing year=2023: unknown_special_value: test.thing:2023:08:population: what unknown_special_value saw (and 1 more findings of this kind)",

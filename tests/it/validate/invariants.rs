@@ -80,7 +80,7 @@ fn sum_within_warns_about_both_rows_of_the_group() {
 fn sum_within_can_quarantine() {
     let strict = changed_contract("severity = \"warning\"", "severity = \"quarantine\"");
     let rows = [tenure("02", "owner_occupied_share", Some(602)), tenure("02", "renter_occupied_share", Some(400))];
-    let verdict = validate(&strict, &expectations(), candidate(&rows, Vec::new()), &inputs(), None, false).unwrap();
+    let verdict = validate(&strict, Some(&expectations()), candidate(&rows, Vec::new()), &inputs(), None, false).unwrap();
     let details: Vec<&str> = verdict.quarantine.iter().map(|issue| issue.detail.as_str()).collect();
     assert_eq!(details, ["the sum of `value` over year 2023, state `02` is 100.2; expected: Shares add up to 100"; 2]);
     assert_eq!(verdict.frame.height(), 0);
@@ -90,7 +90,7 @@ fn sum_within_can_quarantine() {
 fn a_rule_that_does_not_fit_its_columns_is_a_configuration_error() {
     let verdict_under = |from: &str, to: &str| {
         let candidate = candidate(&[row("01", "population")], Vec::new());
-        validate(&changed_contract(from, to), &expectations(), candidate, &inputs(), None, false).unwrap_err().to_string()
+        validate(&changed_contract(from, to), Some(&expectations()), candidate, &inputs(), None, false).unwrap_err().to_string()
     };
     let on_text = verdict_under("columns = [\"value\"]\nwhere = { column = \"unit\"", "columns = [\"metric\"]\nwhere = { column = \"unit\"");
     assert_eq!(on_text, "test.thing year=2023: rule `percent_in_range`: column `metric` is String: `min` and `max` are for numbers");

@@ -41,7 +41,7 @@ proptest! {
 
     #[test]
     fn no_row_is_lost_and_order_does_not_matter((rows, shuffled_rows, issues, shuffled_issues) in rows_and_a_shuffle()) {
-        let verdict_of = |rows: &[Row], issues| validate(contract(), &expectations(), candidate(rows, issues), &inputs(), Some(3), false).unwrap();
+        let verdict_of = |rows: &[Row], issues| validate(contract(), Some(&expectations()), candidate(rows, issues), &inputs(), Some(3), false).unwrap();
         let from_decode = verdict_of(&[], issues.clone()).report.quarantined.values().sum::<u64>();
         let verdict = verdict_of(&rows, issues);
 
@@ -64,7 +64,7 @@ proptest! {
         let mut again = candidate(&[], Vec::new());
         again.frame = verdict.frame.clone();
         // Rows that were set aside can have been half of a total, which is then no longer checked: the warnings stay.
-        let again = validate(contract(), &expectations(), again, &inputs(), None, false).unwrap();
+        let again = validate(contract(), Some(&expectations()), again, &inputs(), None, false).unwrap();
         prop_assert_eq!(lines(&again.frame), lines(&verdict.frame));
         prop_assert_eq!(again.quarantine, Vec::new());
     }

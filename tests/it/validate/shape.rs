@@ -7,7 +7,7 @@ use super::{Row, candidate, contract, expectations, frame, inputs, lines, row, v
 fn failure_of(change: impl Fn(&mut Candidate)) -> String {
     let mut candidate = candidate(&[row("01", "population")], Vec::new());
     change(&mut candidate);
-    let error = validate(contract(), &expectations(), candidate, &inputs(), None, false).unwrap_err();
+    let error = validate(contract(), Some(&expectations()), candidate, &inputs(), None, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Contract);
     error.to_string()
 }
@@ -58,9 +58,9 @@ fn passed_table_has_the_contracts_columns_in_order() {
     let shuffled: Vec<Column> = frame(&rows).columns().iter().rev().filter(|column| column.name() != "warnings").cloned().collect();
     let mut candidate = candidate(&rows, Vec::new());
     candidate.frame = DataFrame::new(1, shuffled).unwrap();
-    let verdict = validate(contract(), &expectations(), candidate, &inputs(), None, false).unwrap();
+    let verdict = validate(contract(), Some(&expectations()), candidate, &inputs(), None, false).unwrap();
     assert!(verdict.frame.get_column_names().into_iter().eq(contract().columns.iter().map(|column| &column.name)));
-    let expected = "test.thing:2023:01:population|2023|01|population|persons|123|45|null|7|0.5|true|2024-02-29|01,02|34.1|-118.4|passed||[0, 1, 100, 20]";
+    let expected = "test.thing:2023:01:population|2023|01|population|persons|123|45|null|7|0.5|true|2024-02-29|01\u{1f}02|34.1|-118.4|passed||[0, 1, 100, 20]";
     assert_eq!(lines(&verdict.frame), [expected]);
     assert_eq!(lines(&verdict.frame), lines(&verdict_of(&rows).frame));
 }

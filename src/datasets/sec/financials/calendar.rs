@@ -1,0 +1,410 @@
+use crate::datasets::sec::fact::{FilingPeriod, Form};
+use crate::datasets::sec::financials::report::{Family, Report};
+use crate::datasets::sec::financials::select::{Cell, NO_START};
+use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
+use crate::normalise::Day;
+
+/// Which history a figure belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Series {
+    Annual,
+    Quarterly,
+    /// Periods between two fiscal calendars, and short first years.
+    Transition,
+}
+
+impl Series {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Annual => "annual",
+            Self::Quarterly => "quarterly",
+            Self::Transition => "transition",
+        }
+    }
+}
+
+/// Position of a period in the fiscal year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FiscalPeriod {
+    Fy,
+    Q1,
+    Q2,
+    Q3,
+    Q4,
+    Tp,
+}
+
+impl FiscalPeriod {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fy => "FY",
+            Self::Q1 => "Q1",
+            Self::Q2 => "Q2",
+            Self::Q3 => "Q3",
+            Self::Q4 => "Q4",
+            Self::Tp => "TP",
+        }
+    }
+
+    /// Whether the SEC's stamp says the same.
+    pub fn agrees_with(self, stamp: FilingPeriod) -> bool {
+        matches!(
+            (self, stamp),
+            (Self::Fy, FilingPeriod::Fy)
+                | (Self::Q1, FilingPeriod::Q1)
+                | (Self::Q2, FilingPeriod::Q2)
+                | (Self::Q3, FilingPeriod::Q3)
+                | (Self::Q4, FilingPeriod::Q4)
+                | (Self::Tp, _)
+        )
+    }
+}
+
+/// What the dates of a figure say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    Placed {
+        series: Series,
+        fiscal_year: i32,
+        fiscal_period: FiscalPeriod,
+        is_ytd: bool,
+        /// Away from the company's calendar.
+        is_off: bool,
+    },
+    /// Of no series by rule: a comparative of the other family, a total since inception.
+    Passed,
+    /// Belongs to a series and cannot be given a place in it: the finding's code.
+    Unplaced(&'static str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Band {
+    Quarter,
+    Half,
+    NineMonths,
+    Year,
+}
+
+fn band(bands: &Bands, days: i32) -> Option<Band> {
+    let named = [(bands.quarter, Band::Quarter), (bands.half, Band::Half), (bands.nine_months, Band::NineMonths), (bands.year, Band::Year)];
+    named.into_iter().find(|([from, to], _)| (*from..=*to).contains(&days)).map(|(_, band)| band)
+}
+
+/// The fiscal calendar of a registrant, from the dates of its own figures only.
+#[derive(Debug, Default)]
+pub struct Calendar {
+    /// Ends of fiscal years without gaps: those reported, and between and beyond them projected ones.
+    boundaries: Vec<Day>,
+    /// Ends of every fiscal year that an annual report shows, comparatives included.
+    annual_ends: Vec<Day>,
+    /// Ends of every quarter that a quarterly report shows.
+    quarter_ends: Vec<Day>,
+    /// Transition periods and short first years of annual reports, as (end, start).
+    transitions: Vec<(Day, Day)>,
+    /// The same of quarterly reports.
+    stubs: Vec<(Day, Day)>,
+    /// Added to the year of the label: 0, or -1 for companies that name a year by its first months.
+    label_offset: i32,
+}
+
+const YEAR: i32 = 365;
+
+impl Calendar {
+    /// Reads the calendar from the calendar measures' figures.
+    pub fn new(rules: &Rules, reports: &[Report], cells: &[Vec<Cell>]) -> Self {
+        let mut evidence = Evidence::default();
+        for measure in &rules.calendar {
+            cells[*measure].iter().for_each(|cell| evidence.add(&rules.bands, &reports[cell.report as usize], cell));
+        }
+        evidence.finish(rules, reports)
+    }
+
+    /// Name of the fiscal year that ends on a day.
+    fn label(&self, days: &CalendarDays, end: Day) -> i32 {
+        end.plus(-days.label).civil().0 + self.label_offset
+    }
+
+    /// Fiscal year and quarter of a day, and the last year end before it.
+    fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod, Day)> {
+        let after = self.boundaries.partition_point(|boundary| end.since(*boundary) > days.after_year_end);
+        let (last, next) = (self.boundaries.get(after.checked_sub(1)?)?, self.boundaries.get(after)?);
+        let elapsed = end.since(*last);
+        let quarter = match elapsed {
+            _ if elapsed <= days.q1 => FiscalPeriod::Q1,
+            _ if elapsed <= days.q2 => FiscalPeriod::Q2,
+            _ if elapsed <= days.q3 => FiscalPeriod::Q3,
+            _ => FiscalPeriod::Q4,
+        };
+        Some((self.label(days, *next), quarter, *last))
+    }
+
+    fn placed(&self, rules: &Rules, series: Series, end: Day, is_off: bool) -> Placement {
+        let fiscal_period = if series == Series::Transition { FiscalPeriod::Tp } else { FiscalPeriod::Fy };
+        Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off }
+    }
+
+    /// Places a duration.
+    pub fn place_duration(&self, rules: &Rules, family: Family, start: Day, end: Day) -> Placement {
+        let length = end.since(start) + 1;
+        let band = band(&rules.bands, length);
+        let is_transition = [&self.transitions, &self.stubs].iter().any(|known| known.binary_search(&(end, start)).is_ok());
+        if is_transition && band != Some(Band::Year) {
+            return self.placed(rules, Series::Transition, end, false);
+        }
+        if length < 1 {
+            return Placement::Unplaced("start_after_end");
+        }
+        match (family, band) {
+            (Family::Annual, Some(Band::Year)) => {
+                let is_off = nearest(&self.boundaries, end).is_none_or(|boundary| end.since(boundary).abs() > rules.days.off_calendar);
+                self.placed(rules, Series::Annual, end, is_off)
+            }
+            // Quarters in an annual report are not quarterly reports' figures; twelve months in a quarterly one are no fiscal year.
+            (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
+            (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
+            (_, None) if length > rules.bands.since_inception => Placement::Passed,
+            (_, None) => Placement::Unplaced("unclassified_length"),
+        }
+    }
+
+    fn place_quarter(&self, rules: &Rules, start: Day, end: Day, band: Band) -> Placement {
+        let Some((fiscal_year, fiscal_period, last_end)) = self.quarter(&rules.days, end) else {
+            return Placement::Unplaced("no_fiscal_calendar");
+        };
+        let starts_with_year = start.since(last_end.plus(1)).abs() <= rules.days.ytd_start;
+        let agrees = match band {
+            Band::Half => starts_with_year && fiscal_period == FiscalPeriod::Q2,
+            Band::NineMonths => starts_with_year && fiscal_period == FiscalPeriod::Q3,
+            Band::Quarter | Band::Year => true,
+        };
+        match agrees {
+            true => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: band != Band::Quarter, is_off: false },
+            false => Placement::Unplaced("band_and_quarter_disagree"),
+        }
+    }
+
+    /// Places an instant. `has_other`: whether the measure has a figure at another day.
+    pub fn place_instant(&self, rules: &Rules, family: Family, day: Day, has_other: impl Fn(Day) -> bool) -> Placement {
+        let near = |ends: &[Day]| nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant);
+        let is_transition = self.transitions.iter().any(|(end, _)| *end == day) && self.annual_ends.binary_search(&day).is_err();
+        match family {
+            Family::Annual if is_transition => self.placed(rules, Series::Transition, day, false),
+            Family::Annual => match near(&self.annual_ends) {
+                Some(end) if end == day || !has_other(end) => self.placed(rules, Series::Annual, end, false),
+                Some(_) => Placement::Passed,
+                None if near(&self.boundaries).is_some() => self.placed(rules, Series::Annual, day, false),
+                None if near(&self.quarter_ends).is_some() => Placement::Passed,
+                None => Placement::Unplaced("off_period_end"),
+            },
+            Family::Quarterly => match near(&self.quarter_ends) {
+                Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
+                    Some((fiscal_year, fiscal_period, _)) => {
+                        Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
+                    }
+                    None => Placement::Unplaced("no_fiscal_calendar"),
+                },
+                Some(_) => Placement::Passed,
+                None if is_transition || near(&self.annual_ends).is_some() || near(&self.boundaries).is_some() => Placement::Passed,
+                None => Placement::Unplaced("off_period_end"),
+            },
+        }
+    }
+
+    /// Places a report by the end of its own period: where its cover page belongs.
+    pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
+        let Some(end) = report.primary_end else { return Placement::Unplaced("no_period_end") };
+        match report.family {
+            Family::Annual if self.transitions.iter().any(|(transition, _)| *transition == end) && self.annual_ends.binary_search(&end).is_err() => {
+                self.placed(rules, Series::Transition, end, false)
+            }
+            Family::Annual => self.placed(rules, Series::Annual, end, false),
+            Family::Quarterly => match self.quarter(&rules.days, end) {
+                Some((fiscal_year, fiscal_period, _)) => {
+                    Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
+                }
+                None => Placement::Unplaced("no_fiscal_calendar"),
+            },
+        }
+    }
+}
+
+/// The day of a sorted list that is nearest to one.
+fn nearest(days: &[Day], day: Day) -> Option<Day> {
+    let after = days.partition_point(|known| *known < day);
+    let around = days[after.saturating_sub(1)..].iter().take(2);
+    around.copied().min_by_key(|known| known.since(day).abs())
+}
+
+/// A year end and how much speaks for it.
+type Weighed = (Day, u32);
+
+/// Weights of what shows a year end; sums of many weaker signs never outweigh a year stated by an annual report.
+const OWN_YEAR: u32 = 1_000_000;
+const OWN_SHORT_YEAR: u32 = 1_000;
+
+#[derive(Default)]
+struct Evidence {
+    year_ends: Vec<Weighed>,
+    annual_ends: Vec<Day>,
+    quarter_ends: Vec<Day>,
+    /// Report, end and start of durations at the end of a report's own period that are shorter than a year (annual) or in no band (quarterly).
+    short: Vec<(u32, Day, Day)>,
+    /// Annual reports with a full year at the end of their own period.
+    with_year: Vec<u32>,
+    /// Quarterly reports with a duration of some band there.
+    with_quarter: Vec<u32>,
+    /// Day before a year-to-date figure of a quarterly report begins, and the report.
+    ytd_starts: Vec<(Day, u32)>,
+    /// As `ytd_starts` for a first quarter, or any.
+    quarter_starts: Vec<(Day, u32)>,
+    range: Option<(Day, Day)>,
+}
+
+impl Evidence {
+    fn add(&mut self, bands: &Bands, report: &Report, cell: &Cell) {
+        let (start, end) = (cell.start, cell.end);
+        if start == NO_START || start > end {
+            return;
+        }
+        let (first, last) = self.range.get_or_insert((end, end));
+        (*first, *last) = ((*first).min(end), (*last).max(end));
+        let band = band(bands, end.since(start) + 1);
+        let is_primary = report.primary_end == Some(end);
+        match (report.family, band) {
+            (Family::Annual, Some(Band::Year)) => {
+                self.annual_ends.push(end);
+                self.annual_ends.push(start.plus(-1));
+                if is_primary {
+                    self.year_ends.push((end, OWN_YEAR));
+                    self.with_year.push(cell.report);
+                }
+            }
+            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            (Family::Quarterly, Some(Band::Quarter)) => {
+                self.quarter_ends.push(end);
+                if is_primary {
+                    self.with_quarter.push(cell.report);
+                    self.quarter_starts.push((start.plus(-1), cell.report));
+                }
+            }
+            (Family::Quarterly, Some(Band::Half | Band::NineMonths)) => {
+                self.quarter_ends.push(end);
+                if is_primary {
+                    self.with_quarter.push(cell.report);
+                    self.ytd_starts.push((start.plus(-1), cell.report));
+                }
+            }
+            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            _ => {}
+        }
+    }
+
+    fn finish(mut self, rules: &Rules, reports: &[Report]) -> Calendar {
+        for complete in [&mut self.with_year, &mut self.with_quarter] {
+            complete.sort_unstable();
+            complete.dedup();
+        }
+        self.short.sort_unstable();
+        let transitions = longest(&self.short, |report| reports[report as usize].family == Family::Annual && self.with_year.binary_search(&report).is_err());
+        let stubs = longest(&self.short, |report| reports[report as usize].family == Family::Quarterly && self.with_quarter.binary_search(&report).is_err());
+        self.year_ends.extend(transitions.iter().map(|(end, _)| (*end, OWN_SHORT_YEAR)));
+        let mut annual_ends = std::mem::take(&mut self.annual_ends);
+        let mut quarter_ends = std::mem::take(&mut self.quarter_ends);
+        for report in reports {
+            match (report.primary_end, report.family, report.form) {
+                (Some(end), Family::Annual, Form::TenK | Form::TenKA) if transitions.iter().all(|(transition, _)| *transition != end) => annual_ends.push(end),
+                (Some(end), Family::Quarterly, _) => quarter_ends.push(end),
+                _ => {}
+            }
+        }
+        for days in [&mut annual_ends, &mut quarter_ends] {
+            days.sort_unstable();
+            days.dedup();
+        }
+        let label_offset = label_offset(&rules.label_offset, &rules.days, reports, &self.with_year);
+        let boundaries = self.boundaries(&rules.days);
+        Calendar { boundaries, annual_ends, quarter_ends, transitions, stubs, label_offset }
+    }
+
+    /// Year ends without gaps over all dates of the figures.
+    fn boundaries(mut self, days: &CalendarDays) -> Vec<Day> {
+        let Some((first, last)) = self.range else { return Vec::new() };
+        // A change of the calendar shows in quarterly reports before the first annual report does: two of them make it certain.
+        self.ytd_starts.sort_unstable();
+        self.ytd_starts.dedup();
+        let shown = self.ytd_starts.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1 || self.year_ends.is_empty());
+        let mut weighed: Vec<Weighed> = shown.map(|same| (same[0].0, 1)).collect();
+        weighed.append(&mut self.year_ends);
+        if weighed.is_empty() {
+            weighed.extend(self.quarter_starts.iter().min().map(|(day, _)| (*day, 1)));
+        }
+        let known = cluster(weighed, days.same_end);
+        let Some((earliest, latest)) = known.first().copied().zip(known.last().copied()) else { return Vec::new() };
+        let mut boundaries: Vec<Day> = Vec::new();
+        let mut before = earliest;
+        while before.since(first) > -2 * YEAR {
+            before = before.plus(-YEAR);
+            boundaries.push(before);
+        }
+        boundaries.reverse();
+        for pair in known.windows(2) {
+            boundaries.push(pair[0]);
+            fill(pair[0], pair[1], &mut boundaries);
+        }
+        boundaries.push(latest);
+        let mut after = latest;
+        while after.since(last) < 2 * YEAR {
+            after = after.plus(YEAR);
+            boundaries.push(after);
+        }
+        boundaries
+    }
+}
+
+/// The longest duration of each report that qualifies, as (end, start), in order. `short` is sorted by report, end and start.
+fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(Day, Day)> {
+    let of_reports = short.chunk_by(|a, b| a.0 == b.0).filter(|of_report| qualifies(of_report[0].0));
+    let mut longest: Vec<(Day, Day)> = of_reports.map(|of_report| (of_report[0].1, of_report[0].2)).collect();
+    longest.sort_unstable();
+    longest.dedup();
+    longest
+}
+
+/// Takes near days as one: the one that most speaks for.
+fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
+    weighed.sort_unstable();
+    let mut known: Vec<Weighed> = Vec::new();
+    for same in weighed.chunk_by(|a, b| a.0 == b.0) {
+        let day = (same[0].0, same.iter().map(|(_, weight)| weight).fold(0, |sum: u32, weight| sum.saturating_add(*weight)));
+        match known.last_mut() {
+            Some(last) if day.0.since(last.0) <= same_end => {
+                if day.1 > last.1 {
+                    *last = day;
+                }
+            }
+            _ => known.push(day),
+        }
+    }
+    known.into_iter().map(|(day, _)| day).collect()
+}
+
+/// Projects the year ends between two known ones: evenly when whole years lie between them, otherwise back from the later one, because
+/// a company that changed its calendar restates the past to the new one.
+fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
+    let gap = to.since(from);
+    let years = (gap + YEAR / 2) / YEAR;
+    if years >= 1 && (gap - years * YEAR).abs() <= 20 {
+        boundaries.extend((1..years).map(|year| from.plus(gap * year / years)));
+        return;
+    }
+    let whole = (gap - 20) / YEAR;
+    boundaries.extend((1..=whole).rev().map(|year| to.plus(-YEAR * year)));
+}
+
+/// -1 when the company's own annual reports are stamped with the year before the one the date gives, almost without exception.
+fn label_offset(rule: &LabelOffset, days: &CalendarDays, reports: &[Report], with_year: &[u32]) -> i32 {
+    let own = with_year.iter().map(|number| &reports[*number as usize]).filter(|report| report.form == Form::TenK);
+    let differences = own.filter_map(|report| Some(i32::from(report.fiscal_year?) - report.primary_end?.plus(-days.label).civil().0));
+    let (below, all) = differences.fold((0, 0), |(below, all), difference| (below + usize::from(difference == -1), all + 1));
+    if all >= rule.min_reports && below * 100 >= rule.min_percent * all { -1 } else { 0 }
+}

@@ -1,0 +1,161 @@
+use std::cell::OnceCell;
+
+use crate::datasets::sec::fact::{Amount, Fact, Unit};
+use crate::datasets::sec::financials::report::{Reports, Scales};
+use crate::datasets::sec::financials::select::{Cell, Observation, same_period};
+use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
+
+/// What an observation is to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    First,
+    Equal,
+    /// Differs by less than the coarser filing's scale.
+    Rounding,
+    Value,
+    Split,
+    ScaleError,
+    /// Differs, and is another concept: another measure of the same thing, no restatement.
+    ConceptChanged,
+    /// A count as of another cover date: not comparable, no restatement.
+    OtherDate,
+}
+
+impl Change {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Equal => "equal",
+            Self::Rounding => "rounding",
+            Self::Value => "value",
+            Self::Split => "split",
+            Self::ScaleError => "scale_error",
+            Self::ConceptChanged => "concept_changed",
+            Self::OtherDate => "other_date",
+        }
+    }
+
+    /// Whether the later figure restates the earlier.
+    pub fn is_restatement(self) -> bool {
+        matches!(self, Self::Value | Self::Split | Self::ScaleError)
+    }
+}
+
+/// Compares observations of one registrant.
+pub struct Comparer<'a> {
+    rules: &'a Rules,
+    facts: &'a [Fact],
+    reports: &'a Reports,
+    cells: &'a [Vec<Cell>],
+    scales: OnceCell<Scales>,
+}
+
+impl<'a> Comparer<'a> {
+    pub fn new(rules: &'a Rules, facts: &'a [Fact], reports: &'a Reports, cells: &'a [Vec<Cell>]) -> Self {
+        Self { rules, facts, reports, cells, scales: OnceCell::new() }
+    }
+
+    /// What `new` is to the observations before it: compared with the last of the same concept, or else with the last.
+    pub fn change(&self, measure: &Measure, earlier: &[Observation], new: &Observation) -> Change {
+        let Some(last) = earlier.last() else { return Change::First };
+        let same = earlier.iter().rev().find(|seen| seen.concept == new.concept);
+        let old = same.unwrap_or(last);
+        if old.value == new.value {
+            return Change::Equal;
+        }
+        let rules = &self.rules.restatement;
+        let difference = Amount((old.value.0 - new.value.0).abs());
+        if self.is_below_scale(measure.unit, difference, [old.report, new.report]) {
+            return Change::Rounding;
+        }
+        if same.is_none() {
+            return Change::ConceptChanged;
+        }
+        if is_scale_factor(rules, old.value, new.value) {
+            return Change::ScaleError;
+        }
+        match split_of(rules, measure.unit, old.value, new.value) {
+            Some(split) if self.is_corroborated(new.report, split) => Change::Split,
+            _ => Change::Value,
+        }
+    }
+
+    fn is_below_scale(&self, unit: Unit, difference: Amount, reports: [u32; 2]) -> bool {
+        let largest = match unit {
+            Unit::UsdPerShare | Unit::Other => self.rules.restatement.per_share_unit,
+            Unit::Usd | Unit::Shares => Amount(std::iter::repeat_n(10_i128, 10 + self.rules.restatement.max_scale).product()),
+        };
+        if difference >= largest {
+            return false;
+        }
+        let scales = self.scales.get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement));
+        difference < scales.coarser(unit, reports, self.rules.restatement.per_share_unit)
+    }
+
+    /// Whether most of the report's per-share figures and share counts that were reported before moved by the same split.
+    fn is_corroborated(&self, report: u32, split: Split) -> bool {
+        let rules = &self.rules.restatement;
+        let (mut moved, mut compared) = (0, 0);
+        for (measure, cells) in self.rules.measures.iter().zip(self.cells) {
+            if measure.kind != Kind::Duration || !matches!(measure.unit, Unit::UsdPerShare | Unit::Shares) {
+                continue;
+            }
+            for group in cells.chunk_by(same_period) {
+                for (place, cell) in group.iter().enumerate().filter(|(_, cell)| cell.report == report) {
+                    let Some(before) = group[..place].iter().rev().find(|before| before.rank == cell.rank) else { continue };
+                    let (old, new) = (self.facts[before.fact as usize].value, self.facts[cell.fact as usize].value);
+                    compared += 1;
+                    moved += u32::from(old != new && moves_by(rules, measure.unit, old, new, split));
+                }
+            }
+        }
+        // The figure itself is among them: another one has to have moved as well.
+        moved > 1 && moved * 2 > compared
+    }
+}
+
+/// Shares after for shares before, in tenths, and whether it is a reverse split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    tenths: i128,
+    is_reverse: bool,
+}
+
+/// Whether one figure is the other times a factor such as a thousand.
+fn is_scale_factor(rules: &Restatement, a: Amount, b: Amount) -> bool {
+    if a.0.signum() != b.0.signum() {
+        return false;
+    }
+    let (small, large) = (a.0.abs().min(b.0.abs()), a.0.abs().max(b.0.abs()));
+    rules.scale_factors.iter().any(|factor| small.checked_mul(*factor).is_some_and(|scaled| (scaled - large).abs() * 1_000 <= large * rules.scale_permille))
+}
+
+fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option<Split> {
+    if !matches!(unit, Unit::UsdPerShare | Unit::Shares) || old.0.signum() != new.0.signum() {
+        return None;
+    }
+    // More shares, or less per share, is a forward split.
+    let is_reverse = (new.0.abs() > old.0.abs()) == (unit == Unit::UsdPerShare);
+    let splits = rules.split_tenths.iter().map(|tenths| Split { tenths: *tenths, is_reverse });
+    splits.min_by_key(|split| distance(unit, old, new, *split)).filter(|split| moves_by(rules, unit, old, new, *split))
+}
+
+/// The larger figure, and the smaller one times the ratio, both in tenths.
+fn scaled(unit: Unit, old: Amount, new: Amount, split: Split) -> (i128, i128) {
+    let grows = split.is_reverse == (unit == Unit::UsdPerShare);
+    let (small, large) = if grows { (old, new) } else { (new, old) };
+    (large.0.abs() * 10, small.0.abs() * split.tenths)
+}
+
+fn distance(unit: Unit, old: Amount, new: Amount, split: Split) -> i128 {
+    let (large, small) = scaled(unit, old, new, split);
+    (large - small).abs()
+}
+
+/// Whether the figures differ by the split's ratio. Per-share figures are rounded to cents before and after, which weighs in small ones.
+fn moves_by(rules: &Restatement, unit: Unit, old: Amount, new: Amount, split: Split) -> bool {
+    let (large, small) = scaled(unit, old, new, split);
+    let off = (large - small).abs();
+    let rounding = if unit == Unit::UsdPerShare { rules.per_share_unit.0 * (split.tenths + 10) / 2 } else { 0 };
+    old.0.signum() == new.0.signum() && (off * 1_000 <= large * rules.split_permille || off <= rounding)
+}

@@ -1,0 +1,219 @@
+use std::ops::Range;
+
+use crate::datasets::sec::fact::Amount;
+use crate::datasets::sec::financials::calendar::{FiscalPeriod, Series};
+use crate::datasets::sec::financials::change::Change;
+use crate::datasets::sec::financials::report::Report;
+use crate::datasets::sec::financials::select::{Observation, Period};
+use crate::datasets::sec::financials::settings::{Kind, Rules};
+use crate::datasets::sec::financials::warnings::Warning;
+
+/// Checks between records, and of dates against each other: what does not agree is published with a warning, never changed.
+///
+/// # Source
+/// The identities of the statements: assets are liabilities and equity; earnings per share are earnings by shares.
+pub fn run(rules: &Rules, reports: &[Report], periods: &[Period], observations: &mut [Observation]) {
+    let mut ranges = vec![0..0; rules.measures.len()];
+    let mut from = 0;
+    for of_measure in periods.chunk_by(|a, b| a.measure == b.measure) {
+        ranges[of_measure[0].measure] = from..from + of_measure.len();
+        from += of_measure.len();
+    }
+    let mut view = View { rules, reports, periods, ranges, observations };
+    view.dates();
+    view.balances();
+    view.earnings();
+    view.scales();
+    view.quarters();
+    view.share_counts();
+}
+
+struct View<'a> {
+    rules: &'a Rules,
+    reports: &'a [Report],
+    periods: &'a [Period],
+    /// Positions of each measure's periods.
+    ranges: Vec<Range<usize>>,
+    observations: &'a mut [Observation],
+}
+
+impl View<'_> {
+    fn of(&self, measure: usize) -> &[Period] {
+        &self.periods[self.ranges[measure].clone()]
+    }
+
+    /// The last observation of another measure for the same period, when the same report gives it.
+    fn beside(&self, measure: usize, period: &Period) -> Option<usize> {
+        let key = |period: &Period| (period.series, period.end, period.start);
+        let found = self.of(measure).binary_search_by_key(&key(period), key).ok()?;
+        let latest = self.of(measure)[found].latest();
+        (self.observations[latest].report == self.observations[period.latest()].report).then_some(latest)
+    }
+
+    fn warn(&mut self, observation: usize, warning: Warning, is_found: bool) {
+        self.observations[observation].warnings.set(warning, is_found);
+    }
+
+    fn dates(&mut self) {
+        for period in self.periods {
+            let of_metric = self.rules.measures[period.measure].is_metric;
+            for observation in &mut self.observations[period.observations()] {
+                let report = &self.reports[observation.report as usize];
+                let is_own = report.primary_end == Some(period.end);
+                let days = report.filed.since(observation.as_of.unwrap_or(period.end));
+                observation.warnings.set(Warning::EndAfterFiled, days < 0);
+                observation.warnings.set(Warning::FiledLate, is_own && days > self.rules.checks.max_days_to_file);
+                if is_own && of_metric && !period.is_ytd {
+                    let disagrees = report.fiscal_period.is_some_and(|stamp| !period.fiscal_period.agrees_with(stamp));
+                    observation.warnings.set(Warning::StampDisagrees, disagrees);
+                }
+                let is_odd = observation.as_of.is_some_and(|as_of| as_of < period.end || as_of > report.filed);
+                observation.warnings.set(Warning::CoverDateOdd, is_odd);
+            }
+        }
+    }
+
+    fn balances(&mut self) {
+        let checks = &self.rules.checks;
+        for position in self.ranges[checks.assets].clone() {
+            let period = &self.periods[position];
+            let latest = period.latest();
+            let assets = self.observations[latest].value;
+            let total = self.beside(checks.liabilities_and_equity, period).map(|other| self.observations[other].value);
+            // One report states both in the same scale: they are equal to the last digit.
+            self.warn(latest, Warning::BalanceDisagrees, total.is_some_and(|total| total != assets));
+            let equity = self.beside(checks.equity, period).map(|other| self.observations[other].value);
+            self.warn(latest, Warning::AssetsBelowEquity, equity.is_some_and(|equity| equity > assets));
+        }
+    }
+
+    fn earnings(&mut self) {
+        let checks = &self.rules.checks;
+        for position in self.ranges[checks.revenue].clone() {
+            for observation in self.periods[position].observations() {
+                let is_negative = self.observations[observation].value.0 < 0;
+                self.warn(observation, Warning::NegativeRevenue, is_negative);
+            }
+        }
+        for position in self.ranges[checks.eps].clone() {
+            let period = &self.periods[position];
+            let latest = period.latest();
+            let eps = self.observations[latest].value;
+            let Some(income) = self.beside(checks.net_income, period) else { continue };
+            let net_income = self.observations[income].value;
+            let is_opposite = eps.0.signum() * net_income.0.signum() < 0;
+            self.warn(latest, Warning::SignDisagrees, is_opposite);
+            self.warn(income, Warning::SignDisagrees, is_opposite);
+            let Some(shares) = self.beside(checks.shares_diluted, period) else { continue };
+            let shares = self.observations[shares].value;
+            if eps.0.abs() < checks.min_eps.0 || is_opposite {
+                continue;
+            }
+            let implied = eps.0.abs().checked_mul(shares.0 / ONE);
+            let disagrees = implied.is_some_and(|implied| (implied - net_income.0.abs()).abs() * 100 > implied.max(net_income.0.abs()) * checks.implied_shares_percent);
+            self.warn(latest, Warning::ImpliedSharesDisagree, disagrees);
+        }
+    }
+
+    /// A figure that is a thousand or a million times smaller or larger than the figures of the same period in other years.
+    fn scales(&mut self) {
+        for measure in self.rules.metrics().filter(|measure| self.rules.measures[*measure].kind != Kind::Cover) {
+            let range = self.ranges[measure].clone();
+            let mut classes: Vec<(Series, FiscalPeriod, bool, usize)> =
+                range.map(|position| (self.periods[position].series, self.periods[position].fiscal_period, self.periods[position].is_ytd, position)).collect();
+            classes.sort_unstable();
+            for alike in classes.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+                let values: Vec<i128> = alike.iter().map(|(.., position)| self.observations[self.periods[*position].latest()].value.0.abs()).collect();
+                for (place, (.., position)) in alike.iter().enumerate() {
+                    let period = &self.periods[*position];
+                    let of_period = &self.observations[period.observations()];
+                    let has_scale_error = of_period.iter().any(|observation| observation.change == Change::ScaleError);
+                    if !has_scale_error && is_near_a_neighbour(&values, place) {
+                        continue;
+                    }
+                    let Some(median) = median_around(&values, place) else { continue };
+                    for observation in period.observations() {
+                        let is_suspect = self.is_off_scale(self.observations[observation].value, median);
+                        self.warn(observation, Warning::ScaleSuspect, is_suspect);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_off_scale(&self, value: Amount, median: i128) -> bool {
+        let (small, large) = (value.0.abs().min(median), value.0.abs().max(median));
+        let factor = self.rules.checks.neighbour_factor;
+        small > 0
+            && self.rules.restatement.scale_factors.iter().filter_map(|scale| small.checked_mul(*scale)).any(|scaled| scaled <= large * factor && scaled * factor >= large)
+    }
+
+    /// Quarters as first reported against the year to date as first reported.
+    fn quarters(&mut self) {
+        let checks = &self.rules.checks;
+        for measure in self.rules.calendar.clone() {
+            let range = self.ranges[measure].clone();
+            let quarters: Vec<usize> = range.filter(|position| self.periods[*position].series == Series::Quarterly).collect();
+            for position in quarters.iter().filter(|position| self.periods[**position].is_ytd) {
+                let period = &self.periods[*position];
+                let total = self.observations[period.observations().start];
+                let parts = quarters.iter().map(|part| &self.periods[*part]).filter(|part| !part.is_ytd && part.start >= period.start && part.end <= period.end);
+                let (mut sum, mut days, mut is_same) = (0, 0, true);
+                for part in parts {
+                    let first = &self.observations[part.observations().start];
+                    sum += first.value.0;
+                    days += part.end.since(part.start) + 1;
+                    is_same &= first.concept == total.concept;
+                }
+                let is_whole = days == period.end.since(period.start) + 1 && is_same;
+                let larger = sum.abs().max(total.value.0.abs());
+                let disagrees = is_whole && (sum - total.value.0).abs() * 100 > larger * checks.quarter_sum_percent;
+                self.warn(period.observations().start, Warning::QuartersDisagree, disagrees);
+            }
+        }
+    }
+
+    fn share_counts(&mut self) {
+        let factor = self.rules.checks.share_jump_factor;
+        let mut counts: Vec<usize> = self.of(self.rules.checks.shares_outstanding).iter().map(Period::latest).collect();
+        counts.sort_by_key(|observation| (self.observations[*observation].as_of, self.observations[*observation].report));
+        for pair in counts.windows(2) {
+            let (before, after) = (self.observations[pair[0]].value.0, self.observations[pair[1]].value.0);
+            let (small, large) = (before.min(after), before.max(after));
+            self.warn(pair[1], Warning::ShareCountJump, small.saturating_mul(factor) < large);
+        }
+    }
+}
+
+const ONE: i128 = 10_000_000_000;
+
+/// Whether a figure is within a hundred times of the one before or after it: then no factor of a thousand is between them.
+fn is_near_a_neighbour(values: &[i128], place: usize) -> bool {
+    let value = values[place];
+    let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
+    let before = place.checked_sub(1).and_then(|before| values.get(before));
+    before.is_some_and(is_near) || values.get(place + 1).is_some_and(is_near)
+}
+
+/// Median of up to three figures on either side, when there are three at least.
+fn median_around(values: &[i128], place: usize) -> Option<i128> {
+    let from = place.saturating_sub(3);
+    let to = (place + 4).min(values.len());
+    let mut around: Vec<i128> = (from..to).filter(|other| *other != place).map(|other| values[other]).filter(|value| *value != 0).collect();
+    around.sort_unstable();
+    (around.len() >= 3).then(|| around[around.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_near_a_neighbour, median_around};
+
+    #[test]
+    fn a_figure_in_millions_stands_out_and_growth_does_not() {
+        let values = [4_493_000_000, 4_835_000_000, 4_835, 5_029_000_000, 5_241_000_000];
+        assert!(!is_near_a_neighbour(&values, 2) && is_near_a_neighbour(&values, 0));
+        assert_eq!(median_around(&values, 2), Some(5_029_000_000));
+        assert!(is_near_a_neighbour(&[1, 90, 8_000], 1));
+        assert_eq!(median_around(&[1, 2, 3], 1), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Turns the facts of one registrant into observations of eight metrics and of statement lines: what each periodic report said of each
+//! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
+//! are as filed: nothing is added up, converted or adjusted.
+
+mod build;
+mod calendar;
+mod change;
+mod checks;
+mod choose;
+mod cover;
+mod frames;
+mod missing;
+mod report;
+mod select;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod warnings;
+
+use crate::datasets::settings as read_settings;
+use crate::error::Result;
+use crate::pipeline::Declaration;
+
+pub(in crate::datasets) use build::prepare;
+use settings::Rules;
+
+/// Reads and checks the declaration's settings.
+///
+/// # Errors
+/// `Config`, naming the key that does not hold.
+pub fn rules(declaration: &Declaration) -> Result<Rules> {
+    Rules::new(&read_settings(declaration)?)
+}
+
+/// Checks the declaration's settings without data.
+///
+/// # Errors
+/// As [`rules`].
+pub fn check(declaration: &Declaration) -> Result<()> {
+    rules(declaration).map(drop)
+}

@@ -1,0 +1,71 @@
+/// What a consumer should know of an observation that is published all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warning {
+    AssetsBelowEquity,
+    BalanceDisagrees,
+    ConceptConflict,
+    CoverDateOdd,
+    EndAfterFiled,
+    FiledLate,
+    FourthQuarter,
+    ImpliedSharesDisagree,
+    LastResortConcept,
+    NegativeRevenue,
+    OffCalendar,
+    QuartersDisagree,
+    ScaleSuspect,
+    ShareCountJump,
+    SignDisagrees,
+    StampDisagrees,
+}
+
+/// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
+const CODES: [&str; 16] = [
+    "assets_below_equity",
+    "balance_disagrees",
+    "concept_conflict",
+    "cover_date_odd",
+    "end_after_filed",
+    "filed_late",
+    "fourth_quarter",
+    "implied_shares_disagree",
+    "last_resort_concept",
+    "negative_revenue",
+    "off_calendar",
+    "quarters_disagree",
+    "scale_suspect",
+    "share_count_jump",
+    "sign_disagrees",
+    "stamp_disagrees",
+];
+
+/// A set of warnings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Warnings(u16);
+
+impl Warnings {
+    /// Adds a warning where it is found.
+    pub fn set(&mut self, warning: Warning, is_found: bool) {
+        self.0 |= u16::from(is_found) << warning as u16;
+    }
+
+    /// The codes, in their order.
+    pub fn codes(self) -> impl Iterator<Item = &'static str> {
+        CODES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, code)| *code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Warning, Warnings};
+
+    #[test]
+    fn codes_come_in_order_and_name_their_warning() {
+        let mut warnings = Warnings::default();
+        warnings.set(Warning::StampDisagrees, true);
+        warnings.set(Warning::AssetsBelowEquity, true);
+        warnings.set(Warning::FiledLate, false);
+        warnings.set(Warning::LastResortConcept, true);
+        assert_eq!(warnings.codes().collect::<Vec<_>>(), ["assets_below_equity", "last_resort_concept", "stamp_disagrees"]);
+    }
+}

@@ -1,0 +1,204 @@
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use zip::CompressionMethod;
+use zip::read::Config;
+use zip::unstable::read::ZipIterable;
+
+use super::archive::MAX_RATIO;
+use crate::error::{Error, IoExt, Result};
+
+/// A ZIP archive of very many documents, each read whole. Several threads may read members at the same time; the directory is read once
+/// and only what is needed of it is kept.
+#[derive(Debug)]
+pub struct Archive {
+    file: File,
+    members: Vec<Member>,
+}
+
+/// A member of an archive as its directory describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub name: String,
+    /// CRC-32 of the content.
+    pub crc32: u32,
+    /// Size of the content.
+    pub size_bytes: u64,
+    compressed_bytes: u64,
+    header_start: u64,
+    is_deflated: bool,
+}
+
+impl Archive {
+    /// Reads the directory of an archive. `pattern` is a name with at most one `*`; other members are left out.
+    ///
+    /// # Shape
+    /// Members sorted by name.
+    ///
+    /// # Errors
+    /// `Format`, when the file is no ZIP archive, a name is there twice, or a member is encrypted, too large, or not deflated or stored.
+    pub fn open(path: &Path, pattern: &str, max_member_bytes: u64) -> Result<Self> {
+        let unreadable = |error: zip::result::ZipError| Error::format(format!("is not a readable ZIP archive: {error}"));
+        let file = File::open(path).at("open", path)?;
+        let mut directory = ZipIterable::try_new(Window::new(&file)?, Config::default()).map_err(unreadable)?;
+        let mut members = Vec::new();
+        let mut names = HashSet::new();
+        let mut repeated = Vec::new();
+        for entry in directory.files().map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.name().map_err(unreadable)?.into_owned();
+            if !is_match(pattern, &name) {
+                continue;
+            }
+            if !names.insert(name.clone()) {
+                repeated.push(name);
+                continue;
+            }
+            let refuse = |problem: String| Err(Error::format(format!("member `{name}` {problem}")));
+            let (size_bytes, compressed_bytes) = (entry.size(), entry.compressed_size());
+            if entry.encrypted() {
+                return refuse("is encrypted".to_owned());
+            }
+            if size_bytes > max_member_bytes {
+                return refuse(format!("declares {size_bytes} bytes, more than the {max_member_bytes} declared as the maximum"));
+            }
+            if size_bytes / compressed_bytes.max(1) > MAX_RATIO {
+                return refuse(format!("grows {} times when decompressed, more than {MAX_RATIO}", size_bytes / compressed_bytes.max(1)));
+            }
+            let is_deflated = match entry.compression() {
+                CompressionMethod::Deflated => true,
+                CompressionMethod::Stored if size_bytes == compressed_bytes => false,
+                other => return refuse(format!("is packed by a method this program does not read ({other})")),
+            };
+            members.push(Member { name, crc32: entry.crc32(), size_bytes, compressed_bytes, header_start: entry.header_start(), is_deflated });
+        }
+        if !repeated.is_empty() {
+            let shown = repeated.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(Error::format(format!("{} members are there twice, and which one counts cannot be told: {shown}", repeated.len())));
+        }
+        members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { file, members })
+    }
+
+    /// The members that match, sorted by name.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The member of that name.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        let place = self.members.binary_search_by(|member| member.name.as_str().cmp(name)).ok()?;
+        Some(&self.members[place])
+    }
+
+    /// Reads a member into a buffer, whose content is replaced. Never writes more than the size the directory declares.
+    ///
+    /// # Errors
+    /// `Format`, naming the member, when its bytes are cut short, cannot be decompressed, or have another size or CRC-32 than declared.
+    pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
+        self.read_content(member, content).map_err(|error| error.context(format!("member `{}`", member.name)))
+    }
+
+    fn read_content(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
+        let size = usize::try_from(member.size_bytes).map_err(|_| Error::format("is too large for this machine"))?;
+        let compressed_size = usize::try_from(member.compressed_bytes).map_err(|_| Error::format("is too large for this machine"))?;
+        let mut compressed = vec![0; compressed_size];
+        self.file.read_exact_at(&mut compressed, self.data_start(member)?).map_err(|error| Error::format(format!("cannot be read: {error}")))?;
+        if member.is_deflated {
+            content.clear();
+            // One byte of room more than declared, so that a member that is larger shows.
+            content.reserve(size + 1);
+            let mut inflate = Decompress::new(false);
+            let status = inflate.decompress_vec(&compressed, content, FlushDecompress::Finish);
+            let status = status.map_err(|error| Error::format(format!("cannot be decompressed: {error}")))?;
+            if content.len() > size || (status != Status::StreamEnd && content.len() == content.capacity()) {
+                return Err(Error::format(format!("is larger than the {size} bytes it declares")));
+            }
+            if status != Status::StreamEnd {
+                return Err(Error::format("is cut short: its compressed bytes end before the content does"));
+            }
+        } else {
+            *content = compressed;
+        }
+        if content.len() != size {
+            return Err(Error::format(format!("has {} bytes, and declares {size}", content.len())));
+        }
+        let crc32 = crc32fast::hash(content);
+        if crc32 != member.crc32 {
+            return Err(Error::format(format!("is damaged: its CRC-32 is {crc32:08x}, the archive's directory says {:08x}", member.crc32)));
+        }
+        Ok(())
+    }
+
+    /// First byte of the packed content: behind the member's own header, whose variable parts differ from the directory's.
+    ///
+    /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.7.
+    fn data_start(&self, member: &Member) -> Result<u64> {
+        const FIXED_BYTES: u64 = 30;
+        let mut header = [0_u8; FIXED_BYTES as usize];
+        self.file.read_exact_at(&mut header, member.header_start).map_err(|error| Error::format(format!("has no readable header: {error}")))?;
+        if !header.starts_with(b"PK\x03\x04") {
+            return Err(Error::format("has no header where the archive's directory says it begins"));
+        }
+        let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+        Ok(member.header_start + FIXED_BYTES + length(26) + length(28))
+    }
+}
+
+fn is_match(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+    }
+}
+
+/// Reads a file through a buffer that outlives seeks: a directory is read by many small steps, each behind a seek.
+struct Window<'a> {
+    file: &'a File,
+    size: u64,
+    position: u64,
+    buffer: Vec<u8>,
+    buffer_start: u64,
+}
+
+impl<'a> Window<'a> {
+    const BYTES: usize = 1 << 18;
+
+    fn new(file: &'a File) -> Result<Self> {
+        let size = file.metadata().map_err(|error| Error::store(format!("cannot be read: {error}")))?.len();
+        Ok(Self { file, size, position: 0, buffer: Vec::new(), buffer_start: 0 })
+    }
+}
+
+impl Read for Window<'_> {
+    fn read(&mut self, target: &mut [u8]) -> std::io::Result<usize> {
+        let is_inside = self.position >= self.buffer_start && self.position < self.buffer_start + self.buffer.len() as u64;
+        if !is_inside {
+            self.buffer.resize(Self::BYTES, 0);
+            let count = self.file.read_at(&mut self.buffer, self.position)?;
+            self.buffer.truncate(count);
+            self.buffer_start = self.position;
+        }
+        let rest = usize::try_from(self.position - self.buffer_start).map_or(&[][..], |from| self.buffer.get(from..).unwrap_or_default());
+        let count = rest.len().min(target.len());
+        target[..count].copy_from_slice(&rest[..count]);
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Window<'_> {
+    fn seek(&mut self, target: SeekFrom) -> std::io::Result<u64> {
+        let position = match target {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(distance) => self.size.checked_add_signed(distance),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+        };
+        self.position = position.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+        Ok(self.position)
+    }
+}

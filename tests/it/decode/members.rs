@@ -1,0 +1,131 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use pubdata::decode::Archive;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+const MAX_MEMBER: u64 = 1 << 20;
+
+/// An archive of members, each with its content and whether it is packed.
+fn zipped(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content, is_packed) in members {
+        let method = if *is_packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+        writer.start_file(*name, SimpleFileOptions::default().compression_method(method)).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+struct Place {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn placed(bytes: &[u8]) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("members.zip");
+    std::fs::write(&path, bytes).unwrap();
+    Place { path, _folder: folder }
+}
+
+fn open(bytes: &[u8]) -> pubdata::error::Result<Archive> {
+    Archive::open(&placed(bytes).path, "CIK*.json", MAX_MEMBER)
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    open(bytes).map(|archive| archive.members().len()).unwrap_err().to_string()
+}
+
+/// Replaces every occurrence of some bytes: names stand in a member's own header and in the directory.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    let places: Vec<usize> = memchr::memmem::find_iter(&bytes, from).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|place| bytes[place..place + to.len()].copy_from_slice(to));
+    bytes
+}
+
+#[test]
+fn members_are_read_whole_in_any_order_and_by_several_threads() {
+    let long = b"{\"facts\":0}".repeat(5_000);
+    let archive = open(&zipped(&[("CIK2.json", &long, true), ("notes.txt", b"no", true), ("CIK1.json", b"{}", false), ("CIK3.json", b"", true)])).unwrap();
+    let names: Vec<&str> = archive.members().iter().map(|member| member.name.as_str()).collect();
+    assert_eq!(names, ["CIK1.json", "CIK2.json", "CIK3.json"]);
+    assert_eq!(archive.members()[1].size_bytes, long.len() as u64);
+    assert_eq!(archive.members()[1].crc32, crc32fast::hash(&long));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut content = b"left from before".to_vec();
+                for (name, expected) in [("CIK3.json", &b""[..]), ("CIK2.json", &long), ("CIK1.json", b"{}"), ("CIK2.json", &long)] {
+                    archive.read(archive.member(name).unwrap(), &mut content).unwrap();
+                    assert_eq!(content, expected, "{name}");
+                }
+            });
+        }
+    });
+    assert!(archive.member("notes.txt").is_none());
+}
+
+#[test]
+fn a_name_that_is_there_twice_is_refused() {
+    let bytes = replaced(&zipped(&[("CIK1.json", b"{\"a\":1}", true), ("CIK2.json", b"{\"a\":2}", true)]), b"CIK2.json", b"CIK1.json");
+    assert_eq!(refusal(&bytes), "1 members are there twice, and which one counts cannot be told: CIK1.json");
+}
+
+#[test]
+fn what_is_no_archive_or_half_of_one_is_refused() {
+    let whole = zipped(&[("CIK1.json", b"{}", true)]);
+    for bytes in [&b"<!DOCTYPE html>"[..], b"", &whole[..whole.len() - 10], &whole[..whole.len() / 2]] {
+        assert!(refusal(bytes).starts_with("is not a readable ZIP archive"), "{}", refusal(bytes));
+    }
+}
+
+#[test]
+fn damaged_content_is_refused_and_named() {
+    let text = b"{\"facts\":{\"us-gaap\":{}}}".repeat(100);
+    let read = |bytes: &[u8]| {
+        let place = placed(bytes);
+        let archive = Archive::open(&place.path, "CIK*.json", MAX_MEMBER).unwrap();
+        archive.read(&archive.members()[0], &mut Vec::new()).unwrap_err().to_string()
+    };
+    let stored = replaced(&zipped(&[("CIK1.json", b"{\"value\":1}", false)]), b"\"value\":1", b"\"value\":2");
+    assert!(read(&stored).starts_with("member `CIK1.json`: is damaged: its CRC-32 is"), "{}", read(&stored));
+    let packed = zipped(&[("CIK1.json", &text, true)]);
+    let start = memchr::memmem::find(&packed, b"CIK1.json").unwrap() + "CIK1.json".len();
+    for at in start..start + 12 {
+        let mut bytes = packed.clone();
+        bytes[at] ^= 0x5a;
+        assert!(read(&bytes).starts_with("member `CIK1.json`: "), "{}", read(&bytes));
+    }
+}
+
+/// Sizes stand at fixed places of both headers; a lie in them must not be believed.
+#[test]
+fn a_member_that_is_not_as_large_as_it_says_is_refused() {
+    let text = b"0123456789".repeat(50);
+    let honest = zipped(&[("CIK1.json", &text, true)]);
+    for claimed in [499_u32, 501, 400, 600, 1] {
+        let lying = replaced(&honest, &500_u32.to_le_bytes(), &claimed.to_le_bytes());
+        let place = placed(&lying);
+        let message = match Archive::open(&place.path, "CIK*.json", MAX_MEMBER) {
+            Ok(archive) => archive.read(&archive.members()[0], &mut Vec::new()).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(message.contains("CIK1.json") || message.contains("readable ZIP"), "{claimed}: {message}");
+    }
+}
+
+#[test]
+fn bombs_and_giants_are_refused_before_a_byte_is_unpacked() {
+    let bomb = zipped(&[("CIK1.json", &vec![b' '; 900_000], true)]);
+    assert!(refusal(&bomb).contains("times when decompressed, more than 500"), "{}", refusal(&bomb));
+    let mut giant = Vec::new();
+    for number in 0..300_000_u32 {
+        giant.extend(number.to_le_bytes());
+    }
+    assert!(refusal(&zipped(&[("CIK1.json", &giant, true)])).contains("declares 1200000 bytes, more than the 1048576"));
+}
