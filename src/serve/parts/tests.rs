@@ -35,6 +35,7 @@ fn part(path: &str, bytes: &[u8]) -> Part {
         size_bytes: bytes.len() as u64,
         sha256: Digest::of(bytes),
         key_range: None,
+        fingerprint: None,
         report: PartReport::default(),
     }
 }
