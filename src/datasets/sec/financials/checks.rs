@@ -110,7 +110,8 @@ impl View<'_> {
                 continue;
             }
             let implied = eps.0.abs().checked_mul(shares.0 / ONE);
-            let disagrees = implied.is_some_and(|implied| (implied - net_income.0.abs()).abs() * 100 > implied.max(net_income.0.abs()) * checks.implied_shares_percent);
+            let disagrees =
+                implied.is_some_and(|implied| (implied - net_income.0.abs()).abs() * 100 > implied.max(net_income.0.abs()) * checks.implied_shares_percent);
             self.warn(latest, Warning::ImpliedSharesDisagree, disagrees);
         }
     }
@@ -145,7 +146,13 @@ impl View<'_> {
         let (small, large) = (value.0.abs().min(median), value.0.abs().max(median));
         let factor = self.rules.checks.neighbour_factor;
         small > 0
-            && self.rules.restatement.scale_factors.iter().filter_map(|scale| small.checked_mul(*scale)).any(|scaled| scaled <= large * factor && scaled * factor >= large)
+            && self
+                .rules
+                .restatement
+                .scale_factors
+                .iter()
+                .filter_map(|scale| small.checked_mul(*scale))
+                .any(|scaled| scaled <= large * factor && scaled * factor >= large)
     }
 
     /// Quarters as first reported against the year to date as first reported.
@@ -157,7 +164,8 @@ impl View<'_> {
             for position in quarters.iter().filter(|position| self.periods[**position].is_ytd) {
                 let period = &self.periods[*position];
                 let total = self.observations[period.observations().start];
-                let parts = quarters.iter().map(|part| &self.periods[*part]).filter(|part| !part.is_ytd && part.start >= period.start && part.end <= period.end);
+                let parts =
+                    quarters.iter().map(|part| &self.periods[*part]).filter(|part| !part.is_ytd && part.start >= period.start && part.end <= period.end);
                 let (mut sum, mut days, mut is_same) = (0, 0, true);
                 for part in parts {
                     let first = &self.observations[part.observations().start];

@@ -316,7 +316,9 @@ impl Statements {
 
 impl RestatementText {
     fn resolve(&self) -> Result<Restatement> {
-        let tenths = |text: &String| parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")));
+        let tenths = |text: &String| {
+            parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")))
+        };
         Ok(Restatement {
             max_scale: self.max_scale,
             scale_percent: self.scale_percent,

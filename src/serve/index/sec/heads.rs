@@ -15,6 +15,9 @@ use crate::serve::index::origin::write_stamp;
 use crate::serve::json::Json;
 use crate::store::{DatasetEntry, Manifest, Part};
 
+/// A row that says what no file holds, such as that a metric was never reported.
+const NO_HEAD: u32 = u32::MAX;
+
 /// The files that rows come from, by row.
 #[derive(Debug, Default)]
 pub struct Heads {
@@ -55,7 +58,8 @@ impl Heads {
             for window in lists.value_offsets().windows(2) {
                 let first = usize::try_from(window[0]).map_err(|_| not_pointers())?;
                 if window[0] == window[1] {
-                    return Err(Error::store(format!("{place}: row {} has no pointer", read.of_rows.len())));
+                    read.of_rows.push(NO_HEAD);
+                    continue;
                 }
                 read.push(source_ids.value(first), snapshots.value(first), place)?;
             }
@@ -80,7 +84,10 @@ impl Heads {
     /// # Errors
     /// `Store`, when there are more files than rows can name.
     pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
-        let head = other.of(row);
+        let Some(head) = other.of(row) else {
+            self.of_rows.push(NO_HEAD);
+            return Ok(());
+        };
         if self.heads.last() != Some(head) {
             self.heads.push(head.clone());
         }
@@ -92,8 +99,8 @@ impl Heads {
         4 * self.of_rows.capacity() + 96 * self.heads.capacity()
     }
 
-    fn of(&self, row: usize) -> &Head {
-        &self.heads[self.of_rows[row] as usize]
+    fn of(&self, row: usize) -> Option<&Head> {
+        self.heads.get(self.of_rows[row] as usize)
     }
 }
 
@@ -124,9 +131,13 @@ impl<'a> Stamps<'a> {
     /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
     /// the source's file in this release, which holds the same member.
     pub fn write(&self, json: &mut Json, heads: &Heads, row: usize, validation_status: &str, record_id: &str) {
-        let head = heads.of(row);
-        let of_source = || self.inputs.iter().filter(|input| *input.source_id == *head.source_id);
-        let snapshot = of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next());
-        write_stamp(json, (self.dataset_id, self.schema_version), (&head.source_id, snapshot), validation_status, record_id);
+        let (source_id, snapshot) = match heads.of(row) {
+            Some(head) => {
+                let of_source = || self.inputs.iter().filter(|input| *input.source_id == *head.source_id);
+                (&*head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
+            }
+            None => ("", None),
+        };
+        write_stamp(json, (self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id);
     }
 }
