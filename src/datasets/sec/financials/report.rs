@@ -181,11 +181,11 @@ pub fn trailing_zeros(value: Amount, most: usize) -> usize {
 fn whole_number(value: Amount) -> Option<u64> {
     const FIVES: u64 = 5_u64.pow(10);
     let magnitude = value.0.unsigned_abs();
-    if magnitude % (1 << 10) != 0 {
+    if !magnitude.is_multiple_of(1 << 10) {
         return None;
     }
     match u64::try_from(magnitude >> 10) {
-        Ok(shifted) => (shifted % FIVES == 0).then_some(shifted / FIVES),
+        Ok(shifted) => shifted.is_multiple_of(FIVES).then_some(shifted / FIVES),
         Err(_) if value.0 % ONE == 0 => u64::try_from(value.0.unsigned_abs() / ONE.unsigned_abs()).ok(),
         Err(_) => None,
     }
