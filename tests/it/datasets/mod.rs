@@ -3,3 +3,4 @@
 mod cases;
 mod figures;
 mod golden;
+mod taxonomy;
