@@ -252,6 +252,9 @@ fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) 
     Ok(Some(ciks))
 }
 
+/// A registrant's listing of a filing: bucket and row.
+type Listing<'a> = (Cik, &'a Bucket<'a, FilingTable>, usize);
+
 /// Filings of some registrants, newest first.
 async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>) -> Result<(Page, Vec<Rows>)> {
     if call.release.sec.filings.is_empty() {
@@ -259,7 +262,7 @@ async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>) -> R
     }
     let buckets = try_join_all(ciks.iter().map(|cik| call.release.sec.filings.about(call, *cik))).await?;
     // By date, then number; one filing may be of several of the registrants.
-    let mut found: BTreeMap<(i32, &str), Vec<(Cik, &Bucket<'_, FilingTable>, usize)>> = BTreeMap::new();
+    let mut found: BTreeMap<(i32, &str), Vec<Listing<'_>>> = BTreeMap::new();
     for (cik, bucket) in ciks.iter().zip(&buckets) {
         let Some(bucket) = bucket else { continue };
         let table = &bucket.table;

@@ -15,6 +15,9 @@ use crate::normalise::{Day, pointer_column};
 /// What a list says where the source has nothing: lists that belong together keep their places.
 const UNKNOWN: &str = "unknown";
 
+/// One of a registrant's spans.
+type SpanOf = fn(&Activity) -> Span;
+
 /// Number of filings of a family of forms, with the first and last filing date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Span {
@@ -277,7 +280,7 @@ impl RegistrantTable {
         columns.push(Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height));
         columns.push(Column::new("is_address_withheld".into(), self.is_address_withheld));
         columns.push(Column::new("has_submissions".into(), self.has_submissions));
-        let spans: [(&str, fn(&Activity) -> Span); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
+        let spans: [(&str, SpanOf); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
         for (prefix, span) in spans {
             let counts: Vec<i64> = self.activity.iter().map(|activity| span(activity).count).collect();
             let days = |day: fn(Span) -> Option<Day>| self.activity.iter().map(|activity| day(span(activity)).map(Day::number)).collect::<Vec<_>>();
