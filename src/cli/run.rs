@@ -53,7 +53,8 @@ pub(super) struct RunArgs {
     /// Builds again even when nothing changed.
     #[arg(long)]
     force: bool,
-    /// Takes a source's or dataset's losses against the last release as right; may be given several times.
+    /// Takes a source's or dataset's losses against the last release, and members that cannot be read, as they are; may be given several
+    /// times.
     #[arg(long, value_name = "ID")]
     accept: Vec<String>,
 }

@@ -72,6 +72,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
+    Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
 ];
 

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 
 use super::{StagedBuild, fault, part};
 use crate::contract::Contracts;
@@ -214,26 +215,15 @@ impl Prepared {
     async fn write(&self, releases: &Releases, committed: &mut Committed) -> Result<()> {
         let id = &self.manifest.release_id;
         let known: BTreeMap<Digest, &str> = self.current.iter().flat_map(|current| parts(&current.manifest)).map(|part| (part.sha256, &*part.path)).collect();
-        for part in parts(&self.manifest) {
-            if is_intact(part, releases.part_if_present(id, part).await?) {
-                continue;
+        let previous = committed.previous.clone();
+        // Each part waits for the disk: side by side they wait together.
+        let mut placed = stream::iter(parts(&self.manifest)).map(|part| self.place(releases, part, &known, previous.as_ref())).buffer_unordered(PARTS_AT_A_TIME);
+        while let Some(placed) = placed.next().await {
+            match placed? {
+                Placed::Already => {}
+                Placed::Linked => committed.parts_linked += 1,
+                Placed::Written => committed.parts_written += 1,
             }
-            if let (Some(from), Some(path)) = (&committed.previous, known.get(&part.sha256))
-                && releases.link_part(from, path, id, &part.path).await?
-                && is_intact(part, releases.part_if_present(id, part).await?)
-            {
-                committed.parts_linked += 1;
-                fault::point("commit.part_placed");
-                continue;
-            }
-            let Some(staging) = self.staged.get(&part.task_id) else {
-                return Err(Error::store(format!("part {} is carried over, and is missing or damaged where it comes from", part.path))
-                    .hint("`pubdata verify` lists all that is damaged; build the task again to replace it"));
-            };
-            releases.put_part(id, &part.path, staging.part(&part.path)?.into()).await?;
-            committed.parts_written += 1;
-            fault::point("commit.part_placed");
-            part::verify(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
         }
         fault::point("commit.parts_verified");
         // An intact manifest from an earlier publish of the same content keeps its dates.
@@ -244,6 +234,40 @@ impl Prepared {
         fault::point("commit.manifest_written");
         Ok(())
     }
+
+    /// Puts one part into the release and makes sure of its bytes.
+    async fn place(&self, releases: &Releases, part: &Part, known: &BTreeMap<Digest, &str>, previous: Option<&ReleaseId>) -> Result<Placed> {
+        let id = &self.manifest.release_id;
+        if is_intact(part, releases.part_if_present(id, part).await?) {
+            return Ok(Placed::Already);
+        }
+        if let (Some(from), Some(path)) = (previous, known.get(&part.sha256))
+            && releases.link_part(from, path, id, &part.path).await?
+            && is_intact(part, releases.part_if_present(id, part).await?)
+        {
+            fault::point("commit.part_placed");
+            return Ok(Placed::Linked);
+        }
+        let staged = self.staged.get(&part.task_id).and_then(|staging| staging.part(&part.path).transpose()).transpose()?;
+        let Some(bytes) = staged else {
+            return Err(Error::store(format!("part {} is carried over, and is missing or damaged where it comes from", part.path))
+                .hint("`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again"));
+        };
+        releases.put_part(id, &part.path, bytes.into()).await?;
+        fault::point("commit.part_placed");
+        part::verify(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
+        Ok(Placed::Written)
+    }
+}
+
+/// Parts that are written, linked or read back at the same time.
+const PARTS_AT_A_TIME: usize = 16;
+
+/// How a part came into the release.
+enum Placed {
+    Already,
+    Linked,
+    Written,
 }
 
 fn parts(manifest: &Manifest) -> impl Iterator<Item = &Part> {

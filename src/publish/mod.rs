@@ -2,11 +2,11 @@
 //! per release. Does not decide what is rebuilt (`run`) or whether data is good enough (`validate`).
 //!
 //! ```text
-//!   stage    frame → Arrow → Parquet; fsync; build.json last        HOME/staging: a killed run starts from here again
+//!   stage    frame → Arrow → Parquet; build.json last, durable      HOME/staging: a killed run starts from here again
 //!     │
 //!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
 //!   verify   read each part back: hash, footer, rows
-//!   fsync    every write above is durable when it returns
+//!   fsync    every write into the release is durable when it returns
 //!     │
 //!   manifest releases/<id>/manifest.json                            the release exists; nobody is pointed at it
 //!     │

@@ -63,7 +63,7 @@ struct Description {
     parts: Vec<StagedPart>,
 }
 
-/// Writes a build's parts where a commit, of this run or of the next, finds them. Durable when it returns.
+/// Writes a build's parts where a commit, of this run or of the next, finds them.
 ///
 /// # Errors
 /// `Contract`, naming dataset, column and record, when a frame is not as its contract says; `Store`, when writing fails.
@@ -187,7 +187,7 @@ pub fn staged(home: &Home, task_id: &str, input_hash: &Digest) -> Result<Option<
         return Ok(None);
     }
     for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
-        let is_intact = staging.part(&part.path).is_ok_and(|bytes| Digest::of(&bytes) == part.sha256);
+        let is_intact = staging.part(&part.path)?.is_some_and(|bytes| Digest::of(&bytes) == part.sha256);
         if !is_intact {
             tracing::warn!(task.id = task_id, "staged part {} is damaged and the build is made again", part.path);
             return Ok(None);

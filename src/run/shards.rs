@@ -50,6 +50,20 @@ struct Progress {
     built_subjects: usize,
 }
 
+impl Progress {
+    fn add(&mut self, result: Result<ShardOutcome>) {
+        self.done += 1;
+        match result {
+            Ok(outcome) => {
+                self.issues.extend(outcome.issues);
+                self.blocked.extend(outcome.blocked);
+                self.built_subjects += outcome.built_subjects;
+            }
+            Err(error) => self.failures.push(error),
+        }
+    }
+}
+
 /// A part that is not built with its shard but known from the last release.
 struct Known<'a> {
     dataset_id: &'a str,
@@ -66,30 +80,19 @@ impl ShardedTask<'_> {
         let runtime = tokio::runtime::Handle::current();
         let progress = Mutex::new(Progress::default());
         let shards = sharded.shards();
-        let build_one = |shard: &Shard| {
-            let result = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[], Vec::as_slice), &stage, &runtime);
-            let mut progress = progress.lock().expect("nothing panics while holding it");
-            progress.done += 1;
-            match result {
-                Ok(outcome) => {
-                    progress.issues.extend(outcome.issues);
-                    progress.blocked.extend(outcome.blocked);
-                    progress.built_subjects += outcome.built_subjects;
-                }
-                Err(error) => progress.failures.push(error),
-            }
-            if let Some(observer) = self.observer {
-                observer.shard_built(self.task_id, progress.done, shards.len());
-            }
-        };
-        // Threads of their own: a thread of the shared pool that waits for a parallel step of one shard would take up another shard on top
-        // of it, and so on until its stack is full.
         let next = AtomicUsize::new(0);
+        // Threads of their own: a pool's thread that waits inside one shard would begin another on the same stack.
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
                     while let Some(shard) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        build_one(shard);
+                        let known = known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice);
+                        let result = self.build_shard(sharded, shard, known, &stage, &runtime);
+                        let mut progress = progress.lock().expect("nothing panics while holding it");
+                        progress.add(result);
+                        if let Some(observer) = self.observer {
+                            observer.shard_built(self.task_id, progress.done, shards.len());
+                        }
                     }
                 });
             }

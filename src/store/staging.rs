@@ -32,13 +32,14 @@ impl Staging {
         durable::create_folder(&self.folder)
     }
 
-    /// Writes a part, durably. `part_path` is a path that [`super::part_path`] made.
+    /// Writes a part. `part_path` is a path that [`super::part_path`] made. Not durable: what a loss of power takes shows in the digest that
+    /// the description has of it, and there can be thousands of parts.
     pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(part_path);
         if let Some(parent) = path.parent() {
-            durable::create_folder(parent)?;
+            std::fs::create_dir_all(parent).at("create folder", parent)?;
         }
-        durable::write_file(&path, bytes)
+        std::fs::write(&path, bytes).at("write", &path)
     }
 
     /// Writes the description, durably: from now on the build is whole.
@@ -55,10 +56,13 @@ impl Staging {
         }
     }
 
-    /// Reads a part.
-    pub fn part(&self, part_path: &str) -> Result<Vec<u8>> {
+    /// Reads a part; none when it is not here.
+    pub fn part(&self, part_path: &str) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(part_path);
-        std::fs::read(&path).at("read", &path)
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).at("read", &path),
+        }
     }
 
     /// Removes all builds of a task, whatever their inputs were.

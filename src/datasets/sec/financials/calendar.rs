@@ -99,6 +99,10 @@ pub struct Calendar {
     annual_ends: Vec<Day>,
     /// Ends of every quarter that a quarterly report shows.
     quarter_ends: Vec<Day>,
+    /// Ends of the own periods of quarterly reports.
+    own_quarter_ends: Vec<Day>,
+    /// Starts that differ by a few days from what most reports say of the same period: family, end, start, and the usual start.
+    variants: Vec<(Family, Day, Day, Day)>,
     /// Transition periods and short first years of annual reports, as (end, start).
     transitions: Vec<(Day, Day)>,
     /// The same of quarterly reports.
@@ -124,18 +128,40 @@ impl Calendar {
         end.plus(-days.label).civil().0 + self.label_offset
     }
 
-    /// Fiscal year and quarter of a day, and the last year end before it.
-    fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod, Day)> {
+    /// Fiscal year and quarter of a day.
+    fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod)> {
         let after = self.boundaries.partition_point(|boundary| end.since(*boundary) > days.after_year_end);
         let (last, next) = (self.boundaries.get(after.checked_sub(1)?)?, self.boundaries.get(after)?);
-        let elapsed = end.since(*last);
-        let quarter = match elapsed {
-            _ if elapsed <= days.q1 => FiscalPeriod::Q1,
-            _ if elapsed <= days.q2 => FiscalPeriod::Q2,
-            _ if elapsed <= days.q3 => FiscalPeriod::Q3,
-            _ => FiscalPeriod::Q4,
+        Some((self.label(days, *next), quarter_after(days, end.since(*last))))
+    }
+
+    /// Fiscal year and quarter of a year-to-date figure, by the year end its start follows: of the company's calendar, or of the one its
+    /// annual reports show for years before a change.
+    fn quarter_to_date(&self, days: &CalendarDays, start: Day, end: Day) -> Option<(i32, FiscalPeriod)> {
+        let year_of = |ends: &[Day]| {
+            let last = nearest(ends, start.plus(-1)).filter(|last| start.since(last.plus(1)).abs() <= days.ytd_start)?;
+            let next = ends.iter().find(|next| next.since(last) > YEAR - 2 * days.off_calendar).copied();
+            let next = next.filter(|next| next.since(last) < YEAR + 2 * days.off_calendar).unwrap_or(last.plus(YEAR));
+            Some((self.label(days, next), quarter_after(days, end.since(last))))
         };
-        Some((self.label(days, *next), quarter, *last))
+        year_of(&self.boundaries).or_else(|| year_of(&self.annual_ends))
+    }
+
+    /// Whether any report gives a period with a start a few days off.
+    pub fn has_variants(&self) -> bool {
+        !self.variants.is_empty()
+    }
+
+    /// The start most reports give for a period that a report gives with a start a few days off; none when its start is the usual one.
+    pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
+        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.0, variant.1, variant.2)).ok()?;
+        Some(self.variants[found].3)
+    }
+
+    /// Whether a duration lies between two fiscal years, filling the gap between them.
+    fn is_between_years(&self, days: &CalendarDays, start: Day, end: Day) -> bool {
+        let adjoins = |day: Day| nearest(&self.annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant);
+        adjoins(start.plus(-1)) && adjoins(end)
     }
 
     fn placed(&self, rules: &Rules, series: Series, end: Day, is_off: bool) -> Placement {
@@ -163,23 +189,21 @@ impl Calendar {
             (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
             (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
             (_, None) if length > rules.bands.since_inception => Placement::Passed,
+            (_, None) if length < rules.bands.year[0] && self.is_between_years(&rules.days, start, end) => self.placed(rules, Series::Transition, end, false),
             (_, None) => Placement::Unplaced("unclassified_length"),
         }
     }
 
     fn place_quarter(&self, rules: &Rules, start: Day, end: Day, band: Band) -> Placement {
-        let Some((fiscal_year, fiscal_period, last_end)) = self.quarter(&rules.days, end) else {
-            return Placement::Unplaced("no_fiscal_calendar");
+        let (is_ytd, quarter) = match band {
+            Band::Quarter | Band::Year => (false, self.quarter(&rules.days, end)),
+            Band::Half => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q2)),
+            Band::NineMonths => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q3)),
         };
-        let starts_with_year = start.since(last_end.plus(1)).abs() <= rules.days.ytd_start;
-        let agrees = match band {
-            Band::Half => starts_with_year && fiscal_period == FiscalPeriod::Q2,
-            Band::NineMonths => starts_with_year && fiscal_period == FiscalPeriod::Q3,
-            Band::Quarter | Band::Year => true,
-        };
-        match agrees {
-            true => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: band != Band::Quarter, is_off: false },
-            false => Placement::Unplaced("band_and_quarter_disagree"),
+        match quarter {
+            Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd, is_off: false },
+            None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
+            None => Placement::Unplaced("band_and_quarter_disagree"),
         }
     }
 
@@ -196,9 +220,11 @@ impl Calendar {
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
                 None => Placement::Unplaced("off_period_end"),
             },
+            // The balance at the last year's end stands in every quarterly report.
+            Family::Quarterly if self.annual_ends.binary_search(&day).is_ok() && self.own_quarter_ends.binary_search(&day).is_err() => Placement::Passed,
             Family::Quarterly => match near(&self.quarter_ends) {
                 Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
-                    Some((fiscal_year, fiscal_period, _)) => {
+                    Some((fiscal_year, fiscal_period)) => {
                         Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
                     }
                     None => Placement::Unplaced("no_fiscal_calendar"),
@@ -219,12 +245,22 @@ impl Calendar {
             }
             Family::Annual => self.placed(rules, Series::Annual, end, false),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period, _)) => {
+                Some((fiscal_year, fiscal_period)) => {
                     Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
                 }
                 None => Placement::Unplaced("no_fiscal_calendar"),
             },
         }
+    }
+}
+
+/// The quarter so many days after the end of a fiscal year.
+fn quarter_after(days: &CalendarDays, elapsed: i32) -> FiscalPeriod {
+    match elapsed {
+        _ if elapsed <= days.q1 => FiscalPeriod::Q1,
+        _ if elapsed <= days.q2 => FiscalPeriod::Q2,
+        _ if elapsed <= days.q3 => FiscalPeriod::Q3,
+        _ => FiscalPeriod::Q4,
     }
 }
 
@@ -257,6 +293,8 @@ struct Evidence {
     ytd_starts: Vec<(Day, u32)>,
     /// As `ytd_starts` for a first quarter, or any.
     quarter_starts: Vec<(Day, u32)>,
+    /// Family, end, start and report of every duration.
+    starts: Vec<(Family, Day, Day, u32)>,
     range: Option<(Day, Day)>,
 }
 
@@ -268,6 +306,7 @@ impl Evidence {
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
+        self.starts.push((report.family, end, start, cell.report));
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -310,20 +349,23 @@ impl Evidence {
         self.year_ends.extend(transitions.iter().map(|(end, _)| (*end, OWN_SHORT_YEAR)));
         let mut annual_ends = std::mem::take(&mut self.annual_ends);
         let mut quarter_ends = std::mem::take(&mut self.quarter_ends);
+        let mut own_quarter_ends = Vec::new();
         for report in reports {
             match (report.primary_end, report.family, report.form) {
                 (Some(end), Family::Annual, Form::TenK | Form::TenKA) if transitions.iter().all(|(transition, _)| *transition != end) => annual_ends.push(end),
-                (Some(end), Family::Quarterly, _) => quarter_ends.push(end),
+                (Some(end), Family::Quarterly, _) => own_quarter_ends.push(end),
                 _ => {}
             }
         }
-        for days in [&mut annual_ends, &mut quarter_ends] {
+        quarter_ends.extend(&own_quarter_ends);
+        for days in [&mut annual_ends, &mut quarter_ends, &mut own_quarter_ends] {
             days.sort_unstable();
             days.dedup();
         }
         let label_offset = label_offset(&rules.label_offset, &rules.days, reports, &self.with_year);
+        let variants = variants(std::mem::take(&mut self.starts), rules.days.same_start);
         let boundaries = self.boundaries(&rules.days);
-        Calendar { boundaries, annual_ends, quarter_ends, transitions, stubs, label_offset }
+        Calendar { boundaries, annual_ends, quarter_ends, own_quarter_ends, variants, transitions, stubs, label_offset }
     }
 
     /// Year ends without gaps over all dates of the figures.
@@ -368,6 +410,23 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
     longest.sort_unstable();
     longest.dedup();
     longest
+}
+
+/// Finds the starts that are a few days off what most figures of the same end say; of equally many, the one that was reported first holds.
+fn variants(mut starts: Vec<(Family, Day, Day, u32)>, same_start: i32) -> Vec<(Family, Day, Day, Day)> {
+    starts.sort_unstable();
+    let mut variants = Vec::new();
+    for of_end in starts.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        for near in of_end.chunk_by(|a, b| b.2.since(a.2) <= same_start) {
+            if near[0].2 == near[near.len() - 1].2 {
+                continue;
+            }
+            let equal = || near.chunk_by(|a, b| a.2 == b.2);
+            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].3))) else { continue };
+            variants.extend(equal().filter(|same| same[0].2 != usual[0].2).map(|same| (same[0].0, same[0].1, same[0].2, usual[0].2)));
+        }
+    }
+    variants
 }
 
 /// Takes near days as one: the one that most speaks for.

@@ -1,7 +1,7 @@
 use std::cell::OnceCell;
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
-use crate::datasets::sec::financials::report::{Reports, Scales};
+use crate::datasets::sec::financials::report::{MAX_ZEROS, Reports, Scales, power_of_ten, trailing_zeros};
 use crate::datasets::sec::financials::select::{Cell, Observation, same_period};
 use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
 
@@ -64,8 +64,7 @@ impl<'a> Comparer<'a> {
             return Change::Equal;
         }
         let rules = &self.rules.restatement;
-        let difference = Amount((old.value.0 - new.value.0).abs());
-        if self.is_below_scale(measure.unit, difference, [old.report, new.report]) {
+        if self.is_rounding(measure.unit, old, new) {
             return Change::Rounding;
         }
         if same.is_none() {
@@ -80,21 +79,28 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    fn is_below_scale(&self, unit: Unit, difference: Amount, reports: [u32; 2]) -> bool {
-        let largest = match unit {
-            Unit::UsdPerShare | Unit::Other => self.rules.restatement.per_share_unit,
-            Unit::Usd | Unit::Shares => Amount(std::iter::repeat_n(10_i128, 10 + self.rules.restatement.max_scale).product()),
-        };
-        if difference >= largest {
+    /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much coarser figure: text sections state in
+    /// billions what the statements state in millions.
+    fn is_rounding(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
+        let rules = &self.rules.restatement;
+        let difference = Amount((old.value.0 - new.value.0).abs());
+        if !matches!(unit, Unit::Usd | Unit::Shares) {
+            return difference < rules.per_share_unit;
+        }
+        // No figure is stated more coarsely than this: most differences need no look at the filings.
+        if difference.0 >= old.value.0.abs().max(new.value.0.abs()) / 100 && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
-        let scales = self.scales.get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement));
-        difference < scales.coarser(unit, reports, self.rules.restatement.per_share_unit)
+        let scales = self.scales.get_or_init(|| Scales::new(self.reports, self.facts, rules));
+        let scale = scales.coarser(unit, [old.report, new.report]);
+        let figures = power_of_ten(trailing_zeros(old.value, MAX_ZEROS).max(trailing_zeros(new.value, MAX_ZEROS)));
+        difference < scale || (difference < figures && figures.0 >= scale.0 * rules.coarse_figure_factor)
     }
 
     /// Whether most of the report's per-share figures and share counts that were reported before moved by the same split.
     fn is_corroborated(&self, report: u32, split: Split) -> bool {
         let rules = &self.rules.restatement;
+        let family = |report: u32| self.reports.list[report as usize].family;
         let (mut moved, mut compared) = (0, 0);
         for (measure, cells) in self.rules.measures.iter().zip(self.cells) {
             if measure.kind != Kind::Duration || !matches!(measure.unit, Unit::UsdPerShare | Unit::Shares) {
@@ -102,7 +108,8 @@ impl<'a> Comparer<'a> {
             }
             for group in cells.chunk_by(same_period) {
                 for (place, cell) in group.iter().enumerate().filter(|(_, cell)| cell.report == report) {
-                    let Some(before) = group[..place].iter().rev().find(|before| before.rank == cell.rank) else { continue };
+                    let is_before = |before: &&Cell| before.rank == cell.rank && family(before.report) == family(report);
+                    let Some(before) = group[..place].iter().rev().find(is_before) else { continue };
                     let (old, new) = (self.facts[before.fact as usize].value, self.facts[cell.fact as usize].value);
                     compared += 1;
                     moved += u32::from(old != new && moves_by(rules, measure.unit, old, new, split));

@@ -142,45 +142,62 @@ impl View<'_> {
     }
 
     fn is_off_scale(&self, value: Amount, median: i128) -> bool {
+        // A small figure in whole thousands did not lose a factor of a thousand: earnings do come near zero.
+        if value.0.abs() < median && value.0 % (ONE * 1_000) == 0 {
+            return false;
+        }
         let (small, large) = (value.0.abs().min(median), value.0.abs().max(median));
         let factor = self.rules.checks.neighbour_factor;
         small > 0
             && self.rules.restatement.scale_factors.iter().filter_map(|scale| small.checked_mul(*scale)).any(|scaled| scaled <= large * factor && scaled * factor >= large)
     }
 
-    /// Quarters as first reported against the year to date as first reported.
+    /// Quarters against the year to date, where they disagree both as first and as last reported: quarters and totals of different
+    /// vintages differ by what was restated between them.
     fn quarters(&mut self) {
-        let checks = &self.rules.checks;
         for measure in self.rules.calendar.clone() {
             let range = self.ranges[measure].clone();
-            let quarters: Vec<usize> = range.filter(|position| self.periods[*position].series == Series::Quarterly).collect();
-            for position in quarters.iter().filter(|position| self.periods[**position].is_ytd) {
-                let period = &self.periods[*position];
-                let total = self.observations[period.observations().start];
-                let parts = quarters.iter().map(|part| &self.periods[*part]).filter(|part| !part.is_ytd && part.start >= period.start && part.end <= period.end);
-                let (mut sum, mut days, mut is_same) = (0, 0, true);
-                for part in parts {
-                    let first = &self.observations[part.observations().start];
-                    sum += first.value.0;
-                    days += part.end.since(part.start) + 1;
-                    is_same &= first.concept == total.concept;
-                }
-                let is_whole = days == period.end.since(period.start) + 1 && is_same;
-                let larger = sum.abs().max(total.value.0.abs());
-                let disagrees = is_whole && (sum - total.value.0).abs() * 100 > larger * checks.quarter_sum_percent;
-                self.warn(period.observations().start, Warning::QuartersDisagree, disagrees);
+            for position in range.clone().filter(|position| self.periods[*position].is_ytd) {
+                let period = &self.periods[position];
+                let disagrees = self.disagrees(range.start, position, |period| period.observations().start) && self.disagrees(range.start, position, Period::latest);
+                self.warn(period.latest(), Warning::QuartersDisagree, disagrees);
             }
         }
     }
 
+    /// Whether a year-to-date figure is not the sum of its quarters; false when a quarter is missing or another concept. `start` is the
+    /// position of the measure's first period.
+    fn disagrees(&self, start: usize, position: usize, of_period: impl Fn(&Period) -> usize) -> bool {
+        let period = &self.periods[position];
+        let total = &self.observations[of_period(period)];
+        let (mut sum, mut days) = (0, 0);
+        let earlier = self.periods[start..position].iter().rev().take_while(|part| part.series == period.series && part.end > period.start);
+        let later = self.periods[position..].iter().take_while(|part| part.end == period.end && part.measure == period.measure && part.series == period.series);
+        for part in earlier.chain(later).filter(|part| !part.is_ytd && part.start >= period.start) {
+            let observation = &self.observations[of_period(part)];
+            if observation.concept == total.concept {
+                sum += observation.value.0;
+                days += part.end.since(part.start) + 1;
+            }
+        }
+        let larger = sum.abs().max(total.value.0.abs());
+        days == period.end.since(period.start) + 1 && (sum - total.value.0).abs() * 100 > larger * self.rules.checks.quarter_sum_percent
+    }
+
+    /// Counts a hundred times smaller or larger than the last believed one; believed all the same when the next one agrees with it.
     fn share_counts(&mut self) {
         let factor = self.rules.checks.share_jump_factor;
+        let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
         let mut counts: Vec<usize> = self.of(self.rules.checks.shares_outstanding).iter().map(Period::latest).collect();
         counts.sort_by_key(|observation| (self.observations[*observation].as_of, self.observations[*observation].report));
-        for pair in counts.windows(2) {
-            let (before, after) = (self.observations[pair[0]].value.0, self.observations[pair[1]].value.0);
-            let (small, large) = (before.min(after), before.max(after));
-            self.warn(pair[1], Warning::ShareCountJump, small.saturating_mul(factor) < large);
+        let values: Vec<i128> = counts.iter().map(|observation| self.observations[*observation].value.0).collect();
+        let Some(mut believed) = values.first().copied() else { return };
+        for (place, value) in values.iter().enumerate() {
+            let jumps = is_jump(believed, *value);
+            self.warn(counts[place], Warning::ShareCountJump, jumps);
+            if !jumps || values.get(place + 1).is_some_and(|next| !is_jump(*value, *next)) {
+                believed = *value;
+            }
         }
     }
 }

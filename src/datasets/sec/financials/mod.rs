@@ -2,6 +2,7 @@
 //! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
 //! are as filed: nothing is added up, converted or adjusted.
 
+mod build;
 mod calendar;
 mod change;
 mod checks;
@@ -20,10 +21,8 @@ use crate::datasets::settings as read_settings;
 use crate::error::Result;
 use crate::pipeline::Declaration;
 
-pub use frames::{Source, lines_frame, values_frame};
-pub use missing::Outcome;
-pub use select::{Finding, Selected, select};
-pub use settings::Rules;
+pub(in crate::datasets) use build::prepare;
+use settings::Rules;
 
 /// Reads and checks the declaration's settings.
 ///

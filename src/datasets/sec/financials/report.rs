@@ -136,7 +136,7 @@ pub struct Scales {
 impl Scales {
     /// Counts trailing zeros over all facts of each report.
     pub fn new(reports: &Reports, facts: &[Fact], rules: &Restatement) -> Self {
-        let empty = vec![[0_u32; 16]; reports.list.len()];
+        let empty = vec![[0_u32; MAX_ZEROS + 1]; reports.list.len()];
         let mut counts = [empty.clone(), empty];
         for (fact, number) in facts.iter().zip(&reports.of_fact) {
             let kind = match (fact.unit, fact.start) {
@@ -148,38 +148,37 @@ impl Scales {
                 counts[kind][*number as usize][trailing_zeros(fact.value, rules.max_scale)] += 1;
             }
         }
-        let scales = |counts: &[[u32; 16]]| counts.iter().map(|of_report| scale(of_report, rules)).collect();
+        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| counts.iter().map(|of_report| scale(of_report, rules)).collect();
         Self { dollars: scales(&counts[0]), shares: scales(&counts[1]) }
     }
 
     /// One unit of the coarser of two reports' scales.
-    pub fn coarser(&self, unit: Unit, reports: [u32; 2], per_share: Amount) -> Amount {
-        let of_unit = match unit {
-            Unit::Usd => &self.dollars,
-            Unit::Shares => &self.shares,
-            Unit::UsdPerShare | Unit::Other => return per_share,
-        };
+    pub fn coarser(&self, unit: Unit, reports: [u32; 2]) -> Amount {
+        let of_unit = if unit == Unit::Shares { &self.shares } else { &self.dollars };
         of_unit[reports[0] as usize].max(of_unit[reports[1] as usize])
     }
 }
 
 const ONE: i128 = 10_000_000_000;
 
-/// Decimal zeros at the end of a whole number, at most so many.
-fn trailing_zeros(value: Amount, most: usize) -> usize {
+/// Most zeros that are counted at the end of a figure.
+pub const MAX_ZEROS: usize = 15;
+
+/// Decimal zeros at the end of a whole number, at most so many; [`MAX_ZEROS`] at most.
+pub fn trailing_zeros(value: Amount, most: usize) -> usize {
     if value.0 % ONE != 0 {
         return 0;
     }
-    let Ok(mut whole) = i64::try_from(value.0 / ONE) else { return most.min(15) };
+    let Ok(mut whole) = i64::try_from(value.0 / ONE) else { return most.min(MAX_ZEROS) };
     let mut zeros = 0;
-    while zeros < most.min(15) && whole % 10 == 0 {
+    while zeros < most.min(MAX_ZEROS) && whole % 10 == 0 {
         whole /= 10;
         zeros += 1;
     }
     zeros
 }
 
-fn scale(zeros: &[u32; 16], rules: &Restatement) -> Amount {
+fn scale(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Amount {
     let total: u32 = zeros.iter().sum();
     let mut having = 0;
     let mut power = 0;
@@ -190,7 +189,12 @@ fn scale(zeros: &[u32; 16], rules: &Restatement) -> Amount {
             break;
         }
     }
-    Amount(ONE * std::iter::repeat_n(10_i128, power).product::<i128>())
+    power_of_ten(power)
+}
+
+/// 10 to a power of at most [`MAX_ZEROS`].
+pub fn power_of_ten(power: usize) -> Amount {
+    Amount(ONE * std::iter::repeat_n(10_i128, power.min(MAX_ZEROS)).product::<i128>())
 }
 
 /// A position as it is stored.

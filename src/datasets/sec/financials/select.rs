@@ -25,6 +25,8 @@ pub struct Cell {
     pub report: u32,
     /// Place of the concept in the measure's list.
     pub rank: u16,
+    /// Whether the fact gives the period with a start a few days off.
+    pub is_variant: bool,
     pub fact: u32,
 }
 
@@ -118,8 +120,9 @@ pub struct Finding {
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
     let reports = Reports::new(facts, filings);
-    let candidates = Candidates::new(facts, &reports, rules);
+    let mut candidates = Candidates::new(facts, &reports, rules);
     let calendar = Calendar::new(rules, &reports.list, &candidates.cells);
+    candidates.unify_starts(&calendar, &reports.list);
     let comparer = Comparer::new(rules, facts, &reports, &candidates.cells);
     let mut selection = Selection { facts, reports: &reports.list, rules, calendar: &calendar, comparer: &comparer, made: Made::default() };
     for (number, measure) in rules.measures.iter().enumerate() {
@@ -164,7 +167,7 @@ impl Candidates {
                     continue;
                 }
                 if fact.unit == wanted.unit {
-                    cells[*measure].push(Cell { end: fact.end, start: fact.start.unwrap_or(NO_START), report: *report, rank: *rank, fact: number });
+                    cells[*measure].push(Cell { end: fact.end, start: fact.start.unwrap_or(NO_START), report: *report, rank: *rank, is_variant: false, fact: number });
                 } else {
                     other_unit[*measure][usize::from(reports.list[*report as usize].family == Family::Quarterly)] = true;
                 }
@@ -173,6 +176,24 @@ impl Candidates {
         // Facts of a concept come nearly in this order: a sort that finds runs is fast.
         cells.iter_mut().for_each(|cells| cells.sort());
         Self { cells, other_unit, has_cover }
+    }
+
+    /// Gives figures whose start is a few days off the start that most reports give, so that one period has one history.
+    fn unify_starts(&mut self, calendar: &Calendar, reports: &[Report]) {
+        if !calendar.has_variants() {
+            return;
+        }
+        for cells in &mut self.cells {
+            let mut is_changed = false;
+            for cell in cells.iter_mut().filter(|cell| cell.start != NO_START) {
+                if let Some(start) = calendar.usual_start(reports[cell.report as usize].family, cell.end, cell.start) {
+                    (cell.start, cell.is_variant, is_changed) = (start, true, true);
+                }
+            }
+            if is_changed {
+                cells.sort();
+            }
+        }
     }
 }
 
@@ -273,6 +294,7 @@ impl Selection<'_> {
         let conflicts = (from, index(self.made.conflicts.len()));
         let Fact { concept, value, offset, length, .. } = *fact;
         let mut made = Observation { concept, value, report: chosen.report, offset, length, as_of: None, change: Change::First, conflicts, warnings };
+        made.warnings.set(Warning::PeriodStartDiffers, chosen.is_variant);
         made.warnings.set(Warning::LastResortConcept, chosen.rank >= rule.first_last_resort);
         made.change = self.comparer.change(rule, &self.made.observations[first as usize..], &made);
         self.made.observations.push(made);

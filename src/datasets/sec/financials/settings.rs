@@ -46,6 +46,7 @@ pub struct CalendarDays {
     pub instant: i32,
     pub ytd_start: i32,
     pub same_end: i32,
+    pub same_start: i32,
     pub off_calendar: i32,
     pub label: i32,
 }
@@ -71,6 +72,7 @@ pub struct Persistence {
 struct RestatementText {
     max_scale: usize,
     scale_percent: u32,
+    coarse_figure_factor: i64,
     per_share_unit: String,
     split_ratios: Vec<String>,
     split_permille: i64,
@@ -193,6 +195,7 @@ pub struct Line {
 pub struct Restatement {
     pub max_scale: usize,
     pub scale_percent: u32,
+    pub coarse_figure_factor: i128,
     pub per_share_unit: Amount,
     /// Split ratios in tenths: 3 for 2 is 15.
     pub split_tenths: Vec<i128>,
@@ -320,6 +323,7 @@ impl RestatementText {
         Ok(Restatement {
             max_scale: self.max_scale,
             scale_percent: self.scale_percent,
+            coarse_figure_factor: self.coarse_figure_factor.into(),
             per_share_unit: amount(&self.per_share_unit)?,
             split_tenths: self.split_ratios.iter().map(tenths).collect::<Result<_>>()?,
             split_permille: self.split_permille.into(),

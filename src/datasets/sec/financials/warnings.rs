@@ -12,6 +12,7 @@ pub enum Warning {
     LastResortConcept,
     NegativeRevenue,
     OffCalendar,
+    PeriodStartDiffers,
     QuartersDisagree,
     ScaleSuspect,
     ShareCountJump,
@@ -20,7 +21,7 @@ pub enum Warning {
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 16] = [
+const CODES: [&str; 17] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
@@ -32,6 +33,7 @@ const CODES: [&str; 16] = [
     "last_resort_concept",
     "negative_revenue",
     "off_calendar",
+    "period_start_differs",
     "quarters_disagree",
     "scale_suspect",
     "share_count_jump",
@@ -41,12 +43,12 @@ const CODES: [&str; 16] = [
 
 /// A set of warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Warnings(u16);
+pub struct Warnings(u32);
 
 impl Warnings {
     /// Adds a warning where it is found.
     pub fn set(&mut self, warning: Warning, is_found: bool) {
-        self.0 |= u16::from(is_found) << warning as u16;
+        self.0 |= u32::from(is_found) << warning as u32;
     }
 
     /// The codes, in their order.

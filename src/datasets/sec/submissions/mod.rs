@@ -181,9 +181,9 @@ impl Submissions {
             if let Err(fault) = read {
                 let detail = format!("{}: {fault}", content.name);
                 let record = filing_record(cik, &content.name);
-                issues.push(finding("member_unreadable", Severity::Quarantine, FILING, &record, detail.clone()));
+                issues.push(finding("member_unreadable", Severity::Block, FILING, &record, detail.clone()));
                 if content.page == 0 {
-                    issues.push(finding("member_unreadable", Severity::Quarantine, REGISTRANT, &registrant_record(cik), detail));
+                    issues.push(finding("member_unreadable", Severity::Block, REGISTRANT, &registrant_record(cik), detail));
                     return Ok(());
                 }
                 issues.push(finding("page_unreadable", Severity::Warning, REGISTRANT, &registrant_record(cik), detail));
