@@ -2,4 +2,5 @@
 
 mod cases;
 mod figures;
+mod filings;
 mod golden;
