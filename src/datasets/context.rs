@@ -163,6 +163,19 @@ impl<'a> Context<'a> {
         Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
     }
 
+    /// Whether the build is about records of a snapshot: always, except when one record is made again.
+    pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
+        self.only.as_ref().is_none_or(|ranges| ranges.contains_key(&snapshot.sha256))
+    }
+
+    /// Number of an archive member, for pointers.
+    ///
+    /// # Panics
+    /// When a build panicked while it numbered a member.
+    pub fn member_number(&self, member: &Member) -> u64 {
+        self.inputs.lock().expect("no build panicked while numbering").member_number(Some(&member.name))
+    }
+
     /// Opens the archives of a source, in the order of their keys.
     ///
     /// # Errors

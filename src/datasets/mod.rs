@@ -74,6 +74,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
+    Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
 ];
 
 /// The code of a pipeline.

@@ -7,6 +7,7 @@ mod header;
 mod json_rows;
 mod members;
 mod text_frame;
+mod xml;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,6 +19,7 @@ use polars::prelude::DataFrame;
 pub use archive::member_name;
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
+pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::issue::Severity;

@@ -6,3 +6,4 @@ mod filing;
 pub(super) mod financials;
 mod json;
 pub(super) mod submissions;
+pub(super) mod taxonomy;

@@ -3,6 +3,7 @@
 mod data_census_gov;
 mod hostile;
 mod members;
+mod xml;
 
 use std::path::{Path, PathBuf};
 
