@@ -183,14 +183,7 @@ impl RegistrantTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
         let texts = TEXT_COLUMNS.iter().map(|name| StringChunkedBuilder::new((*name).into(), 1024)).collect();
-        Self {
-            bucket: bucket.to_owned(),
-            texts,
-            is_address_withheld: Vec::new(),
-            has_submissions: Vec::new(),
-            activity: Vec::new(),
-            pointers: Vec::new(),
-        }
+        Self { bucket: bucket.to_owned(), texts, is_address_withheld: Vec::new(), has_submissions: Vec::new(), activity: Vec::new(), pointers: Vec::new() }
     }
 
     /// Adds the row of one registrant.
@@ -277,7 +270,8 @@ impl RegistrantTable {
         columns.push(Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height));
         columns.push(Column::new("is_address_withheld".into(), self.is_address_withheld));
         columns.push(Column::new("has_submissions".into(), self.has_submissions));
-        let spans: [(&str, fn(&Activity) -> Span); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
+        let spans: [(&str, fn(&Activity) -> Span); 3] =
+            [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
         for (prefix, span) in spans {
             let counts: Vec<i64> = self.activity.iter().map(|activity| span(activity).count).collect();
             let days = |day: fn(Span) -> Option<Day>| self.activity.iter().map(|activity| day(span(activity)).map(Day::number)).collect::<Vec<_>>();
