@@ -64,6 +64,9 @@ fn print(report: &TraceReport) {
     for (name, value) in &report.record {
         anstream::println!("  {name}: {value}");
     }
+    for (name, url) in &report.links {
+        anstream::println!("{:<9} {url}", name.trim_end_matches("_url").replace("primary_document", "document"));
+    }
     anstream::println!("part      {} ({} rows, sha256 {})", report.part.path, output::grouped(report.part.rows), report.part.sha256);
     anstream::println!("release   {} published {}", report.release_id, report.published_at);
     anstream::println!("run       {} task {}", report.run_id, report.task_id);

@@ -7,6 +7,7 @@ use super::execute::{Made, QUARANTINE, build, check};
 use super::shards::build_subjects;
 use super::plan::fingerprint;
 use super::{RunSettings, current_manifest};
+use crate::contract::Contract;
 use crate::decode;
 use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
@@ -27,6 +28,8 @@ pub struct TraceReport {
     pub task_id: String,
     /// Columns of the published record.
     pub record: Map<String, Value>,
+    /// Where the publisher shows what the record is about, by name of the link.
+    pub links: BTreeMap<String, String>,
     pub sources: Vec<TracedSource>,
     /// Whether every snapshot still has its digest and the record comes out the same.
     pub is_match: bool,
@@ -64,6 +67,7 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
     let snapshots = Snapshots::open(&settings.home)?;
     let mut differences = damaged(settings, &snapshots, entry, &pointers)?;
     let sources = pointers.iter().map(|pointer| traced_source(settings, &snapshots, entry, pointer)).collect();
+    let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
     let mut notes = Vec::new();
     differences.extend(replay(settings, entry, &part, record_id, &record, &pointers, &mut notes));
     Ok(TraceReport {
@@ -75,11 +79,33 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         task_id: part.task_id.clone(),
         part,
         record,
+        links,
         sources,
         is_match: differences.is_empty(),
         differences,
         notes,
     })
+}
+
+/// Fills the contract's links with a record's values. A link that needs a value the record lacks is left out.
+fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, String> {
+    let text = |column: &str| record.get(column)?.as_str();
+    let value = |word: &str| match word {
+        "cik_number" => text("cik").map(|cik| cik.trim_start_matches('0').to_owned()),
+        "accession_compact" => text("accession_number").map(|number| number.replace('-', "")),
+        column => text(column).map(str::to_owned),
+    };
+    let fill = |template: &String| {
+        let mut url = String::new();
+        for (number, part) in template.split('{').enumerate() {
+            match part.split_once('}').filter(|_| number > 0) {
+                Some((word, rest)) => url.extend([value(word)?.as_str(), rest]),
+                None => url.push_str(part),
+            }
+        }
+        Some(url)
+    };
+    contract.links.iter().filter_map(|(name, template)| Some((name.clone(), fill(template)?))).collect()
 }
 
 /// The records that one filing fed.

@@ -110,7 +110,8 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
         // Up to 15 digits a binary float prints the same digits again; a longer figure stays text.
         DataType::Decimal128(precision, _) => {
             let text = column.as_primitive::<Decimal128Type>().value_as_string(row);
-            if *precision <= 15 { text.parse::<f64>().map_or_else(|_| text.clone().into(), Value::from) } else { text.into() }
+            let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            if *precision <= 15 { text.parse::<f64>().map_or_else(|_| text.clone().into(), Value::from) } else { trimmed.into() }
         }
         DataType::List(_) => {
             let items = column.as_list::<i32>().value(row);

@@ -4,3 +4,4 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
+mod taxonomy;
