@@ -189,7 +189,14 @@ mod tests {
         let read = |name| SubmissionsMember::of_name(name).map(|member| (member.cik.number(), member.page));
         assert_eq!(read("CIK0000320193.json"), Some((320_193, 0)));
         assert_eq!(read("CIK0000320193-submissions-012.json"), Some((320_193, 12)));
-        for wrong in ["CIK320193.json", "CIK0000320193.txt", "CIK0000320193-submissions-000.json", "CIK0000320193-facts-001.json", "placeholder.txt", "CIKé000320193.json"] {
+        for wrong in [
+            "CIK320193.json",
+            "CIK0000320193.txt",
+            "CIK0000320193-submissions-000.json",
+            "CIK0000320193-facts-001.json",
+            "placeholder.txt",
+            "CIKé000320193.json",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -169,7 +169,11 @@ impl Submissions {
         Ok(contents)
     }
 
-    /// Adds the rows of one registrant. A registrant whose own member cannot be read has none: half of it would look like all of it.
+    /// Adds the rows of one registrant.
+    ///
+    /// # Issues
+    /// `member_unreadable` for a member or page that is not in its layout. It blocks: half a registrant would look like all of it, and the
+    /// last good release has all of it.
     fn build_registrant(
         &self,
         cik: Cik,
@@ -193,13 +197,11 @@ impl Submissions {
             });
             if let Err(fault) = read {
                 let detail = format!("{}: {fault}", content.name);
-                let record = filing_record(cik, &content.name);
-                issues.push(finding("member_unreadable", Severity::Block, FILING, &record, detail.clone()));
+                issues.push(finding("member_unreadable", Severity::Block, FILING, &filing_record(cik, &content.name), detail.clone()));
                 if content.page == 0 {
                     issues.push(finding("member_unreadable", Severity::Block, REGISTRANT, &registrant_record(cik), detail));
                     return Ok(());
                 }
-                issues.push(finding("page_unreadable", Severity::Warning, REGISTRANT, &registrant_record(cik), detail));
             }
         }
         warn_of_unknown_keys(cik, own.as_ref().map(|(member, _)| member), &pages, issues);

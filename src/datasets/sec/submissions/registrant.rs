@@ -186,14 +186,7 @@ impl RegistrantTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
         let texts = TEXT_COLUMNS.iter().map(|name| StringChunkedBuilder::new((*name).into(), 1024)).collect();
-        Self {
-            bucket: bucket.to_owned(),
-            texts,
-            is_address_withheld: Vec::new(),
-            has_submissions: Vec::new(),
-            activity: Vec::new(),
-            pointers: Vec::new(),
-        }
+        Self { bucket: bucket.to_owned(), texts, is_address_withheld: Vec::new(), has_submissions: Vec::new(), activity: Vec::new(), pointers: Vec::new() }
     }
 
     /// Adds the row of one registrant.
