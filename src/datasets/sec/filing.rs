@@ -1,9 +1,10 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
 use super::fact::Form;
 use super::json::Text;
+use crate::datasets::SourceDocument;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, Cik};
 use crate::normalise::Day;
@@ -18,6 +19,18 @@ pub struct Filing {
     pub accepted_at: Option<String>,
     /// Period of report: the end of the filing's own period. Blank for some forms.
     pub report_date: Option<Day>,
+}
+
+/// Documents about one registrant each, by the value of their URL's variable.
+///
+/// # Errors
+/// `Format`, when a document's URL has no such variable.
+pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
+    let keyed = |document: SourceDocument| {
+        let cik = document.snapshot.keys.get("cik").and_then(|cik| cik.parse().ok());
+        Ok((cik.ok_or_else(|| Error::format(format!("{} is about no registrant", document.snapshot.url)))?, document))
+    };
+    documents.into_iter().map(keyed).collect()
 }
 
 /// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a registrant's submissions member and of
