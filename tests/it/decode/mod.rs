@@ -2,8 +2,8 @@
 
 mod data_census_gov;
 mod hostile;
-mod preamble;
 mod members;
+mod preamble;
 mod xml;
 
 use std::path::{Path, PathBuf};

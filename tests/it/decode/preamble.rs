@@ -2,12 +2,17 @@ use pubdata::pipeline::Format;
 
 use super::{Source, plan_of};
 
-const INDEX: &str =
-    "Description:           XBRL Index of EDGAR Dissemination Feed\nComments:              none\n \n \nCIK|Form Type\n-------------\n320193|10-K\n\n19617|8-K\n";
+const INDEX: &str = "Description:           XBRL Index of EDGAR Dissemination Feed\nComments:              none\n \n \nCIK|Form Type\n-------------\n320193|10-K\n\n19617|8-K\n";
 
 fn index(text: &str) -> Source {
-    let format =
-        Format::Delimited { delimiters: vec!['|'], quoting: false, header: Vec::new(), label_lines: 0, header_start: Some("CIK|".to_owned()), ruler: Some('-') };
+    let format = Format::Delimited {
+        delimiters: vec!['|'],
+        quoting: false,
+        header: Vec::new(),
+        label_lines: 0,
+        header_start: Some("CIK|".to_owned()),
+        ruler: Some('-'),
+    };
     Source::new(text.as_bytes(), None, format, plan_of(&["CIK", "Form Type"]))
 }
 

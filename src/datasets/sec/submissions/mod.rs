@@ -110,7 +110,8 @@ struct Content {
 impl Submissions {
     /// Every registrant of the members, the lists or the indexes, by the last three digits of its CIK.
     fn find_shards(&self) -> Vec<Shard> {
-        let mut ciks: Vec<Cik> = self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied()).collect();
+        let mut ciks: Vec<Cik> =
+            self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied()).collect();
         ciks.sort_unstable();
         ciks.dedup();
         let mut shards: BTreeMap<u64, Vec<Subject>> = BTreeMap::new();

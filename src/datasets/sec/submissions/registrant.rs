@@ -15,9 +15,6 @@ use crate::normalise::{Day, pointer_column};
 /// What a list says where the source has nothing: lists that belong together keep their places.
 const UNKNOWN: &str = "unknown";
 
-/// One of a registrant's spans.
-type SpanOf = fn(&Activity) -> Span;
-
 /// Number of filings of a family of forms, with the first and last filing date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Span {
@@ -273,13 +270,14 @@ impl RegistrantTable {
         columns.push(Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height));
         columns.push(Column::new("is_address_withheld".into(), self.is_address_withheld));
         columns.push(Column::new("has_submissions".into(), self.has_submissions));
-        let spans: [(&str, SpanOf); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
-        for (prefix, span) in spans {
-            let counts: Vec<i64> = self.activity.iter().map(|activity| span(activity).count).collect();
-            let days = |day: fn(Span) -> Option<Day>| self.activity.iter().map(|activity| day(span(activity)).map(Day::number)).collect::<Vec<_>>();
-            columns.push(Column::new(format!("{prefix}filings").into(), counts));
+        type Part = fn(&Activity) -> Span;
+        let parts: [(&str, Part); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
+        for (prefix, part) in parts {
+            let spans: Vec<Span> = self.activity.iter().map(part).collect();
+            let days = |day: fn(&Span) -> Option<Day>| spans.iter().map(|span| day(span).map(Day::number)).collect::<Vec<_>>();
             columns.push(Column::new(format!("{prefix}first_filed").into(), days(|span| span.first)).cast(&DataType::Date)?);
             columns.push(Column::new(format!("{prefix}last_filed").into(), days(|span| span.last)).cast(&DataType::Date)?);
+            columns.push(Column::new(format!("{prefix}filings").into(), spans.iter().map(|span| span.count).collect::<Vec<_>>()));
         }
         columns.push(Column::new("missing_pages".into(), self.activity.iter().map(|activity| activity.missing_pages).collect::<Vec<_>>()));
         columns.push(Column::new("missing_filings".into(), self.activity.iter().map(|activity| activity.missing_filings).collect::<Vec<_>>()));
