@@ -255,6 +255,10 @@ fn judge(
         let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
         snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
     }
+    if problems.is_empty() && snapshots.is_empty() {
+        let first = candidate.files.first().map_or("no file", |(request, _)| request.url.as_str());
+        problems.push(Problem { is_source_missing: true, message: format!("the publisher has none of its files, such as {first}") });
+    }
     if problems.is_empty() {
         problems.extend(losses(settings, &snapshots, previous));
     }

@@ -17,7 +17,7 @@ fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
     let place = Place::published();
     let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
     assert_eq!(answer["verified"]["problems"].as_array().unwrap().len(), 0);
-    assert_eq!(answer["verified"]["parts"], 7);
+    assert!(answer["verified"]["parts"].as_u64().unwrap() > 50, "shards included");
     assert_eq!(answer["rebuilt"]["release_id"], place.current());
     assert_eq!(answer["rebuilt"]["rebuilt_id"], place.current());
     let text = place.pubdata(&["verify"]).expect(0);
