@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use polars::prelude::DataFrame;
 
 use super::execute::{Checked, QUARANTINE, check};
+use super::report::SubjectCounts;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{Shard, Sharded, Subject, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
@@ -37,6 +38,7 @@ pub(super) struct BuiltShards {
     pub(super) staged: StagedBuild,
     /// Ceilings that were passed.
     pub(super) notes: Vec<String>,
+    pub(super) subjects: SubjectCounts,
 }
 
 /// What the shards have come to so far.
@@ -114,7 +116,9 @@ impl ShardedTask<'_> {
         let (blocked, notes) = self.judge(&staged, &progress.issues);
         progress.blocked.extend(blocked);
         if progress.blocked.is_empty() {
-            return Ok(BuiltShards { staged, notes });
+            let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
+            let built = progress.built_subjects;
+            return Ok(BuiltShards { staged, notes, subjects: SubjectCounts { built, carried: subjects - built } });
         }
         let count = progress.blocked.len();
         let mut shown: Vec<String> = progress.blocked.into_iter().take(10).collect();

@@ -4,6 +4,7 @@ mod changed_sources;
 mod command_line;
 mod determinism;
 mod interrupted;
+mod nights;
 mod publishers;
 mod renewal;
 mod selection;
