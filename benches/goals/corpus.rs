@@ -23,19 +23,29 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench")
 }
 
+/// The folder of real agency files.
+pub fn shared_data() -> Result<PathBuf> {
+    let data = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    if !data.is_dir() || !data.join("../bin/make-mirror").is_file() {
+        return Err(Skipped(format!("no real files at {}; set PUBDATA_SHARED_DATA", data.display())).into());
+    }
+    Ok(data)
+}
+
+/// The tool beside the real files that lays them out as the publishers' sites.
+pub fn make_mirror(shared_data: &Path) -> Command {
+    Command::new(shared_data.join("../bin/make-mirror"))
+}
+
 /// The mirror made from the real files.
 pub fn mirror() -> Result<PathBuf> {
     let mirror = folder().join("mirror");
     if mirror.join("MIRROR.md").is_file() {
         return Ok(mirror);
     }
-    let data = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let tool = data.join("../bin/make-mirror");
-    if !data.is_dir() || !tool.is_file() {
-        return Err(Skipped(format!("no real files at {}; set PUBDATA_SHARED_DATA", data.display())).into());
-    }
+    let data = shared_data()?;
     fs::create_dir_all(folder())?;
-    finish(Command::new(tool).arg(data).arg(&mirror), &[0])?;
+    finish(make_mirror(&data).arg(&data).arg(&mirror), &[0])?;
     Ok(mirror)
 }
 

@@ -198,3 +198,36 @@ fn published_facts_are_those_of_the_sec() {
     }
     assert_eq!(compared, 586);
 }
+
+/// The filings of a submissions member or page, by accession number: all arrays at that place.
+fn filings(member: &serde_json::Value) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
+    let arrays = member.pointer("/filings/recent").unwrap_or(member).as_object().unwrap();
+    let accessions = arrays["accessionNumber"].as_array().unwrap();
+    let filing = |place: usize| arrays.iter().map(|(name, array)| (name.clone(), array[place].clone())).collect();
+    accessions.iter().enumerate().map(|(place, accession)| (accession.as_str().unwrap().to_owned(), filing(place))).collect()
+}
+
+#[test]
+fn published_filings_are_those_of_the_sec() {
+    let Some(data) = shared_data() else { return };
+    let path = fixture("sec/submissions/basic/source/www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip");
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let mut compared = 0;
+    for place in 0..archive.len() {
+        let mut member = archive.by_index(place).unwrap();
+        let name = member.name().unwrap().into_owned();
+        let Ok(original) = std::fs::read(data.join("sec/submissions").join(&name)) else { continue };
+        let original: serde_json::Value = serde_json::from_slice(&original).unwrap();
+        let ours: serde_json::Value = serde_json::from_reader(&mut member).unwrap();
+        let known = filings(&original);
+        for (accession, filing) in filings(&ours) {
+            assert_eq!(filing, known[&accession], "{name} {accession}");
+            compared += 1;
+        }
+        for key in ["cik", "name", "entityType", "sic", "tickers", "exchanges", "category", "fiscalYearEnd", "addresses", "formerNames"] {
+            assert_eq!(ours.get(key), original.get(key), "{name} {key}");
+        }
+    }
+    // All of the nine members and pages that are not synthetic.
+    assert_eq!(compared, 324);
+}

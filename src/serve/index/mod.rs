@@ -16,7 +16,8 @@ pub use origin::origin;
 pub use places::PlaceTable;
 pub use schools::{Point, SchoolTable};
 pub use sec::{
-    Bucket, FilingDates, FilingFilter, FilingTable, Found, LineTable, Match, ProfileTable, Registrants, ReportColumns, SecIndex, Stamps, UNKNOWN, ValueTable,
+    BUCKET, Bucket, FilingDates, FilingFilter, FilingTable, Found, LineTable, Match, Members, ProfileTable, Registrants, ReportColumns, SecIndex, Stamps,
+    UNKNOWN, ValueTable,
 };
 
 use super::freshness::FreshnessCache;

@@ -138,7 +138,7 @@ fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
 impl<'a> Side<'a> {
     async fn read(call: &'a Call<'_>, company: Company<'a>, metric: &str, wanted: Wanted<'_>) -> Result<Self> {
         let bucket = call.release.sec.values.about(call, company.cik).await?;
-        let series = read(bucket.as_ref(), company.cik, &[metric], wanted).pop().expect("one series for one metric");
+        let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted).pop().expect("one series for one metric");
         let mut by_period: BTreeMap<Period, Vec<Figure>> = BTreeMap::new();
         for figure in bucket.iter().flat_map(|_| &series.figures) {
             let Some(table) = bucket.as_ref().map(|bucket| &bucket.table) else { continue };

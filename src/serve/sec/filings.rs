@@ -191,6 +191,9 @@ fn range(call: &Call<'_>, from: &str, to: &str) -> Result<(Option<i32>, Option<i
 /// A filing of a page: its rows, one for each registrant that is known here.
 type Rows = Vec<(Cik, Arc<FilingTable>, usize)>;
 
+/// A registrant's row of a bucket.
+type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, FilingTable>, usize);
+
 async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
     let mut filter = Filter::read(call)?;
@@ -259,7 +262,7 @@ async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>) -> R
     }
     let buckets = try_join_all(ciks.iter().map(|cik| call.release.sec.filings.about(call, *cik))).await?;
     // By date, then number; one filing may be of several of the registrants.
-    let mut found: BTreeMap<(i32, &str), Vec<(Cik, &Bucket<'_, FilingTable>, usize)>> = BTreeMap::new();
+    let mut found: BTreeMap<(i32, &str), Vec<BucketRow<'_, '_>>> = BTreeMap::new();
     for (cik, bucket) in ciks.iter().zip(&buckets) {
         let Some(bucket) = bucket else { continue };
         let table = &bucket.table;

@@ -14,7 +14,9 @@ use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed};
 use crate::serve::problem::Result;
 
 /// Reason of a registrant that the archive of facts does not have.
-pub const NO_FACTS: &str = "no_xbrl_facts";
+const NO_FACTS: &str = "no_xbrl_facts";
+/// Outcome of a registrant whose figures are published.
+const PUBLISHED: &str = "published";
 
 /// The endpoint's parameters.
 pub const PARAMETERS: &[Parameter] = &[
@@ -41,7 +43,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let period = call.query.get("period").unwrap_or(ANNUAL);
     let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: super::day_of(call, "known_at") };
     let bucket = call.release.sec.values.about(call, company.cik).await?;
-    let found = read(bucket.as_ref(), company.cik, &metrics, wanted);
+    let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
     let years =
         || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_years.value(figure.latest())));
     let has_history = call.query.get("include") == Some("history");
@@ -61,14 +63,19 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(describe(call, period))
 }
 
+/// Why a registrant has no figures at all: what became of its facts, or that it has none.
+pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
+    call.release.sec.members.outcome(cik).filter(|outcome| *outcome != PUBLISHED).unwrap_or(NO_FACTS)
+}
+
 /// Reads the series of a registrant, from its bucket if there is one.
-pub fn read(bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
     let mut found = match bucket {
         Some(bucket) => series(&bucket.table, cik, metrics, wanted),
         None => metrics.iter().map(|_| Series { figures: Vec::new(), null_reason: None }).collect(),
     };
     for series in found.iter_mut().filter(|series| series.figures.is_empty() && series.null_reason.is_none()) {
-        series.null_reason = Some(NO_FACTS.to_owned());
+        series.null_reason = Some(why_none(call, cik).to_owned());
     }
     found
 }

@@ -132,7 +132,7 @@ fn write_metrics(call: &Call<'_>, json: &mut Json, cik: Cik, values: Option<&Buc
     let metrics = allowed(&call.service.contracts, VALUES, "metric");
     for period in [ANNUAL, QUARTERLY] {
         let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None };
-        for (metric, series) in metrics.iter().zip(read(values, cik, &metrics, wanted)) {
+        for (metric, series) in metrics.iter().zip(read(call, values, cik, &metrics, wanted)) {
             json.object(|json| {
                 json.key("metric").text(metric);
                 json.key("period").text(period);

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::company::Company;
-use super::financials::NO_FACTS;
+use super::financials::why_none;
 use super::links::FilingKey;
 use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, LINES, PERIOD};
 use crate::ids::Cik;
@@ -138,7 +138,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
             }
         });
-        json.key("null_reason").optional_text(if is_without { Some(NO_FACTS) } else { None });
+        json.key("null_reason").optional_text(if is_without { Some(why_none(call, company.cik)) } else { None });
     });
     let mut meta = Meta { datasets: vec![LINES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));

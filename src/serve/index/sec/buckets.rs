@@ -10,7 +10,7 @@ use crate::serve::problem::{Problem, Result as ApiResult};
 use crate::store::{Manifest, Part};
 
 /// Column that names the folder a registrant's records are in: the last three digits of its CIK.
-const BUCKET: &str = "bucket";
+pub const BUCKET: &str = "bucket";
 
 /// The parts of a dataset that is too large to be kept in memory as a whole, by the registrants they are about.
 #[derive(Debug)]

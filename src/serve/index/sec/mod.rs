@@ -6,17 +6,19 @@ mod filings;
 mod fold;
 mod heads;
 mod lines;
+mod members;
 mod names;
 mod owners;
 mod profiles;
 mod registrants;
 mod values;
 
-pub use buckets::{Bucket, Buckets};
+pub use buckets::{BUCKET, Bucket, Buckets};
 pub use filing_dates::{FilingDates, FilingFilter};
 pub use filings::FilingTable;
 pub use heads::Stamps;
 pub use lines::LineTable;
+pub use members::Members;
 pub use names::{Found, Match};
 pub use profiles::{ProfileTable, ReportColumns};
 pub use registrants::{Registrants, UNKNOWN};
@@ -30,6 +32,7 @@ use crate::store::Manifest;
 #[derive(Debug, Default)]
 pub struct SecIndex {
     pub registrants: Option<Registrants>,
+    pub members: Members,
     pub profiles: Buckets<ProfileTable>,
     pub values: Buckets<ValueTable>,
     pub lines: Buckets<LineTable>,
@@ -45,6 +48,7 @@ impl SecIndex {
     pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Self> {
         Ok(Self {
             registrants: Registrants::load(parts, manifest).await?,
+            members: Members::load(parts, manifest).await?,
             profiles: Buckets::of(manifest)?,
             values: Buckets::of(manifest)?,
             lines: Buckets::of(manifest)?,

@@ -1,0 +1,156 @@
+//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs (2000000001 and up) with perturbed values and
+//! fictional accession numbers, made by the tool beside the real files. Members that were captured with white space are written without it,
+//! as the SEC writes them.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use crate::corpus::{folder, make_mirror, shared_data};
+use crate::measure::finish;
+use crate::{Result, Skipped};
+
+/// Members of the archive that figures are stated for: as many facts (11 M) as the goals were set with.
+pub const MEMBERS: usize = 600;
+
+const SEC: &str = "www.sec.gov/Archives/edgar/daily-index";
+const MARKER: &str = ".pubdata-mirror";
+
+/// Companyfacts on a mirror.
+pub fn archive(mirror: &Path) -> PathBuf {
+    mirror.join(SEC).join("xbrl/companyfacts.zip")
+}
+
+fn submissions(mirror: &Path) -> PathBuf {
+    mirror.join(SEC).join("bulkdata/submissions.zip")
+}
+
+/// A mirror with the two archives and so many members in the one of facts.
+pub fn mirror(members: usize) -> Result<PathBuf> {
+    let mirror = folder().join(format!("facts-{members}"));
+    if mirror.join(MARKER).is_file() {
+        return Ok(mirror);
+    }
+    let (data, whole) = (compact_data()?, folder().join("facts-whole"));
+    println!("  making an archive of {members} members");
+    crate::corpus::remove(&whole)?;
+    finish(make_mirror(&shared_data()?).arg(data).arg(&whole).args(["--scale", &members.to_string()]), &[0])?;
+    place(&mirror, &archive(&whole), &submissions(&whole))?;
+    crate::corpus::remove(&whole)?;
+    Ok(mirror)
+}
+
+/// A mirror of two archives, marked when it is complete as one of samples: floors for whole files do not apply.
+fn place(mirror: &Path, facts: &Path, filings: &Path) -> Result<()> {
+    for (from, to) in [(facts, archive(mirror)), (filings, submissions(mirror))] {
+        fs::create_dir_all(to.parent().unwrap_or(mirror))?;
+        fs::copy(from, to)?;
+    }
+    Ok(fs::write(mirror.join(MARKER), "sample = true\n")?)
+}
+
+/// The real files with complete members only, and those without white space.
+fn compact_data() -> Result<PathBuf> {
+    let (shared, data) = (shared_data()?.canonicalize()?, folder().join("facts-data"));
+    crate::corpus::remove(&data)?;
+    let link = |name: &str| -> Result<()> { Ok(symlink(shared.join(name), data.join(name))?) };
+    fs::create_dir_all(data.join("sec/companyfacts"))?;
+    for name in ["census", "general", "nces", "sec/submissions", "sec/tickers", "sec/feeds"] {
+        link(name)?;
+    }
+    for entry in fs::read_dir(shared.join("sec/companyfacts"))? {
+        let entry = entry?;
+        fs::write(data.join("sec/companyfacts").join(entry.file_name()), without_white_space(&fs::read(entry.path())?))?;
+    }
+    Ok(data)
+}
+
+/// JSON without white space outside strings.
+fn without_white_space(json: &[u8]) -> Vec<u8> {
+    let (mut is_string, mut is_escaped) = (false, false);
+    let is_kept = |byte: &u8| {
+        let is_kept = is_string || !byte.is_ascii_whitespace();
+        is_string ^= *byte == b'"' && !is_escaped;
+        is_escaped = is_string && *byte == b'\\' && !is_escaped;
+        is_kept
+    };
+    json.iter().copied().filter(is_kept).collect()
+}
+
+/// A mirror of the next night: the archive compiled anew, with one figure changed in some of its members, spread over all of them.
+pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
+    let night = folder().join(name);
+    crate::corpus::remove(&night)?;
+    place(&night, &archive(mirror), &submissions(mirror))?;
+    let mut from = ZipArchive::new(File::open(archive(mirror))?)?;
+    let mut to = ZipWriter::new(File::create(archive(&night))?);
+    let mut content = Vec::new();
+    // Backwards: a new archive even when no member is.
+    for index in (0..from.len()).rev() {
+        let mut member = from.by_index(index)?;
+        if index * changed_percent % 100 >= changed_percent {
+            drop(member);
+            to.raw_copy_file(from.by_index_raw(index)?)?;
+            continue;
+        }
+        content.clear();
+        member.read_to_end(&mut content)?;
+        let figure = memchr::memmem::rfind(&content, b"\"val\":").ok_or("a member without figures")? + 6;
+        let digit = content[figure..].iter().position(u8::is_ascii_digit).ok_or("a figure without digits")?;
+        content.insert(figure + digit, b'1');
+        to.start_file(member.name()?, SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated))?;
+        to.write_all(&content)?;
+    }
+    to.finish()?.sync_all()?;
+    Ok(night)
+}
+
+/// The members of the archive as files.
+pub fn extracted(mirror: &Path) -> Result<PathBuf> {
+    let extracted = mirror.join("extracted");
+    if !extracted.join("done").is_file() {
+        fs::create_dir_all(&extracted)?;
+        ZipArchive::new(File::open(archive(mirror))?)?.extract(&extracted)?;
+        fs::write(extracted.join("done"), "")?;
+    }
+    Ok(extracted)
+}
+
+/// The concepts that the pipeline reads, one per line.
+pub fn concepts() -> Result<PathBuf> {
+    let declaration: toml::Value = toml::from_str(&fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/sec/financials.toml"))?)?;
+    let mut concepts = Vec::new();
+    collect_concepts(declaration.get("settings").ok_or("no settings")?, &mut concepts);
+    let path = folder().join("concepts.txt");
+    fs::create_dir_all(folder())?;
+    fs::write(&path, concepts.join("\n"))?;
+    Ok(path)
+}
+
+fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
+    match value {
+        toml::Value::String(text) if text.contains(':') && !text.contains(' ') && !concepts.contains(&text.as_str()) => concepts.push(text),
+        toml::Value::Array(values) => values.iter().for_each(|value| collect_concepts(value, concepts)),
+        toml::Value::Table(values) => values.values().for_each(|value| collect_concepts(value, concepts)),
+        _ => {}
+    }
+}
+
+/// A script of `peers/` under the interpreter that has its packages.
+pub fn python(script: &str) -> Result<Command> {
+    let requirements = "benches/goals/peers/requirements.txt";
+    let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"].iter().find_map(std::env::var_os);
+    let interpreter = interpreter.ok_or_else(|| Skipped(format!("PUBDATA_BENCH_PYTHON names no Python with {requirements}")))?;
+    let is_complete = Command::new(&interpreter).args(["-c", "import datafusion, duckdb, orjson, polars"]).output().is_ok_and(|output| output.status.success());
+    if !is_complete {
+        return Err(Skipped(format!("{} lacks packages of {requirements}", Path::new(&interpreter).display())).into());
+    }
+    let mut command = Command::new(interpreter);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/goals/peers").join(script));
+    Ok(command)
+}

@@ -1,0 +1,36 @@
+use std::path::Path;
+use std::process::Command;
+
+use crate::Result;
+use crate::corpus;
+use crate::facts_corpus::{self, MEMBERS};
+use crate::measure::{Figures, finish};
+
+const ROUNDS: usize = 3;
+
+/// Runs a command and prints the most memory that it had, in kilobytes: the system tells it only to the parent of a process that ended.
+const WATCH: &str = "import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)";
+
+/// The most memory of a build in an empty home, of an archive and of one four times as large.
+pub fn bench() -> Result<()> {
+    let (once, four_times) = (facts_corpus::mirror(MEMBERS)?, facts_corpus::mirror(4 * MEMBERS)?);
+    let measure = |mirror: &Path| -> Result<Figures> { Ok(Figures::new((0..ROUNDS).map(|_| peak(mirror)).collect::<Result<_>>()?, " MB")) };
+    let (small, large) = (measure(&once)?, measure(&four_times)?);
+    println!("    {MEMBERS} members                 {small}");
+    println!("    {} members                {large}", 4 * MEMBERS);
+    println!("    ratio                       {:.3}", large.median() / small.median());
+    Ok(())
+}
+
+fn peak(mirror: &Path) -> Result<f64> {
+    let home = corpus::folder().join("memory-home");
+    corpus::remove(&home)?;
+    let mut command = Command::new("python3");
+    command.args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", "sec.financials"]).env("PUBDATA_LOG", "error");
+    let printed = String::from_utf8(finish(command.arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10])?.stdout)?;
+    corpus::remove(&home)?;
+    Ok(printed.trim().parse::<f64>()? * 1024.0 / 1e6)
+}
