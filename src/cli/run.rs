@@ -198,6 +198,9 @@ fn print_reasons(task: &TaskReport) {
             anstream::println!("  {}", output::dim(&format!("and {} more; --json shows all", task.reasons.len() - 5)));
         }
     }
+    if let Some(subjects) = task.subjects {
+        anstream::println!("  {}: {} built, {} carried over", task.task_id, output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
+    }
     for (dataset_id, rules) in &task.quarantined {
         let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
         anstream::println!("  quarantined in {dataset_id}: {}", rules.join(", "));

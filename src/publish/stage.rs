@@ -153,6 +153,14 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// The parts so far, sorted by path.
+    ///
+    /// # Panics
+    /// When a thread panicked while it added one.
+    pub fn parts(&self) -> Vec<StagedPart> {
+        self.parts.lock().expect("nothing panics while holding it").values().cloned().collect()
+    }
+
     /// Writes the build's description, from which on it is whole.
     ///
     /// # Errors

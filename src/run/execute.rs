@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::plan::{Plan, PlannedTask, TaskState, plan};
-use super::report::{ExitCode, RunReport, TaskReport};
+use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
 use super::shards::ShardedTask;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{self, Context, Sharded, Table};
@@ -128,9 +128,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 }
                 None => {
                     report.outcome = "built";
-                    build_and_stage(settings, plan, task, entry, run_id, observer).map(|(staged, notes)| {
-                        report.notes.extend(notes);
-                        staged
+                    build_and_stage(settings, plan, task, entry, run_id, observer).map(|built| {
+                        report.notes.extend(built.notes);
+                        report.subjects = built.subjects;
+                        built.staged
                     })
                 }
             };
@@ -192,8 +193,13 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
     });
 }
 
-/// A build on disk, and notes on its totals that stand in none of its parts.
-type BuiltTask = (StagedBuild, Vec<String>);
+/// A build on disk, and what is to be told about it that stands in none of its parts.
+struct BuiltTask {
+    staged: StagedBuild,
+    /// On totals.
+    notes: Vec<String>,
+    subjects: Option<SubjectCounts>,
+}
 
 fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
@@ -206,7 +212,7 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
             let task_id = &task.task_id;
             let task = ShardedTask { settings, declaration, task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
             let built = task.stage(&settings.home, &*sharded, Some(&issues_file))?;
-            return Ok((built.staged, built.notes));
+            return Ok(BuiltTask { staged: built.staged, notes: built.notes, subjects: Some(built.subjects) });
         }
     };
     let previous_rows = |dataset_id: &str| {
@@ -221,7 +227,7 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
         return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
     }
     let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
-    Ok((publish::stage(&settings.home, &settings.declarations.contracts, build)?, Vec::new()))
+    Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
 }
 
 /// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.

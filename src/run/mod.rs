@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use execute::run;
 pub use plan::{Plan, PlannedTask, Problem, TaskState, fetch_on_demand, plan};
-pub use report::{ExitCode, FetchedSource, RunReport, TaskReport};
+pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 

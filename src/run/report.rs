@@ -58,6 +58,15 @@ impl FetchedSource {
     }
 }
 
+/// Subjects of a sharded pipeline, such as registrants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SubjectCounts {
+    /// Built from their sources.
+    pub built: usize,
+    /// Taken over from the last release, because nothing that decides their rows had changed.
+    pub carried: usize,
+}
+
 /// What became of one task.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskReport {
@@ -68,6 +77,8 @@ pub struct TaskReport {
     pub is_carried: bool,
     /// Why it was built, carried or blocked.
     pub reasons: Vec<String>,
+    /// How much of a sharded pipeline was built; none for other tasks, and for a build that was resumed.
+    pub subjects: Option<SubjectCounts>,
     /// Rows of each dataset the task made.
     pub rows: BTreeMap<String, u64>,
     /// Records set aside, by dataset and rule.
@@ -87,6 +98,7 @@ impl TaskReport {
             outcome,
             is_carried: false,
             reasons,
+            subjects: None,
             rows: BTreeMap::new(),
             quarantined: BTreeMap::new(),
             warnings: BTreeMap::new(),

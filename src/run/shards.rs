@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use polars::prelude::DataFrame;
 
 use super::execute::{Checked, QUARANTINE, check};
+use super::report::SubjectCounts;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{Shard, Sharded, Subject, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
@@ -16,7 +17,7 @@ use crate::ids::Digest;
 use crate::issue::Issue;
 use crate::pipeline::Declaration;
 use crate::provenance::Inputs;
-use crate::publish::{self, Lineage, Stage, StagedBuild};
+use crate::publish::{self, Lineage, Stage, StagedBuild, StagedPart};
 use crate::store::{self, BUCKET, Home, Manifest, Part, TaskEntry};
 use crate::validate::{example_of, judge_totals};
 
@@ -37,6 +38,7 @@ pub(super) struct BuiltShards {
     pub(super) staged: StagedBuild,
     /// Ceilings that were passed.
     pub(super) notes: Vec<String>,
+    pub(super) subjects: SubjectCounts,
 }
 
 /// What the shards have come to so far.
@@ -110,11 +112,14 @@ impl ShardedTask<'_> {
         if let Some(failure) = first_failure(progress.failures) {
             return Err(failure);
         }
-        let staged = stage.finish()?;
-        let (blocked, notes) = self.judge(&staged, &progress.issues);
+        // Judged before it is finished: the next run takes up what is finished without another look.
+        let (blocked, notes) = self.judge(&stage.parts(), &progress.issues);
         progress.blocked.extend(blocked);
         if progress.blocked.is_empty() {
-            return Ok(BuiltShards { staged, notes });
+            let staged = stage.finish()?;
+            let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
+            let built = progress.built_subjects;
+            return Ok(BuiltShards { staged, notes, subjects: SubjectCounts { built, carried: subjects - built } });
         }
         let count = progress.blocked.len();
         let mut shown: Vec<String> = progress.blocked.into_iter().take(10).collect();
@@ -194,12 +199,12 @@ impl ShardedTask<'_> {
     }
 
     /// Judges each dataset by its totals over all shards.
-    fn judge(&self, staged: &StagedBuild, issues: &[Issue]) -> (Vec<String>, Vec<String>) {
+    fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<String>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
         for (dataset_id, expectations) in &self.declaration.expect {
             let mut rows = 0;
             let mut quarantined: BTreeMap<String, u64> = BTreeMap::new();
-            for part in staged.parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
+            for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
                 rows += part.rows;
                 part.report.quarantined.iter().for_each(|(rule, count)| *quarantined.entry(rule.clone()).or_insert(0) += count);
             }

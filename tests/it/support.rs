@@ -170,6 +170,17 @@ impl Place {
         std::fs::write(path, archive(&[(&name, after.as_bytes())])).unwrap();
     }
 
+    /// Changes the members of an archive of the mirror. A change that changes nothing is a mistake of the test.
+    #[track_caller]
+    pub fn edit_archive(&self, ending: &str, change: impl FnOnce(&mut BTreeMap<String, String>)) {
+        let path = self.file(ending);
+        let before = members(&path);
+        let mut after = before.clone();
+        change(&mut after);
+        assert_ne!(before, after, "{ending} was not changed");
+        std::fs::write(path, packed(&after)).unwrap();
+    }
+
     /// The program with this home, and no setting from the environment of the tests.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
@@ -271,6 +282,25 @@ pub fn only_member(path: &Path) -> (String, String) {
     member.read_to_string(&mut text).unwrap();
     let name = member.name().unwrap().into_owned();
     (name, text)
+}
+
+/// The members of an archive, by name.
+pub fn members(path: &Path) -> BTreeMap<String, String> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(std::fs::read(path).unwrap())).unwrap();
+    let count = archive.len();
+    let read = |number| {
+        let mut member = archive.by_index(number).unwrap();
+        let mut text = String::new();
+        member.read_to_string(&mut text).unwrap();
+        (member.name().unwrap().into_owned(), text)
+    };
+    (0..count).map(read).collect()
+}
+
+/// An archive of members.
+pub fn packed(members: &BTreeMap<String, String>) -> Vec<u8> {
+    let members: Vec<(&str, &[u8])> = members.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    archive(&members)
 }
 
 /// What a run in this process works with: the declarations of the program, a home, mirrors, and waits that no test notices.

@@ -1,9 +1,11 @@
 //! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the home afterwards.
 
+mod archives;
 mod changed_sources;
 mod command_line;
 mod determinism;
 mod interrupted;
+mod nights;
 mod publishers;
 mod renewal;
 mod selection;
