@@ -86,7 +86,9 @@ fn header_line(lines: &mut Lines<'_>, header_start: Option<&str>) -> Result<Stri
             return String::from_utf8(line.to_vec()).map_err(|_| Error::format("the header line is not UTF-8"));
         }
     }
-    Err(Error::format(header_start.map_or_else(|| "is empty".to_owned(), |start| format!("none of the first {MAX_PREAMBLE_LINES} lines begins with `{start}`"))))
+    Err(Error::format(
+        header_start.map_or_else(|| "is empty".to_owned(), |start| format!("none of the first {MAX_PREAMBLE_LINES} lines begins with `{start}`")),
+    ))
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.

@@ -129,7 +129,14 @@ impl<'c> XmlDocument<'c> {
 
     /// Reads the document from its beginning.
     pub fn reader(&self) -> XmlReader<'_> {
-        XmlReader { document: self, reader: NsReader::from_str(&self.text), namespaces: vec![Arc::from("")], open: Vec::new(), has_root: false, is_empty: false }
+        XmlReader {
+            document: self,
+            reader: NsReader::from_str(&self.text),
+            namespaces: vec![Arc::from("")],
+            open: Vec::new(),
+            has_root: false,
+            is_empty: false,
+        }
     }
 
     /// The byte of the document that a place of the text stands for.

@@ -217,7 +217,8 @@ impl Prepared {
         let known: BTreeMap<Digest, &str> = self.current.iter().flat_map(|current| parts(&current.manifest)).map(|part| (part.sha256, &*part.path)).collect();
         let previous = committed.previous.clone();
         // Each part waits for the disk: side by side they wait together.
-        let mut placed = stream::iter(parts(&self.manifest)).map(|part| self.place(releases, part, &known, previous.as_ref())).buffer_unordered(PARTS_AT_A_TIME);
+        let places: Vec<_> = parts(&self.manifest).map(|part| self.place(releases, part, &known, previous.as_ref())).collect();
+        let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
         while let Some(placed) = placed.next().await {
             match placed? {
                 Placed::Already => {}

@@ -286,6 +286,9 @@ pub(super) struct Checked {
     pub(super) blocked: Vec<String>,
 }
 
+/// The rows a dataset had in the last release.
+pub(super) type RowsOf<'a> = &'a dyn Fn(&str) -> Option<u64>;
+
 /// Validates the tables of a build, each against its contract and, when the rows of the last release are to be had, its pipeline's
 /// expectations.
 pub(super) fn check(
@@ -293,7 +296,7 @@ pub(super) fn check(
     declaration: &Declaration,
     tables: Vec<Table>,
     inputs: &Inputs,
-    previous_rows: Option<&dyn Fn(&str) -> Option<u64>>,
+    previous_rows: Option<RowsOf<'_>>,
     is_sample: bool,
 ) -> Result<Checked> {
     let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new() };

@@ -247,7 +247,7 @@ fn appended(new: DataFrame, carried: DataFrame) -> Result<DataFrame> {
         let none = polars::prelude::Column::new_scalar("warnings".into(), polars::prelude::Scalar::from(polars::prelude::PlSmallStr::EMPTY), new.height());
         new.with_column(none)?;
     }
-    let names: Vec<String> = new.get_column_names().iter().map(|name| name.to_string()).collect();
+    let names = new.get_column_names_owned();
     Ok(new.vstack(&carried.select(names)?)?)
 }
 

@@ -81,7 +81,8 @@ pub struct Notice {
 /// What an answer of this kind covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coverage {
-    pub geography_type: &'static str,
+    /// Kind of area, for answers about areas.
+    pub geography_type: Option<&'static str>,
     pub scope: String,
 }
 
@@ -92,6 +93,8 @@ pub struct Page {
     pub count: usize,
     pub next_cursor: Option<String>,
     pub total: usize,
+    /// Whether there are just so many, or at least so many.
+    pub is_total_exact: bool,
 }
 
 impl Meta {
@@ -153,7 +156,9 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
         });
         if let Some(coverage) = &meta.coverage {
             json.key("coverage").object(|json| {
-                json.key("geography_type").text(coverage.geography_type);
+                if let Some(geography_type) = coverage.geography_type {
+                    json.key("geography_type").text(geography_type);
+                }
                 json.key("scope").text(&coverage.scope);
             });
         }
@@ -163,7 +168,7 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
                 json.key("count").count(page.count as u64);
                 json.key("next_cursor").optional_text(page.next_cursor.as_deref());
                 json.key("total").count(page.total as u64);
-                json.key("total_relation").text("eq");
+                json.key("total_relation").text(if page.is_total_exact { "eq" } else { "gte" });
             });
         }
     });

@@ -9,6 +9,7 @@ use jiff::{Timestamp, civil::Date};
 use tokio::sync::{OnceCell, watch};
 
 use super::index::Release;
+use super::parts::Parts;
 use super::problem::{Code, Problem, Result as ApiResult};
 use crate::contract::Contracts;
 use crate::error::Result;
@@ -18,6 +19,7 @@ use crate::store::{ChannelEntry, Releases};
 /// The releases of one channel.
 pub struct Catalog {
     releases: Releases,
+    parts: Arc<Parts>,
     contracts: Arc<Contracts>,
     channel: String,
     current: ArcSwapOption<Current>,
@@ -47,9 +49,10 @@ pub enum Wanted {
 }
 
 impl Catalog {
-    pub fn new(releases: Releases, contracts: Arc<Contracts>, channel: &str, retained_limit: usize) -> Self {
+    pub fn new(releases: Releases, parts: Arc<Parts>, contracts: Arc<Contracts>, channel: &str, retained_limit: usize) -> Self {
         Self {
             releases,
+            parts,
             contracts,
             channel: channel.to_owned(),
             current: ArcSwapOption::empty(),
@@ -94,7 +97,7 @@ impl Catalog {
             Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
             _ => match self.take_retained(&entry.release_id) {
                 Some(release) => release,
-                None => Arc::new(Release::load(&self.releases, &self.contracts, &entry.release_id).await?),
+                None => Arc::new(Release::load(&self.releases, &self.parts, &self.contracts, &entry.release_id).await?),
             },
         };
         self.current.store(Some(Arc::new(Current { generation: entry.generation, release })));
@@ -161,7 +164,7 @@ impl Catalog {
         }
         let load = || async {
             let _turn = self.loading.acquire().await.map_err(|error| Problem::internal(&error))?;
-            Release::load(&self.releases, &self.contracts, id).await.map(Arc::new).map_err(|error| Problem::internal(&error))
+            Release::load(&self.releases, &self.parts, &self.contracts, id).await.map(Arc::new).map_err(|error| Problem::internal(&error))
         };
         self.slot(id).get_or_try_init(load).await.cloned()
     }

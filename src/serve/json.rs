@@ -97,6 +97,14 @@ impl Json {
         self.decimal(value, 0, Trim::Keep);
     }
 
+    /// Writes a whole number or null.
+    pub fn optional_integer(&mut self, value: Option<i64>) {
+        match value {
+            Some(value) => self.integer(value),
+            None => self.null(),
+        }
+    }
+
     /// Writes a number of things.
     pub fn count(&mut self, value: u64) {
         self.separate();
@@ -162,6 +170,21 @@ impl Json {
         self.buffer[start..].reverse();
     }
 
+    /// Writes a day, given as days since 1970-01-01, as `YYYY-MM-DD`.
+    pub fn day(&mut self, days: i32) {
+        let (year, month, day) = civil(days);
+        self.separate();
+        self.print(format_args!("\"{year:04}-{month:02}-{day:02}\""));
+    }
+
+    /// Writes a day or null.
+    pub fn optional_day(&mut self, days: Option<i32>) {
+        match days {
+            Some(days) => self.day(days),
+            None => self.null(),
+        }
+    }
+
     /// Writes `true` or `false`.
     pub fn flag(&mut self, value: bool) {
         self.raw(if value { "true" } else { "false" });
@@ -201,6 +224,19 @@ impl Json {
     fn print(&mut self, arguments: std::fmt::Arguments<'_>) {
         self.buffer.write_fmt(arguments).expect("writing to memory cannot fail");
     }
+}
+
+/// Year, month and day of a number of days since 1970-01-01.
+///
+/// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn civil(days: i32) -> (i64, i64, i64) {
+    let shifted = i64::from(days) + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day_of_year - (153 * shifted_month + 2) / 5 + 1)
 }
 
 /// Whether a text needs no escaping. Looks at every byte without stopping, which a machine does many at a time.
@@ -251,6 +287,15 @@ mod tests {
         assert_eq!(wide(-123_456_789_012_345_678_901, 10), "-12345678901.2345678901");
         assert_eq!(wide(i128::from(i64::MAX) + 1, 30), "0.000000000009223372036854775808");
         assert_eq!(wide(9_999_999_999_999_999_999_999_999_999, 0), "9999999999999999999999999999");
+    }
+
+    #[test]
+    fn days_agree_with_a_calendar() {
+        let mut date = jiff::civil::date(1890, 1, 1);
+        for days in -29_219..60_000 {
+            assert_eq!(written(|json| json.day(days)), format!("\"{date}\""));
+            date = date.tomorrow().unwrap();
+        }
     }
 
     #[test]

@@ -18,12 +18,14 @@ mod metrics;
 mod nearest;
 mod openapi;
 mod parameters;
+mod parts;
 mod problem;
 mod provenance;
 mod rate_limit;
 mod router;
 mod routes;
 mod run;
+mod sec;
 mod settings;
 
 use std::sync::Arc;
@@ -44,7 +46,9 @@ use crate::store::{Home, Keys, Releases};
 use auth::KeyRing;
 use catalog::Catalog;
 use metrics::Metrics;
+use parts::Parts;
 use rate_limit::RateLimiter;
+use sec::Links;
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -54,6 +58,9 @@ pub struct Service {
     settings: ServeSettings,
     contracts: Arc<Contracts>,
     catalog: Catalog,
+    /// Parts that are read when they are asked for.
+    parts: Arc<Parts>,
+    links: Links,
     keys: KeyRing,
     limiter: RateLimiter,
     metrics: Metrics,
@@ -74,10 +81,13 @@ impl Service {
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
         let openapi = serde_json::to_vec(&openapi::document(&contracts, settings.public_url.as_deref())).expect("a JSON value has a JSON form");
         let contracts = Arc::new(contracts);
-        let catalog = Catalog::new(releases, contracts.clone(), &settings.channel, settings.limits.retained_releases);
+        let parts = Arc::new(Parts::new(releases.clone(), settings.limits.part_cache_bytes));
+        let catalog = Catalog::new(releases, parts.clone(), contracts.clone(), &settings.channel, settings.limits.retained_releases);
         Ok(Arc::new(Self {
+            links: Links::of(&contracts),
             contracts,
             catalog,
+            parts,
             keys: KeyRing::new(Keys::open(&home), settings.plans.clone())?,
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),

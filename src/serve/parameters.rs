@@ -36,6 +36,8 @@ pub enum Kind {
     SomeOf(&'static str, &'static str),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A comma list of these words.
+    Words(&'static [&'static str]),
     Date,
     /// Text in a form of its own, checked by its reader; a regular expression describes it.
     Form(&'static str),
@@ -64,9 +66,8 @@ impl Kind {
             Self::Number { min, max, default } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
             Self::Flag => json!({"type": "boolean"}),
             Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
-            Self::SomeOf(dataset, column) => {
-                json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "enum": allowed(contracts, dataset, column)}})
-            }
+            Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
+            Self::Words(words) => list_schema(words),
             Self::Word(words) => json!({"type": "string", "enum": words}),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
@@ -74,8 +75,6 @@ impl Kind {
     }
 
     fn check(self, text: &str, contracts: &Contracts) -> std::result::Result<(), String> {
-        let one_of =
-            |word: &str, words: &[&str]| if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) };
         match self {
             Self::Integer { min, max, .. } => match text.parse::<i64>() {
                 Ok(value) if (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
@@ -87,18 +86,8 @@ impl Kind {
             },
             Self::Flag => one_of(text, &["true", "false"]),
             Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
-            Self::SomeOf(dataset, column) => {
-                let words = allowed(contracts, dataset, column);
-                let mut seen = Vec::new();
-                for word in text.split(',') {
-                    one_of(word, &words)?;
-                    if seen.contains(&word) {
-                        return Err(format!("`{word}` is listed twice"));
-                    }
-                    seen.push(word);
-                }
-                Ok(())
-            }
+            Self::SomeOf(dataset, column) => some_of(text, &allowed(contracts, dataset, column)),
+            Self::Words(words) => some_of(text, words),
             Self::Word(words) => one_of(text, words),
             Self::Date => {
                 let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
@@ -107,6 +96,26 @@ impl Kind {
             Self::Form(_) => Ok(()),
         }
     }
+}
+
+fn list_schema(words: &[&str]) -> Value {
+    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "enum": words}})
+}
+
+fn one_of(word: &str, words: &[&str]) -> std::result::Result<(), String> {
+    if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) }
+}
+
+fn some_of(text: &str, words: &[&str]) -> std::result::Result<(), String> {
+    let mut seen = Vec::new();
+    for word in text.split(',') {
+        one_of(word, words)?;
+        if seen.contains(&word) {
+            return Err(format!("`{word}` is listed twice"));
+        }
+        seen.push(word);
+    }
+    Ok(())
 }
 
 /// The values that a contract's column admits.

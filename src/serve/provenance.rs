@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::call::{Call, Meta};
+use super::index::BUCKET;
 use super::json::Json;
 use super::problem::{Code, Problem, Result};
 use crate::ids::RecordId;
@@ -51,9 +52,13 @@ fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
     Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
 }
 
-/// Whether the part can hold the record: ids of partitioned datasets name their vintage.
+/// Whether the part can hold the record: ids of partitioned datasets name their vintage, or begin with the number whose last digits
+/// are the bucket.
 fn may_hold(part: &Part, id: &RecordId) -> bool {
-    part.rows > 0 && part.partition.get("vintage_year").is_none_or(|year| id.as_str().contains(year.as_str()))
+    let subject = id.as_str().split(':').nth(1).unwrap_or_default();
+    let has_year = part.partition.get("vintage_year").is_none_or(|year| id.as_str().contains(year.as_str()));
+    let has_bucket = part.partition.get(BUCKET).is_none_or(|bucket| subject.ends_with(bucket.as_str()));
+    part.rows > 0 && has_year && has_bucket
 }
 
 fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {
@@ -95,11 +100,15 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (co
 }
 
 fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
-    let snapshot = inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id);
+    let of_source = || inputs.iter().filter(|input| input.source_id == pointer.source_id);
+    let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
+    // A pointer into an archive may carry the member's own digest: then the archive of this release holds that member.
+    let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
+    let member_digest = snapshot.filter(|snapshot| snapshot.sha256 != pointer.snapshot).map(|_| pointer.snapshot.to_string());
     json.object(|json| {
         json.key("source_id").text(&pointer.source_id);
         json.key("snapshot").object(|json| {
-            json.key("sha256").text(&pointer.snapshot.to_string());
+            json.key("sha256").text(&snapshot.map_or(pointer.snapshot, |snapshot| snapshot.sha256).to_string());
             json.key("url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
             json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
             json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
@@ -110,6 +119,7 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
             }
         });
         json.key("member").optional_text(pointer.member.as_deref());
+        json.key("member_sha256").optional_text(member_digest.as_deref());
         json.key("offset").count(pointer.offset);
         json.key("length").count(pointer.length);
     });

@@ -5,8 +5,11 @@ use super::call::{Access, Endpoint, Handler};
 use super::geo::{self, compare, coverage, schools};
 use super::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
 use super::provenance;
+use super::sec::{self, filings, financials, search, statements};
 use crate::store::Scope;
 
+const SEC: Access = Access::Scope(Scope::Sec);
+const GENERAL: Access = Access::Scope(Scope::General);
 const GEO: Access = Access::Scope(Scope::Geo);
 const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
 const OF_VINTAGE: &[Parameter] = &[VINTAGE, RELEASE, AS_OF];
@@ -20,7 +23,7 @@ const DEMOGRAPHICS: &[Parameter] = &[
 
 /// Every endpoint.
 #[rustfmt::skip]
-pub static ENDPOINTS: [Endpoint; 8] = [
+pub static ENDPOINTS: [Endpoint; 15] = [
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}", operation_id: "getLocation", summary: "ZCTA profile", access: GEO,
         parameters: OF_VINTAGE, body: None, data: "Profile", handler: Handler::Memory(geo::profile) },
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}/demographics", operation_id: "getDemographics", summary: "ZCTA demographics", access: GEO,
@@ -33,6 +36,20 @@ pub static ENDPOINTS: [Endpoint; 8] = [
         parameters: OF_VINTAGE, body: None, data: "Profile", handler: Handler::Memory(geo::county) },
     Endpoint { method: "GET", path: "/v1/geo-demographics/coverage", operation_id: "getGeographicCoverage", summary: "What the geographic datasets cover", access: GEO,
         parameters: OF_RELEASE, body: None, data: "CoverageReport", handler: Handler::Memory(coverage::geographic) },
+    Endpoint { method: "GET", path: "/v1/sec/companies/search", operation_id: "searchCompanies", summary: "Companies by name, ticker or CIK", access: SEC,
+        parameters: search::PARAMETERS, body: None, data: "Companies", handler: Handler::Memory(search::search) },
+    Endpoint { method: "GET", path: "/v1/sec/companies/{cik}", operation_id: "getCompany", summary: "Company profile", access: SEC,
+        parameters: OF_RELEASE, body: None, data: "Company", handler: Handler::Files(sec::profile) },
+    Endpoint { method: "GET", path: "/v1/sec/companies/{cik}/filings", operation_id: "getCompanyFilings", summary: "Annual and quarterly reports of a company", access: SEC,
+        parameters: filings::PARAMETERS, body: None, data: "Reports", handler: Handler::Files(filings::of_company) },
+    Endpoint { method: "GET", path: "/v1/sec/companies/{cik}/financials", operation_id: "getCompanyFinancials", summary: "Metrics of a company by fiscal period, as filed", access: SEC,
+        parameters: financials::PARAMETERS, body: None, data: "Financials", handler: Handler::Files(financials::financials) },
+    Endpoint { method: "GET", path: "/v1/sec/financials/compare", operation_id: "compareCompanies", summary: "One metric of several companies", access: SEC,
+        parameters: sec::compare::PARAMETERS, body: None, data: "FinancialComparison", handler: Handler::Files(sec::compare::compare) },
+    Endpoint { method: "GET", path: "/v1/filings/search", operation_id: "searchFilings", summary: "Filings by company, form and date", access: GENERAL,
+        parameters: filings::SEARCH_PARAMETERS, body: None, data: "Filings", handler: Handler::Files(filings::search) },
+    Endpoint { method: "GET", path: "/v1/financials/{cik}", operation_id: "getStatements", summary: "Financial statements of a company, as filed", access: GENERAL,
+        parameters: statements::PARAMETERS, body: None, data: "Statements", handler: Handler::Files(statements::statements) },
     Endpoint { method: "GET", path: "/v1/coverage", operation_id: "getCoverage", summary: "What all datasets cover", access: Access::Everyone,
         parameters: OF_RELEASE, body: None, data: "CoverageReport", handler: Handler::Memory(coverage::all) },
     Endpoint { method: "GET", path: "/v1/provenance/{record_id}", operation_id: "getProvenance", summary: "From a record to the publisher's bytes", access: Access::Key,
@@ -40,8 +57,9 @@ pub static ENDPOINTS: [Endpoint; 8] = [
 ];
 
 /// Placeholders of paths: name, pattern, example, meaning.
-pub const PLACEHOLDERS: [(&str, &str, &str, &str); 3] = [
+pub const PLACEHOLDERS: [(&str, &str, &str, &str); 4] = [
     ("zcta", "^[0-9]{5}$", "90210", "ZCTA code: five digits, leading zeros kept."),
     ("fips", "^[0-9]{5}$", "06037", "County FIPS code: five digits, leading zeros kept."),
+    ("cik", "^[0-9]{1,10}$", "0000320193", "CIK, with or without leading zeros; answers carry all ten digits."),
     ("record_id", "^[^:]+:.+$", "geo.zcta_metric:2023:90210:population", "A `record_id` of any answer."),
 ];

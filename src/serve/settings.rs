@@ -49,6 +49,8 @@ pub struct Limits {
     pub connections: usize,
     /// Earlier releases kept in memory for `release` and `as_of`.
     pub retained_releases: usize,
+    /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
+    pub part_cache_bytes: usize,
 }
 
 impl Default for Limits {
@@ -62,6 +64,7 @@ impl Default for Limits {
             simultaneous_requests: 1_024,
             connections: 4_096,
             retained_releases: 2,
+            part_cache_bytes: 512 << 20,
         }
     }
 }

@@ -157,3 +157,77 @@ fn published_areas_of_parts_are_those_of_the_bureau() {
         assert!(of_area().all(|cells| cells[3].parse() == Ok(sum)), "{area}");
     }
 }
+
+/// Every fact of a companyfacts document as (concept, unit, fact).
+fn facts(document: &serde_json::Value) -> Vec<(String, String, serde_json::Value)> {
+    let mut facts = Vec::new();
+    for (taxonomy, concepts) in document["facts"].as_object().unwrap() {
+        for (concept, body) in concepts.as_object().unwrap() {
+            for (unit, list) in body["units"].as_object().unwrap() {
+                facts.extend(list.as_array().unwrap().iter().map(|fact| (format!("{taxonomy}:{concept}"), unit.clone(), fact.clone())));
+            }
+        }
+    }
+    facts
+}
+
+#[test]
+fn published_facts_are_those_of_the_sec() {
+    let Some(data) = shared_data() else { return };
+    let folder = data.join("sec");
+    let captures = ["companyfacts/CIK{}.json", "companyfacts_reduced/CIK{}.json"];
+    let reduced = [("0000354950", "companyfacts_reduced18/HD.json"), ("0000019617", "companyfacts_reduced18/JPM.json")];
+    let path = "sec/financials/basic/source/www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip";
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(fixture(path)).unwrap()).unwrap();
+    let mut compared = 0;
+    for number in 0..archive.len() {
+        let mut member = archive.by_index(number).unwrap();
+        let cik = member.name().unwrap()[3..13].to_owned();
+        if cik.as_str() >= "0009900001" {
+            continue;
+        }
+        let mut text = String::new();
+        member.read_to_string(&mut text).unwrap();
+        let files = captures.iter().map(|capture| capture.replace("{}", &cik)).chain(reduced.iter().filter(|known| known.0 == cik).map(|known| known.1.to_owned()));
+        let originals = files.map(|file| folder.join(file)).filter(|file| file.is_file()).map(|file| std::fs::read(file).unwrap());
+        let known: BTreeSet<String> = originals.flat_map(|bytes| facts(&serde_json::from_slice(&bytes).unwrap())).map(|fact| format!("{fact:?}")).collect();
+        for fact in facts(&serde_json::from_str(&text).unwrap()) {
+            assert!(known.contains(&format!("{fact:?}")), "{cik}: {fact:?}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 586);
+}
+
+/// The filings of a submissions member or page, by accession number: all arrays at that place.
+fn filings(member: &serde_json::Value) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
+    let arrays = member.pointer("/filings/recent").unwrap_or(member).as_object().unwrap();
+    let accessions = arrays["accessionNumber"].as_array().unwrap();
+    let filing = |place: usize| arrays.iter().map(|(name, array)| (name.clone(), array[place].clone())).collect();
+    accessions.iter().enumerate().map(|(place, accession)| (accession.as_str().unwrap().to_owned(), filing(place))).collect()
+}
+
+#[test]
+fn published_filings_are_those_of_the_sec() {
+    let Some(data) = shared_data() else { return };
+    let path = fixture("sec/submissions/basic/source/www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip");
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let mut compared = 0;
+    for place in 0..archive.len() {
+        let mut member = archive.by_index(place).unwrap();
+        let name = member.name().unwrap().into_owned();
+        let Ok(original) = std::fs::read(data.join("sec/submissions").join(&name)) else { continue };
+        let original: serde_json::Value = serde_json::from_slice(&original).unwrap();
+        let ours: serde_json::Value = serde_json::from_reader(&mut member).unwrap();
+        let known = filings(&original);
+        for (accession, filing) in filings(&ours) {
+            assert_eq!(filing, known[&accession], "{name} {accession}");
+            compared += 1;
+        }
+        for key in ["cik", "name", "entityType", "sic", "tickers", "exchanges", "category", "fiscalYearEnd", "addresses", "formerNames"] {
+            assert_eq!(ours.get(key), original.get(key), "{name} {key}");
+        }
+    }
+    // All of the nine members and pages that are not synthetic.
+    assert_eq!(compared, 324);
+}

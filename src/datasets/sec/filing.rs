@@ -1,9 +1,10 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
 use super::fact::Form;
 use super::json::Text;
+use crate::datasets::SourceDocument;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, Cik};
 use crate::normalise::Day;
@@ -18,6 +19,18 @@ pub struct Filing {
     pub accepted_at: Option<String>,
     /// Period of report: the end of the filing's own period. Blank for some forms.
     pub report_date: Option<Day>,
+}
+
+/// Documents about one registrant each, by the value of their URL's variable.
+///
+/// # Errors
+/// `Format`, when a document's URL has no such variable.
+pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
+    let keyed = |document: SourceDocument| {
+        let cik = document.snapshot.keys.get("cik").and_then(|cik| cik.parse().ok());
+        Ok((cik.ok_or_else(|| Error::format(format!("{} is about no registrant", document.snapshot.url)))?, document))
+    };
+    documents.into_iter().map(keyed).collect()
 }
 
 /// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a registrant's submissions member and of
@@ -176,7 +189,14 @@ mod tests {
         let read = |name| SubmissionsMember::of_name(name).map(|member| (member.cik.number(), member.page));
         assert_eq!(read("CIK0000320193.json"), Some((320_193, 0)));
         assert_eq!(read("CIK0000320193-submissions-012.json"), Some((320_193, 12)));
-        for wrong in ["CIK320193.json", "CIK0000320193.txt", "CIK0000320193-submissions-000.json", "CIK0000320193-facts-001.json", "placeholder.txt", "CIKé000320193.json"] {
+        for wrong in [
+            "CIK320193.json",
+            "CIK0000320193.txt",
+            "CIK0000320193-submissions-000.json",
+            "CIK0000320193-facts-001.json",
+            "placeholder.txt",
+            "CIKé000320193.json",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

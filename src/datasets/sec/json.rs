@@ -126,7 +126,9 @@ mod tests {
         assert_eq!((pair.first.unwrap().as_str(), pair.numbers, pair.unknown), ("a b", Some(vec![Some(1), None]), vec!["third".to_owned()]));
         let pair: Pair<'_> = serde_json::from_str(r#"{"first":null}"#).unwrap();
         assert!(pair.first.is_none() && pair.numbers.is_none());
-        for (wrong, reason) in [(r#"{"first":"","first":""}"#, "duplicate field `first`"), (r#"{"numbers":["1"]}"#, "numbers: invalid type"), ("[]", "an object")] {
+        for (wrong, reason) in
+            [(r#"{"first":"","first":""}"#, "duplicate field `first`"), (r#"{"numbers":["1"]}"#, "numbers: invalid type"), ("[]", "an object")]
+        {
             let error = serde_json::from_str::<Pair<'_>>(wrong).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }

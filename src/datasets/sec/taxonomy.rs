@@ -87,13 +87,13 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             archives.push(Archive::new(context, &settings, archive)?);
         }
     }
-    let read: Vec<(Vec<Row>, Vec<Issue>)> = archives.par_iter().map(|archive| archive.read(context, &settings)).collect::<Result<_>>()?;
-    let (mut rows, mut issues) = (Vec::new(), Vec::new());
+    let read: Vec<(DataFrame, Vec<Issue>)> = archives.par_iter().map(|archive| archive.read(context, &settings)).collect::<Result<_>>()?;
+    let (mut concepts, mut issues) = (frame(&[])?, Vec::new());
     for (of_archive, found) in read {
-        rows.extend(of_archive);
+        concepts.vstack_mut_owned(of_archive)?;
         issues.extend(found);
     }
-    Ok(vec![Table { dataset_id: CONCEPT.to_owned(), partition: BTreeMap::new(), frame: frame(&rows)?, issues }])
+    Ok(vec![Table { dataset_id: CONCEPT.to_owned(), partition: BTreeMap::new(), frame: concepts, issues }])
 }
 
 /// One version of a taxonomy.
@@ -136,7 +136,7 @@ impl Archive {
         format!("{CONCEPT}:{}:{}", self.taxonomy, self.version)
     }
 
-    fn read(&self, context: &Context<'_>, settings: &Settings) -> Result<(Vec<Row>, Vec<Issue>)> {
+    fn read(&self, context: &Context<'_>, settings: &Settings) -> Result<(DataFrame, Vec<Issue>)> {
         let mut namespace = None;
         let mut concepts: BTreeMap<String, Said> = BTreeMap::new();
         let mut issues = Vec::new();
@@ -175,7 +175,7 @@ impl Archive {
         }
         let absent = self.absent_parts(settings, &concepts, &mut issues);
         let rows = self.rows(namespace.as_deref(), &absent, concepts, &mut issues);
-        Ok((rows, issues))
+        Ok((frame(&rows)?, issues))
     }
 
     /// The parts that the archive does not have: what they would say is null.
@@ -198,13 +198,7 @@ impl Archive {
         absent
     }
 
-    fn rows(
-        &self,
-        namespace: Option<&str>,
-        absent: &[Part],
-        concepts: BTreeMap<String, Said>,
-        issues: &mut Vec<Issue>,
-    ) -> Vec<Row> {
+    fn rows(&self, namespace: Option<&str>, absent: &[Part], concepts: BTreeMap<String, Said>, issues: &mut Vec<Issue>) -> Vec<Row> {
         let prefix = format!("{}_", self.taxonomy);
         let dates_elements = concepts.values().filter_map(|said| said.element.as_ref()).any(|(element, _)| element.deprecated_date.is_some());
         let has_text = !absent.contains(&Part::Labels) && !absent.contains(&Part::Documentation);
@@ -251,9 +245,9 @@ fn concept_id(taxonomy: &str, element: &Element) -> std::result::Result<Option<S
         }
     }
     let (id, name) = (element.id.clone().unwrap_or_default(), element.name.as_deref().unwrap_or_default());
-    if id != format!("{}_{name}", taxonomy) {
+    if id != format!("{taxonomy}_{name}") {
         // Linkbases name elements by id: one that does not follow the name could not be told from a foreign one.
-        return Err(("bad_value", format!("id is `{id}`, not `{}_{name}`", taxonomy)));
+        return Err(("bad_value", format!("id is `{id}`, not `{taxonomy}_{name}`")));
     }
     Ok(Some(id))
 }
@@ -399,7 +393,8 @@ fn weight(text: &str) -> &str {
 fn deprecation_date(text: &str) -> Option<&str> {
     let (_, note) = text.trim_end().strip_suffix(')')?.rsplit_once('(')?;
     let date = note.strip_prefix("Deprecated ").or_else(|| note.strip_prefix("deprecated "))?;
-    let is_date = matches!(date.len(), 4 | 10) && date.bytes().enumerate().all(|(place, byte)| if matches!(place, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+    let is_date =
+        matches!(date.len(), 4 | 10) && date.bytes().enumerate().all(|(place, byte)| if matches!(place, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
     is_date.then_some(date)
 }
 

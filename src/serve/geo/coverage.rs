@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::contract::Contract;
 use crate::serve::call::{Call, Meta};
 use crate::serve::freshness::source_date;
-use crate::serve::index::{GeoIndex, Release};
+use crate::serve::index::{BUCKET, GeoIndex, Members, Release};
 use crate::serve::json::Json;
 use crate::serve::problem::Result;
 use crate::store::{DatasetEntry, Part, TaskEntry};
@@ -58,13 +58,16 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     write_geography_types(json, &release.geo, dataset_id);
     write_counts(json, release, dataset_id, dataset);
     write_sources(json, &tasks);
-    json.key("source_date").optional_text(newest_date(release, dataset).as_deref());
+    json.key("source_date").optional_text(newest_date(release, &dataset.parts.iter().collect::<Vec<_>>()).as_deref());
     json.key("published_at").text(&manifest.published_at);
     let has_warnings = dataset.parts.iter().any(|part| !part.report.warnings.is_empty());
     json.key("validation_status").text(if has_warnings { "passed_with_warnings" } else { "passed" });
     json.key("is_stale").flag(tasks.iter().any(|task| task.is_stale));
     json.key("not_covered").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
-    json.key("partitions").array(|json| dataset.parts.iter().for_each(|part| write_partition(json, release, part)));
+    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, release, partition, parts)));
+    if dataset_id == Members::DATASET_ID {
+        json.key("outcomes").value(&release.sec.members.outcomes());
+    }
 }
 
 /// Kinds of areas of a dataset and how many there are, in the newest vintage where there are several.
@@ -111,20 +114,34 @@ fn write_sources(json: &mut Json, tasks: &[&TaskEntry]) {
     });
 }
 
-fn newest_date(release: &Release, dataset: &DatasetEntry) -> Option<String> {
-    dataset.parts.iter().filter_map(|part| source_date(&release.manifest, part)).max().map(|date| date.to_string())
+/// Date of the newest file that the parts were built from. Parts of one build have the same files.
+fn newest_date(release: &Release, parts: &[&Part]) -> Option<String> {
+    let by_build: BTreeMap<&str, &Part> = parts.iter().map(|part| (part.task_id.as_str(), *part)).collect();
+    by_build.values().filter_map(|part| source_date(&release.manifest, part)).max().map(|date| date.to_string())
 }
 
-fn write_partition(json: &mut Json, release: &Release, part: &Part) {
-    let task = release.manifest.tasks.get(&part.task_id);
+/// Folders with their parts. Buckets only spread a dataset over files and say nothing about what is covered: they count as one.
+fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> {
+    let mut partitions: BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> = BTreeMap::new();
+    for part in &dataset.parts {
+        let partition = part.partition.iter().filter(|(column, _)| *column != BUCKET).map(|(column, value)| (column.as_str(), value.as_str())).collect();
+        partitions.entry(partition).or_default().push(part);
+    }
+    partitions
+}
+
+fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str, &str>, parts: &[&Part]) {
+    let tasks: BTreeMap<&str, &TaskEntry> =
+        parts.iter().filter_map(|part| release.manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
+    let notes: BTreeSet<&str> = parts.iter().flat_map(|part| &part.report.notes).map(String::as_str).collect();
     json.object(|json| {
-        json.key("partition").value(&part.partition);
-        json.key("rows").count(part.rows);
-        json.key("quarantined_rows").count(part.report.quarantined.values().sum());
-        json.key("source_date").optional_text(source_date(&release.manifest, part).map(|date| date.to_string()).as_deref());
-        json.key("built_at").optional_text(task.map(|task| task.built_at.as_str()));
-        json.key("is_stale").flag(task.is_some_and(|task| task.is_stale));
-        json.key("stale_reason").optional_text(task.and_then(|task| task.stale_reason.as_deref()));
-        json.key("notes").texts(part.report.notes.iter().map(String::as_str));
+        json.key("partition").value(partition);
+        json.key("rows").count(parts.iter().map(|part| part.rows).sum());
+        json.key("quarantined_rows").count(parts.iter().flat_map(|part| part.report.quarantined.values()).sum());
+        json.key("source_date").optional_text(newest_date(release, parts).as_deref());
+        json.key("built_at").optional_text(tasks.values().map(|task| task.built_at.as_str()).max());
+        json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));
+        json.key("stale_reason").optional_text(tasks.values().find_map(|task| task.stale_reason.as_deref()));
+        json.key("notes").texts(notes);
     });
 }

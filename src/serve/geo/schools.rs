@@ -78,13 +78,13 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("school_year").optional_text(if table.ids.len() > 0 { Some(table.school_years.at(0)) } else { None });
         json.key("schools").array(|json| near.iter().for_each(|near| write_school(json, call.release, table, near)));
     });
-    Ok(describe(table, Page { limit, count: near.len(), next_cursor, total }))
+    Ok(describe(table, Page { limit, count: near.len(), next_cursor, total, is_total_exact: true }))
 }
 
 fn describe(table: &SchoolTable, page: Page) -> Meta {
     let mut meta = Meta { datasets: vec!["geo.school".to_owned(), "geo.geography".to_owned()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
-    meta.coverage = Some(Coverage { geography_type: "zcta", scope });
+    meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope });
     super::note_zcta(&mut meta);
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {
@@ -125,8 +125,7 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
         json.key("virtual_status").optional_text(table.virtual_statuses.get(row));
         json.key("status").text(table.statuses.at(row));
         json.key("status_updated").optional_text(table.statuses_updated.get(row));
-        let date = (!table.status_dates.is_null(row)).then(|| date_of(table.status_dates.value(row)));
-        json.key("status_effective_date").optional_text(date.as_deref());
+        json.key("status_effective_date").optional_day((!table.status_dates.is_null(row)).then(|| table.status_dates.value(row)));
         json.key("address").object(|json| {
             json.key("street").optional_text(table.streets.get(row));
             json.key("city").optional_text(table.cities.get(row));
@@ -143,11 +142,4 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
             None => crate::serve::index::origin(&release.manifest, "geo.school", None).write(json, table.validation_statuses.at(row), table.record_ids.at(row)),
         }
     });
-}
-
-/// Days since 1970-01-01 as a date.
-fn date_of(days: i32) -> String {
-    let epoch = jiff::civil::date(1970, 1, 1);
-    let days = jiff::Span::new().try_days(days);
-    days.and_then(|days| epoch.checked_add(days)).map(|date| date.to_string()).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::origin::{Origin, origins_of_rows};
 use super::table::{Table, Texts};
+use super::words::{ABSENT, Words, numbered};
 use crate::error::{Error, Result};
 use crate::serve::json::Json;
 use crate::store::{Manifest, Part};
@@ -62,7 +63,6 @@ struct Cell {
 }
 
 const NONE: i64 = i64::MIN;
-const ABSENT: u16 = u16::MAX;
 const EMPTY: Cell = Cell { value: NONE, moe: NONE, descriptor: ABSENT, qualifier: 0, null_reason: 0, moe_status: 0, validation_status: 0, warnings: 0 };
 
 /// What many cells share.
@@ -249,39 +249,6 @@ impl SourceColumns {
             origin: None,
         }
     }
-}
-
-/// Texts that occur often, by number. Number 0 is no text.
-#[derive(Debug, Default)]
-struct Words {
-    texts: Vec<String>,
-    numbers: HashMap<String, u16>,
-}
-
-impl Words {
-    fn number(&mut self, text: Option<&str>) -> Result<u16> {
-        let Some(text) = text else { return Ok(0) };
-        // Nearly all rows have one of a few phrases, found sooner by looking than by hashing.
-        if let Some(index) = self.texts.iter().take(8).position(|known| known == text) {
-            return numbered(index + 1);
-        }
-        if let Some(number) = self.numbers.get(text) {
-            return Ok(*number);
-        }
-        let number = numbered(self.texts.len() + 1)?;
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        Ok(number)
-    }
-
-    fn text(&self, number: u16) -> Option<&str> {
-        number.checked_sub(1).map(|index| self.texts[usize::from(index)].as_str())
-    }
-}
-
-/// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the contract describes.
-fn numbered(number: usize) -> Result<u16> {
-    u16::try_from(number).ok().filter(|number| *number != ABSENT).ok_or_else(|| Error::store("more than 65,534 different phrases or sources in one part"))
 }
 
 fn code_of(text: &str) -> Option<[u8; 5]> {

@@ -5,7 +5,9 @@ mod metrics;
 mod origin;
 mod places;
 mod schools;
+mod sec;
 mod table;
+mod words;
 
 use bytes::Bytes;
 
@@ -13,11 +15,16 @@ pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;
 pub use places::PlaceTable;
 pub use schools::{Point, SchoolTable};
+pub use sec::{
+    BUCKET, Bucket, FilingDates, FilingFilter, FilingTable, Found, LineTable, Match, Members, ProfileTable, Registrants, ReportColumns, SecIndex, Stamps,
+    UNKNOWN, ValueTable,
+};
 
 use super::freshness::FreshnessCache;
+use super::parts::{Parts, check_digest};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::{Digest, ReleaseId};
+use crate::ids::ReleaseId;
 use crate::store::{Manifest, Part, Releases};
 
 /// One release, ready to answer.
@@ -25,6 +32,7 @@ use crate::store::{Manifest, Part, Releases};
 pub struct Release {
     pub manifest: Manifest,
     pub geo: GeoIndex,
+    pub sec: SecIndex,
     pub(super) freshness: FreshnessCache,
 }
 
@@ -58,7 +66,7 @@ impl Release {
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as the contract says.
-    pub async fn load(releases: &Releases, contracts: &Contracts, id: &ReleaseId) -> Result<Self> {
+    pub async fn load(releases: &Releases, parts: &Parts, contracts: &Contracts, id: &ReleaseId) -> Result<Self> {
         let manifest = std::sync::Arc::new(releases.manifest(id).await?);
         let metric_keys = metric_keys(contracts)?;
         let mut decoding = Vec::new();
@@ -81,7 +89,8 @@ impl Release {
         }
         geo.zcta_metrics.sort_by_key(|table| table.vintage_year);
         geo.county_metrics.sort_by_key(|table| table.vintage_year);
-        Ok(Self { manifest: std::sync::Arc::unwrap_or_clone(manifest), geo, freshness: FreshnessCache::default() })
+        let sec = SecIndex::load(parts, &manifest).await?;
+        Ok(Self { manifest: std::sync::Arc::unwrap_or_clone(manifest), geo, sec, freshness: FreshnessCache::default() })
     }
 }
 
@@ -96,11 +105,7 @@ pub fn metric_keys(contracts: &Contracts) -> Result<Vec<String>> {
 }
 
 fn decode(manifest: &Manifest, dataset_id: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Decoded> {
-    let digest = Digest::of(&bytes);
-    if digest != part.sha256 {
-        return Err(Error::store(format!("{}: the file is damaged: its digest is {digest}, the manifest says {}", part.path, part.sha256))
-            .hint("`pubdata verify` lists damaged files; roll the channel back or publish again"));
-    }
+    check_digest(part, &bytes)?;
     let decoded = match dataset_id {
         "geo.zcta_metric" => Decoded::ZctaMetrics(MetricTable::read(manifest, dataset_id, "zcta", metric_keys, part, bytes)?),
         "geo.county_metric" => Decoded::CountyMetrics(MetricTable::read(manifest, dataset_id, "county_fips", metric_keys, part, bytes)?),

@@ -23,17 +23,29 @@ impl Origin {
     /// Writes the provenance object of one record.
     pub fn write(&self, json: &mut Json, validation_status: &str, record_id: &str) {
         let snapshot = self.snapshot.as_ref();
-        json.object(|json| {
-            json.key("dataset_id").text(&self.dataset_id);
-            json.key("source_id").optional_text(snapshot.map(|snapshot| snapshot.source_id.as_str()));
-            json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
-            json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
-            json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
-            json.key("schema_version").text(&self.schema_version);
-            json.key("validation_status").text(validation_status);
-            json.key("record_id").text(record_id);
-        });
+        let source_id = snapshot.map_or("", |snapshot| snapshot.source_id.as_str());
+        write_stamp(json, (&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id);
     }
+}
+
+/// Writes a provenance object: dataset and its version, source and its file, verdict, record.
+pub fn write_stamp(
+    json: &mut Json,
+    (dataset_id, schema_version): (&str, &str),
+    (source_id, snapshot): (&str, Option<&Snapshot>),
+    validation_status: &str,
+    record_id: &str,
+) {
+    json.object(|json| {
+        json.key("dataset_id").text(dataset_id);
+        json.key("source_id").optional_text(Some(source_id).filter(|source_id| !source_id.is_empty()));
+        json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
+        json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
+        json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
+        json.key("schema_version").text(schema_version);
+        json.key("validation_status").text(validation_status);
+        json.key("record_id").text(record_id);
+    });
 }
 
 /// Finds the origins of chosen rows of a part: the file that the row's first pointer names.

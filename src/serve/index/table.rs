@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
 };
 use arrow::compute::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 
+use super::words::WordColumn;
 use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{POINTERS, SourcePointer};
 use crate::store::pointers_at;
@@ -46,6 +47,11 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// How much memory the columns take.
+    pub fn size_bytes(&self) -> usize {
+        self.batch.get_array_memory_size()
+    }
+
     fn array<A: Array + Clone + 'static>(&self, name: &str) -> Result<A> {
         let column: &ArrayRef = self.batch.column_by_name(name).ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.place)))?;
         let typed = column.as_any().downcast_ref::<A>();
@@ -57,6 +63,10 @@ impl Table {
     }
 
     pub fn int32s(&self, name: &str) -> Result<Int32Array> {
+        self.array(name)
+    }
+
+    pub fn int64s(&self, name: &str) -> Result<Int64Array> {
         self.array(name)
     }
 
@@ -74,6 +84,14 @@ impl Table {
 
     pub fn decimals(&self, name: &str) -> Result<Decimal128Array> {
         self.array(name)
+    }
+
+    /// A text column with few different values.
+    pub fn words(&self, name: &str) -> Result<WordColumn> {
+        let texts = self.texts(name)?;
+        let mut words = WordColumn::default();
+        (0..texts.len()).try_for_each(|row| words.push(texts.get(row)))?;
+        Ok(words)
     }
 
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {

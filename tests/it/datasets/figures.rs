@@ -204,3 +204,69 @@ async fn a_school_is_published_as_the_directory_says() {
     assert!(school("339007000001", &["postal_code"])[0].as_str().unwrap().starts_with("03"), "leading zero");
     assert!(school("069037000003", &["name"])[0].as_str().unwrap().contains('"'), "a quotation mark in an unquoted cell");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_of_known_annual_reports_are_published() {
+    let published = publish(&case("sec.financials", "basic")).await;
+    // Apple's 10-K of fiscal 2010, in full dollars; then a bank, a year of 53 weeks and one that is named after its first months.
+    for (record, fiscal_year, value) in [
+        ("0000320193:revenue:2009-09-27..2010-09-25:0001193125-10-238044", 2010, "65225000000"),
+        ("0000320193:net_income:2009-09-27..2010-09-25:0001193125-10-238044", 2010, "14013000000"),
+        ("0000320193:total_assets:2010-09-25:0001193125-10-238044", 2010, "75183000000"),
+        ("0000320193:total_liabilities:2010-09-25:0001193125-10-238044", 2010, "27392000000"),
+        ("0000320193:stockholders_equity:2010-09-25:0001193125-10-238044", 2010, "47791000000"),
+        ("0000320193:operating_cash_flow:2009-09-27..2010-09-25:0001193125-10-238044", 2010, "18595000000"),
+        ("0000320193:eps_diluted:2009-09-27..2010-09-25:0001193125-10-238044", 2010, "15.15"),
+        ("0000320193:shares_outstanding:2010-09-25:0001193125-10-238044", 2010, "917307099"),
+        ("0000019617:revenue:2023-01-01..2023-12-31:0000019617-24-000225", 2023, "158104000000"),
+        ("0000320193:revenue:2022-09-25..2023-09-30:0000320193-23-000106", 2023, "383285000000"),
+        ("0000354950:revenue:2023-01-30..2024-01-28:0000354950-24-000062", 2023, "152669000000"),
+        ("0001045810:revenue:2024-01-29..2025-01-26:0001045810-25-000023", 2025, "130497000000"),
+    ] {
+        let found = columns(&published, &format!("sec.financial_value:{record}"), &["fiscal_year", "fiscal_period", "value"]);
+        assert_eq!(found, json!([fiscal_year, "FY", value]), "{record}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_report_restates_splits_or_corrects_and_each_figure_stays() {
+    let published = publish(&case("sec.financials", "basic")).await;
+    for (record, observation, change, value) in [
+        ("0000320193:revenue:2008-09-28..2009-09-26:0001193125-09-214859", 1, "first", "36537000000"),
+        ("0000320193:revenue:2008-09-28..2009-09-26:0001193125-10-012091", 2, "value", "42905000000"),
+        ("0000320193:revenue:2008-09-28..2009-09-26:0001193125-10-238044", 3, "equal", "42905000000"),
+        ("0000055785:revenue:2010-01-01..2010-03-31:0000055785-10-000019", 1, "first", "4835"),
+        ("0000055785:revenue:2010-01-01..2010-03-31:0000055785-10-000026", 2, "scale_error", "4835000000"),
+        ("0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567", 2, "value", "17146000000"),
+        ("0000320193:eps_diluted:2011-09-25..2012-09-29:0001193125-14-383437", 2, "split", "6.31"),
+        ("0000320193:eps_diluted:2017-10-01..2018-09-29:0000320193-20-000096", 2, "split", "2.98"),
+        ("0001045810:eps_diluted:2023-01-30..2024-01-28:0001045810-25-000023", 2, "split", "1.19"),
+    ] {
+        let found = columns(&published, &format!("sec.financial_value:{record}"), &["observation", "change", "value"]);
+        assert_eq!(found, json!([observation, change, value]), "{record}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_periodic_reports_enter_and_what_is_missing_has_its_reason() {
+    let published = publish(&case("sec.financials", "basic")).await;
+    let forms = ["10-K", "10-K/A", "10-KT", "10-Q", "10-Q/A"];
+    for (record, _) in published.datasets["sec.financial_value"].values() {
+        let form = record["form"].as_str();
+        assert_eq!(form.is_some_and(|form| forms.contains(&form)), !record["value"].is_null(), "{record:?}");
+        assert_ne!(record["value"].is_null(), record["null_reason"].is_null(), "{record:?}");
+    }
+    for (record, reason) in [
+        ("0001326801:shares_outstanding:annual:none", "multi_class"),
+        ("0000002488:total_liabilities:annual:none", "not_tagged"),
+        ("0000019617:revenue:quarterly:none", "no_periodic_report"),
+        ("0001997711:total_assets:annual:none", "not_a_10k_filer"),
+        ("0009900001:total_assets:annual:none", "other_unit"),
+    ] {
+        assert_eq!(columns(&published, &format!("sec.financial_value:{record}"), &["null_reason"]), json!([reason]), "{record}");
+    }
+    let outcomes: BTreeMap<&str, &str> =
+        published.datasets["sec.archive_member"].values().map(|(member, _)| (member["cik"].as_str().unwrap(), member["outcome"].as_str().unwrap())).collect();
+    assert_eq!((outcomes.len(), outcomes.values().filter(|outcome| **outcome == "published").count()), (14, 9));
+    assert_eq!((outcomes["0001997711"], outcomes["0009900005"]), ("foreign_filer", "no_periodic_report"));
+}

@@ -2,4 +2,6 @@
 
 mod cases;
 mod figures;
+mod filings;
 mod golden;
+mod taxonomy;

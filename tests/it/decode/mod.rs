@@ -3,6 +3,7 @@
 mod data_census_gov;
 mod hostile;
 mod members;
+mod preamble;
 mod xml;
 
 use std::path::{Path, PathBuf};
@@ -69,7 +70,14 @@ fn places(frame: &DataFrame) -> Vec<(u64, u64)> {
 }
 
 fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
-    Format::Delimited { delimiters: vec![delimiter], quoting, header: header.iter().map(|name| (*name).to_owned()).collect(), label_lines: 0, header_start: None, ruler: None }
+    Format::Delimited {
+        delimiters: vec![delimiter],
+        quoting,
+        header: header.iter().map(|name| (*name).to_owned()).collect(),
+        label_lines: 0,
+        header_start: None,
+        ruler: None,
+    }
 }
 
 /// A plan that reads columns under their own names and knows no others.

@@ -159,14 +159,17 @@ fn hostile_xml() -> impl Strategy<Value = Vec<u8>> {
         4 => prop::sample::select(vec!["<a>", "</a>", "<b x='1'>", "</b>", "<c/>", "<p:d xmlns:p='u'/>", "<?xml version='1.0' encoding='windows-1252'?>", "<?p q?>"]),
         2 => prop::sample::select(vec!["<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE a>", "&amp;", "&#x41;", "&x;", "&", "<", ">", "'", "\"", "\u{feff}", " x='", "é", "\r\n"]),
     ];
-    (proptest::collection::vec(piece.prop_map(|text| text.as_bytes().to_vec()), 0..40), proptest::collection::vec(any::<u8>(), 0..4), any::<prop::sample::Index>()).prop_map(
-        |(pieces, noise, place)| {
+    (
+        proptest::collection::vec(piece.prop_map(|text| text.as_bytes().to_vec()), 0..40),
+        proptest::collection::vec(any::<u8>(), 0..4),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(pieces, noise, place)| {
             let mut bytes = pieces.concat();
             let place = place.index(bytes.len() + 1);
             bytes.splice(place..place, noise);
             bytes
-        },
-    )
+        })
 }
 
 proptest! {

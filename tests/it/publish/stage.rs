@@ -19,7 +19,7 @@ fn staged_bytes(place: &Place) -> Bytes {
     let build = build(2024, "one", frame(2024, 7));
     let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
     let staged = stage(&place.home, &contracts(), build).unwrap();
-    staging.part(&staged.parts[0].part.path).unwrap().into()
+    staging.part(&staged.parts[0].part.path).unwrap().unwrap().into()
 }
 
 fn read(bytes: &Bytes) -> RecordBatch {
@@ -131,7 +131,7 @@ fn large_parts_have_bounded_row_groups() {
     let build = build(2024, "one", frame);
     let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
     let staged = stage(&place.home, &contracts(), build).unwrap();
-    let bytes: Bytes = staging.part(&staged.parts[0].part.path).unwrap().into();
+    let bytes: Bytes = staging.part(&staged.parts[0].part.path).unwrap().unwrap().into();
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
     let groups: Vec<i64> = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_536, 65_536, 18_928]);

@@ -91,7 +91,7 @@ async fn every_record_id_of_an_answer_has_a_provenance() {
     assert_eq!(world.get("/v1/provenance/90210").await.problem(), (400, "invalid_parameter".to_owned()));
 }
 
-fn collect_record_ids(value: &Value, ids: &mut Vec<String>) {
+pub fn collect_record_ids(value: &Value, ids: &mut Vec<String>) {
     match value {
         Value::Object(object) => {
             ids.extend(object.get("record_id").and_then(Value::as_str).map(str::to_owned));

@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 pub struct Table {
     pub dataset_id: &'static str,
     pub vintage_year: Option<i32>,
+    /// Last digits of the number of those the rows are about, where a dataset is spread over files so.
+    pub bucket: Option<&'static str>,
     pub rows: Vec<Value>,
     pub report: PartReport,
 }
@@ -43,8 +45,9 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
     for table in &draft.tables {
         let contract = &contracts[table.dataset_id];
         let bytes = parquet_bytes(contract, &table.rows);
-        let partition: BTreeMap<String, String> = table.vintage_year.iter().map(|year| ("vintage_year".to_owned(), year.to_string())).collect();
-        let folder = table.vintage_year.map(|year| format!("vintage_year={year}/")).unwrap_or_default();
+        let year = table.vintage_year.map(|year| ("vintage_year".to_owned(), year.to_string()));
+        let partition: BTreeMap<String, String> = year.into_iter().chain(table.bucket.map(|bucket| ("bucket".to_owned(), bucket.to_owned()))).collect();
+        let folder: String = partition.iter().map(|(column, value)| format!("{column}={value}/")).collect();
         let task_id = table.vintage_year.map_or_else(|| "test.places".to_owned(), |year| format!("test.metrics/vintage={year}"));
         tasks.insert(task_id.clone(), task(draft, table.vintage_year));
         let part = Part {
@@ -148,7 +151,12 @@ fn array(column: &Column, rows: &[Value]) -> ArrayRef {
         Physical::Boolean => Arc::new(BooleanArray::from_iter(cells().map(Value::as_bool))),
         Physical::Date => Arc::new(Date32Array::from_iter(cells().map(|cell| cell.as_str().map(days)))),
         Physical::Decimal => {
-            let unscaled = |cell: &Value| cell.as_f64().map(|value| (value * 10f64.powi(i32::from(scale))).round() as i128);
+            let exact = |text: &str| {
+                let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+                format!("{whole}{fraction:0<width$}", width = scale as usize).parse::<i128>().unwrap()
+            };
+            let of_number = |cell: &Value| cell.as_f64().map(|value| (value * 10f64.powi(i32::from(scale))).round() as i128);
+            let unscaled = |cell: &Value| cell.as_str().map(exact).or_else(|| of_number(cell));
             Arc::new(Decimal128Array::from_iter(cells().map(unscaled)).with_precision_and_scale(precision, scale).unwrap())
         }
         Physical::StringList => {

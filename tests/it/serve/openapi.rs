@@ -85,7 +85,7 @@ async fn metrics_count_by_route_and_not_by_path() {
 }
 
 /// Checks a value against the part of JSON Schema that the document uses; any other word is an error of this function.
-fn check(api: &Value, schema: &Value, value: &Value, place: &str) {
+pub fn check(api: &Value, schema: &Value, value: &Value, place: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         return check(api, api.pointer(reference.trim_start_matches('#')).unwrap(), value, place);
     }

@@ -10,7 +10,7 @@ use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
 use crate::datasets::sec::fact::CompanyFacts;
-use crate::datasets::sec::filing::{Filing, periodic_filings};
+use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
 use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode::Member;
 use crate::error::{Error, Result};
@@ -44,15 +44,6 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
     };
     financials.shards = financials.find_shards()?;
     Ok(Box::new(financials))
-}
-
-/// Documents about one registrant each, by the value of their URL's variable.
-fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
-    let keyed = |document: SourceDocument| {
-        let cik = document.snapshot.keys.get("cik").and_then(|cik| cik.parse().ok());
-        Ok((cik.ok_or_else(|| Error::format(format!("{} is about no registrant", document.snapshot.url)))?, document))
-    };
-    documents.into_iter().map(keyed).collect()
 }
 
 /// The registrant of a member of the facts archive: `CIK0000320193.json`.

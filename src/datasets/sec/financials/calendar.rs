@@ -245,9 +245,7 @@ impl Calendar {
             }
             Family::Annual => self.placed(rules, Series::Annual, end, false),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period)) => {
-                    Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
-                }
+                Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false },
                 None => Placement::Unplaced("no_fiscal_calendar"),
             },
         }

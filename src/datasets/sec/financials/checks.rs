@@ -89,12 +89,6 @@ impl View<'_> {
 
     fn earnings(&mut self) {
         let checks = &self.rules.checks;
-        for position in self.ranges[checks.revenue].clone() {
-            for observation in self.periods[position].observations() {
-                let is_negative = self.observations[observation].value.0 < 0;
-                self.warn(observation, Warning::NegativeRevenue, is_negative);
-            }
-        }
         for position in self.ranges[checks.eps].clone() {
             let period = &self.periods[position];
             let latest = period.latest();
@@ -110,7 +104,8 @@ impl View<'_> {
                 continue;
             }
             let implied = eps.0.abs().checked_mul(shares.0 / ONE);
-            let disagrees = implied.is_some_and(|implied| (implied - net_income.0.abs()).abs() * 100 > implied.max(net_income.0.abs()) * checks.implied_shares_percent);
+            let disagrees =
+                implied.is_some_and(|implied| (implied - net_income.0.abs()).abs() * 100 > implied.max(net_income.0.abs()) * checks.implied_shares_percent);
             self.warn(latest, Warning::ImpliedSharesDisagree, disagrees);
         }
     }
@@ -149,7 +144,13 @@ impl View<'_> {
         let (small, large) = (value.0.abs().min(median), value.0.abs().max(median));
         let factor = self.rules.checks.neighbour_factor;
         small > 0
-            && self.rules.restatement.scale_factors.iter().filter_map(|scale| small.checked_mul(*scale)).any(|scaled| scaled <= large * factor && scaled * factor >= large)
+            && self
+                .rules
+                .restatement
+                .scale_factors
+                .iter()
+                .filter_map(|scale| small.checked_mul(*scale))
+                .any(|scaled| scaled <= large * factor && scaled * factor >= large)
     }
 
     /// Quarters against the year to date, where they disagree both as first and as last reported: quarters and totals of different
@@ -159,7 +160,8 @@ impl View<'_> {
             let range = self.ranges[measure].clone();
             for position in range.clone().filter(|position| self.periods[*position].is_ytd) {
                 let period = &self.periods[position];
-                let disagrees = self.disagrees(range.start, position, |period| period.observations().start) && self.disagrees(range.start, position, Period::latest);
+                let disagrees =
+                    self.disagrees(range.start, position, |period| period.observations().start) && self.disagrees(range.start, position, Period::latest);
                 self.warn(period.latest(), Warning::QuartersDisagree, disagrees);
             }
         }

@@ -166,16 +166,29 @@ pub const MAX_ZEROS: usize = 15;
 
 /// Decimal zeros at the end of a whole number, at most so many; [`MAX_ZEROS`] at most.
 pub fn trailing_zeros(value: Amount, most: usize) -> usize {
-    if value.0 % ONE != 0 {
-        return 0;
-    }
-    let Ok(mut whole) = i64::try_from(value.0 / ONE) else { return most.min(MAX_ZEROS) };
+    let Some(mut whole) = whole_number(value) else { return 0 };
     let mut zeros = 0;
     while zeros < most.min(MAX_ZEROS) && whole % 10 == 0 {
         whole /= 10;
         zeros += 1;
     }
     zeros
+}
+
+/// The magnitude of an amount without fraction, as far as 64 bits hold it.
+///
+/// Every fact is asked: ten billion is 2^10 times 5^10, and after the shift nearly all figures fit a machine word.
+fn whole_number(value: Amount) -> Option<u64> {
+    const FIVES: u64 = 5_u64.pow(10);
+    let magnitude = value.0.unsigned_abs();
+    if !magnitude.is_multiple_of(1 << 10) {
+        return None;
+    }
+    match u64::try_from(magnitude >> 10) {
+        Ok(shifted) => shifted.is_multiple_of(FIVES).then_some(shifted / FIVES),
+        Err(_) if value.0 % ONE == 0 => u64::try_from(value.0.unsigned_abs() / ONE.unsigned_abs()).ok(),
+        Err(_) => None,
+    }
 }
 
 fn scale(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Amount {
@@ -203,4 +216,21 @@ pub fn power_of_ten(power: usize) -> Amount {
 /// Never: a member's length is counted in 32 bits, and it holds fewer things than bytes.
 pub fn index(position: usize) -> u32 {
     u32::try_from(position).expect("a member holds fewer things than bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Amount, MAX_ZEROS, ONE, trailing_zeros};
+
+    #[test]
+    fn zeros_at_the_end_are_counted_exactly() {
+        for (value, zeros) in
+            [(274_515_000_000_i128, 6), (4_827_703_000, 3), (-1_000, 3), (4_493, 0), (7, 0), (2_000_000_000_000_000, 15), (3_875_393_000_000, 6)]
+        {
+            assert_eq!(trailing_zeros(Amount(value * ONE), MAX_ZEROS), zeros, "{value}");
+        }
+        assert_eq!(trailing_zeros(Amount(274_515_000_000 * ONE), 3), 3);
+        assert_eq!(trailing_zeros(Amount(151_500_000_000), MAX_ZEROS), 0);
+        assert_eq!(trailing_zeros(Amount(ONE / 1_024), MAX_ZEROS), 0);
+    }
 }

@@ -167,7 +167,14 @@ impl Candidates {
                     continue;
                 }
                 if fact.unit == wanted.unit {
-                    cells[*measure].push(Cell { end: fact.end, start: fact.start.unwrap_or(NO_START), report: *report, rank: *rank, is_variant: false, fact: number });
+                    cells[*measure].push(Cell {
+                        end: fact.end,
+                        start: fact.start.unwrap_or(NO_START),
+                        report: *report,
+                        rank: *rank,
+                        is_variant: false,
+                        fact: number,
+                    });
                 } else {
                     other_unit[*measure][usize::from(reports.list[*report as usize].family == Family::Quarterly)] = true;
                 }

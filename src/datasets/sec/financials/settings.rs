@@ -213,7 +213,6 @@ pub struct Checks {
     pub quarter_sum_percent: i128,
     pub neighbour_factor: i128,
     pub share_jump_factor: i128,
-    pub revenue: usize,
     pub net_income: usize,
     pub eps: usize,
     pub shares_diluted: usize,
@@ -319,7 +318,9 @@ impl Statements {
 
 impl RestatementText {
     fn resolve(&self) -> Result<Restatement> {
-        let tenths = |text: &String| parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")));
+        let tenths = |text: &String| {
+            parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")))
+        };
         Ok(Restatement {
             max_scale: self.max_scale,
             scale_percent: self.scale_percent,
@@ -342,7 +343,6 @@ impl ChecksText {
             quarter_sum_percent: self.quarter_sum_percent.into(),
             neighbour_factor: self.neighbour_factor.into(),
             share_jump_factor: self.share_jump_factor.into(),
-            revenue: find("revenue")?,
             net_income: find("net_income")?,
             eps: find("eps_diluted")?,
             shares_diluted: find("shares_diluted")?,

@@ -10,7 +10,6 @@ pub enum Warning {
     FourthQuarter,
     ImpliedSharesDisagree,
     LastResortConcept,
-    NegativeRevenue,
     OffCalendar,
     PeriodStartDiffers,
     QuartersDisagree,
@@ -21,7 +20,7 @@ pub enum Warning {
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 17] = [
+const CODES: [&str; 16] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
@@ -31,7 +30,6 @@ const CODES: [&str; 17] = [
     "fourth_quarter",
     "implied_shares_disagree",
     "last_resort_concept",
-    "negative_revenue",
     "off_calendar",
     "period_start_differs",
     "quarters_disagree",

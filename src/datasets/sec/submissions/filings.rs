@@ -132,7 +132,9 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
 /// The numbers of a filing's items, such as `2.02` and `9.01` of an 8-K; none when the text is something else: notices of effectiveness
 /// (EFFECT) have a form, a file number and an instant there.
 pub(super) fn item_numbers(items: &str) -> Option<Vec<&str>> {
-    let is_number = |item: &&str| (1..=8).contains(&item.len()) && item.starts_with(|c: char| c.is_ascii_digit()) && item.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+    let is_number = |item: &&str| {
+        (1..=8).contains(&item.len()) && item.starts_with(|c: char| c.is_ascii_digit()) && item.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+    };
     let numbers: Vec<&str> = items.split(',').map(str::trim).collect();
     numbers.iter().all(is_number).then_some(numbers)
 }

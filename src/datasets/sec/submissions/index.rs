@@ -67,9 +67,11 @@ impl FilingIndex {
     }
 
     fn add(&mut self, source: &SourceFrame, form_numbers: &mut HashMap<String, u16>) -> Result<()> {
-        for issue in source.issues(FILING) {
+        for mut issue in source.issues(FILING) {
             let start = issue.source_text.as_deref().unwrap_or_default().split('|').next().unwrap_or_default();
             let cik = start.trim().parse().map_err(|_| Error::format(format!("{SOURCE}: a row does not begin with a CIK: {}", issue.detail)))?;
+            // The record begins with its registrant, as every finding of a registrant's build does.
+            issue.record = Some(filing_record(cik, issue.record.as_deref().unwrap_or(SOURCE)));
             self.unreadable.entry(cik).or_default().push(issue);
         }
         let frame = &source.frame;
@@ -82,7 +84,12 @@ impl FilingIndex {
             let filed = dates.get(row).and_then(|date| Day::from_iso(date.as_bytes()));
             let accession = files.get(row).and_then(|name| accession_of(name, cik));
             let (Some(form), Some(filed), Some(accession), &[input, _, offset, length]) = (forms.get(row), filed, accession, pointer.as_slice()) else {
-                let seen = format!("form `{}`, date `{}`, file `{}`", forms.get(row).unwrap_or_default(), dates.get(row).unwrap_or_default(), files.get(row).unwrap_or_default());
+                let seen = format!(
+                    "form `{}`, date `{}`, file `{}`",
+                    forms.get(row).unwrap_or_default(),
+                    dates.get(row).unwrap_or_default(),
+                    files.get(row).unwrap_or_default()
+                );
                 let record = format!("{}@{}", filing_record(cik, SOURCE), pointer.get(2).unwrap_or(&0));
                 self.unreadable.entry(cik).or_default().push(finding("index_row_unreadable", Severity::Quarantine, FILING, &record, seen));
                 continue;
@@ -91,7 +98,8 @@ impl FilingIndex {
             let form_number = if let Some(number) = form_numbers.get(form) {
                 *number
             } else {
-                let number = u16::try_from(next).map_err(|_| Error::format(format!("{SOURCE} has more than {next} form types: another column is read as the form")))?;
+                let number =
+                    u16::try_from(next).map_err(|_| Error::format(format!("{SOURCE} has more than {next} form types: another column is read as the form")))?;
                 form_numbers.insert(form.to_owned(), number);
                 self.forms.push(form.to_owned());
                 number
@@ -158,7 +166,8 @@ mod tests {
         let cik = "0001000045".parse().unwrap();
         let accession = accession_of("edgar/data/1000045/0000950170-23-002704.txt", cik);
         assert_eq!(accession.unwrap().to_string(), "0000950170-23-002704");
-        for wrong in ["edgar/data/1000046/0000950170-23-002704.txt", "edgar/data/1000045/0000950170-23-002704.htm", "edgar/data/1000045/95017023002704.txt", ""] {
+        for wrong in ["edgar/data/1000046/0000950170-23-002704.txt", "edgar/data/1000045/0000950170-23-002704.htm", "edgar/data/1000045/95017023002704.txt", ""]
+        {
             assert!(accession_of(wrong, cik).is_none(), "{wrong}");
         }
     }

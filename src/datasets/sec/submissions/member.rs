@@ -128,7 +128,9 @@ impl Arrays<'_> {
         let count = self.count();
         lengths.into_iter().find_map(|(name, length)| match length {
             None => Some(format!("the array `{name}` is missing")),
-            Some(length) if length != count => Some(format!("`{name}` has {length} places and `accessionNumber` has {count}: which filing a place is about cannot be told")),
+            Some(length) if length != count => {
+                Some(format!("`{name}` has {length} places and `accessionNumber` has {count}: which filing a place is about cannot be told"))
+            }
             Some(_) => None,
         })
     }
@@ -203,7 +205,9 @@ mod tests {
     #[test]
     fn a_member_is_its_head_its_filings_and_the_pages_it_names() {
         let files = r#"[{"name":"CIK0000320193-submissions-001.json","filingCount":1206,"filingFrom":"1994-01-26","filingTo":"2014-07-23"}]"#;
-        let text = format!(r#"{{"cik":"0000320193","ein":"942404110","tickers":["AAPL"],"exchanges":[null],"novelty":1,"filings":{{"recent":{ARRAYS},"files":{files}}}}}"#);
+        let text = format!(
+            r#"{{"cik":"0000320193","ein":"942404110","tickers":["AAPL"],"exchanges":[null],"novelty":1,"filings":{{"recent":{ARRAYS},"files":{files}}}}}"#
+        );
         let member = read_member(&text).unwrap();
         assert_eq!(member.recent.count(), 1);
         assert_eq!(member.pages[0].filing_count, Some(1206));

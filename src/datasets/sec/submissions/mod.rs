@@ -16,9 +16,9 @@ use member::{Arrays, Member, read_member, read_page};
 use registrant::{Activity, Registrant, RegistrantTable};
 use tickers::TickerLists;
 
-use super::filing::SubmissionsMember;
+use super::filing::{SubmissionsMember, by_cik};
 use crate::datasets::context::finding;
-use crate::datasets::{Context, Shard, Sharded, SourceArchive, Subject, Table};
+use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode;
 use crate::error::{Error, Result};
 use crate::ids::{Cik, Digest};
@@ -29,6 +29,7 @@ use crate::provenance::Inputs;
 const REGISTRANT: &str = "sec.registrant";
 const FILING: &str = "sec.filing";
 const ARCHIVE: &str = "sec.submissions";
+const NOW: &str = "sec.submissions_api";
 
 /// There are no settings to check.
 pub(in crate::datasets) fn check(_declaration: &Declaration) -> Result<()> {
@@ -47,7 +48,8 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
         members.push((known.ok_or_else(|| Error::format(format!("member `{}` of `{ARCHIVE}` is neither a registrant's nor a page", member.name)))?, place));
     }
     members.sort_unstable();
-    let mut submissions = Submissions { archive, members, tickers: TickerLists::read(context)?, index: FilingIndex::read(context)?, shards: Vec::new() };
+    let now = by_cik(context.documents(NOW)?)?;
+    let mut submissions = Submissions { archive, members, now, tickers: TickerLists::read(context)?, index: FilingIndex::read(context)?, shards: Vec::new() };
     submissions.shards = submissions.find_shards();
     Ok(Box::new(submissions))
 }
@@ -67,6 +69,8 @@ struct Submissions {
     archive: SourceArchive,
     /// Members by registrant and page, each with its place in the archive's list.
     members: Vec<(SubmissionsMember, usize)>,
+    /// What was fetched of single registrants after the archive, in place of their own members.
+    now: BTreeMap<Cik, SourceDocument>,
     tickers: TickerLists,
     index: FilingIndex,
     shards: Vec<Shard>,
@@ -99,13 +103,15 @@ struct Content {
     name: String,
     page: u16,
     bytes: Vec<u8>,
+    input: u64,
     number: u64,
 }
 
 impl Submissions {
     /// Every registrant of the members, the lists or the indexes, by the last three digits of its CIK.
     fn find_shards(&self) -> Vec<Shard> {
-        let mut ciks: Vec<Cik> = self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).collect();
+        let mut ciks: Vec<Cik> =
+            self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied()).collect();
         ciks.sort_unstable();
         ciks.dedup();
         let mut shards: BTreeMap<u64, Vec<Subject>> = BTreeMap::new();
@@ -122,6 +128,9 @@ impl Submissions {
         let mut text = String::new();
         for member in self.members_of(cik) {
             text.push_str(&format!("member {} {:08x} {}\n", member.name, member.crc32, member.size_bytes));
+        }
+        if let Some(now) = self.now.get(&cik) {
+            text.push_str(&format!("now {}\n", now.snapshot.sha256));
         }
         if let Some(tickers) = self.tickers.get(cik) {
             text.push_str(&tickers.source_text);
@@ -146,17 +155,26 @@ impl Submissions {
 
     fn read_contents(&self, cik: Cik, inputs: &mut Inputs) -> Result<Vec<Content>> {
         let mut contents = Vec::new();
+        if let Some(now) = self.now.get(&cik) {
+            contents.push(Content { name: now.snapshot.url.clone(), page: 0, bytes: now.content.clone(), input: now.number, number: 0 });
+        }
         for member in self.members_of(cik) {
             let mut bytes = Vec::new();
             self.archive.read(member, &mut bytes)?;
             let number = inputs.number_document(&member.name, Digest::of(&bytes));
             let page = SubmissionsMember::of_name(&member.name).map_or(0, |member| member.page);
-            contents.push(Content { name: member.name.clone(), page, bytes, number });
+            if page > 0 || !self.now.contains_key(&cik) {
+                contents.push(Content { name: member.name.clone(), page, bytes, input: self.archive.number, number });
+            }
         }
         Ok(contents)
     }
 
-    /// Adds the rows of one registrant. A registrant whose own member cannot be read has none: half of it would look like all of it.
+    /// Adds the rows of one registrant.
+    ///
+    /// # Issues
+    /// `member_unreadable` for a member or page that is not in its layout. It blocks: half a registrant would look like all of it, and the
+    /// last good release has all of it.
     fn build_registrant(
         &self,
         cik: Cik,
@@ -170,7 +188,7 @@ impl Submissions {
         let mut pages: Vec<(Arrays<'_>, Document<'_>)> = Vec::new();
         for content in &contents {
             let read = std::str::from_utf8(&content.bytes).map_err(|error| format!("is not UTF-8: {error}")).and_then(|text| {
-                let document = Document { text, input: self.archive.number, member: content.number };
+                let document = Document { text, input: content.input, member: content.number };
                 if content.page == 0 {
                     own = Some((read_own(cik, text)?, document));
                 } else {
@@ -180,13 +198,11 @@ impl Submissions {
             });
             if let Err(fault) = read {
                 let detail = format!("{}: {fault}", content.name);
-                let record = filing_record(cik, &content.name);
-                issues.push(finding("member_unreadable", Severity::Block, FILING, &record, detail.clone()));
+                issues.push(finding("member_unreadable", Severity::Block, FILING, &filing_record(cik, &content.name), detail.clone()));
                 if content.page == 0 {
                     issues.push(finding("member_unreadable", Severity::Block, REGISTRANT, &registrant_record(cik), detail));
                     return Ok(());
                 }
-                issues.push(finding("page_unreadable", Severity::Warning, REGISTRANT, &registrant_record(cik), detail));
             }
         }
         warn_of_unknown_keys(cik, own.as_ref().map(|(member, _)| member), &pages, issues);

@@ -183,14 +183,7 @@ impl RegistrantTable {
     /// No rows yet; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
         let texts = TEXT_COLUMNS.iter().map(|name| StringChunkedBuilder::new((*name).into(), 1024)).collect();
-        Self {
-            bucket: bucket.to_owned(),
-            texts,
-            is_address_withheld: Vec::new(),
-            has_submissions: Vec::new(),
-            activity: Vec::new(),
-            pointers: Vec::new(),
-        }
+        Self { bucket: bucket.to_owned(), texts, is_address_withheld: Vec::new(), has_submissions: Vec::new(), activity: Vec::new(), pointers: Vec::new() }
     }
 
     /// Adds the row of one registrant.
@@ -277,13 +270,14 @@ impl RegistrantTable {
         columns.push(Column::new_scalar("bucket".into(), Scalar::from(PlSmallStr::from_string(self.bucket)), height));
         columns.push(Column::new("is_address_withheld".into(), self.is_address_withheld));
         columns.push(Column::new("has_submissions".into(), self.has_submissions));
-        let spans: [(&str, fn(&Activity) -> Span); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
-        for (prefix, span) in spans {
-            let counts: Vec<i64> = self.activity.iter().map(|activity| span(activity).count).collect();
-            let days = |day: fn(Span) -> Option<Day>| self.activity.iter().map(|activity| day(span(activity)).map(Day::number)).collect::<Vec<_>>();
-            columns.push(Column::new(format!("{prefix}filings").into(), counts));
+        type Part = fn(&Activity) -> Span;
+        let parts: [(&str, Part); 3] = [("", |activity| activity.all), ("annual_", |activity| activity.annual), ("quarterly_", |activity| activity.quarterly)];
+        for (prefix, part) in parts {
+            let spans: Vec<Span> = self.activity.iter().map(part).collect();
+            let days = |day: fn(&Span) -> Option<Day>| spans.iter().map(|span| day(span).map(Day::number)).collect::<Vec<_>>();
             columns.push(Column::new(format!("{prefix}first_filed").into(), days(|span| span.first)).cast(&DataType::Date)?);
             columns.push(Column::new(format!("{prefix}last_filed").into(), days(|span| span.last)).cast(&DataType::Date)?);
+            columns.push(Column::new(format!("{prefix}filings").into(), spans.iter().map(|span| span.count).collect::<Vec<_>>()));
         }
         columns.push(Column::new("missing_pages".into(), self.activity.iter().map(|activity| activity.missing_pages).collect::<Vec<_>>()));
         columns.push(Column::new("missing_filings".into(), self.activity.iter().map(|activity| activity.missing_filings).collect::<Vec<_>>()));

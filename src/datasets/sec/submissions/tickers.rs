@@ -162,8 +162,7 @@ struct CompanyTicker {
 /// Reads `{"0": {…}, "1": {…}, …}` in the order of the numbers.
 fn objects(document: &SourceDocument) -> Result<Vec<Row<CompanyTicker>>> {
     let text = text_of(document)?;
-    let rows: BTreeMap<u64, &RawValue> =
-        serde_json::from_str(text).map_err(|error| Error::format(format!("is not an object of numbered rows: {error}")))?;
+    let rows: BTreeMap<u64, &RawValue> = serde_json::from_str(text).map_err(|error| Error::format(format!("is not an object of numbered rows: {error}")))?;
     let read = |row: &RawValue| {
         let ticker = serde_json::from_str(row.get()).map_err(|error| Error::format(format!("row {}: {error}", row.get())))?;
         Ok((ticker, pointer_to(row, text, document.number), row.get().to_owned()))

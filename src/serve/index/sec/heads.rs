@@ -1,0 +1,143 @@
+//! Which publisher's file each row comes from: what the row's first pointer names. Kept apart from the release, because a part that two
+//! releases share may have been built from an archive of which each has another night's copy.
+
+use std::sync::Arc;
+
+use arrow::array::AsArray;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::error::{Error, Result};
+use crate::ids::Digest;
+use crate::provenance::{POINTERS, Snapshot};
+use crate::serve::index::origin::write_stamp;
+use crate::serve::json::Json;
+use crate::store::{DatasetEntry, Manifest, Part};
+
+/// A row that says what no file holds, such as that a metric was never reported.
+const NO_HEAD: u32 = u32::MAX;
+
+/// The files that rows come from, by row.
+#[derive(Debug, Default)]
+pub struct Heads {
+    of_rows: Vec<u32>,
+    heads: Vec<Head>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    source_id: Arc<str>,
+    /// Of the file, or of a member of it.
+    digest: Digest,
+}
+
+impl Heads {
+    /// Reads the first pointer of every row, without places in the file.
+    ///
+    /// # Errors
+    /// `Store`, when the part has no pointers or a digest is damaged.
+    pub fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+        let schema = builder.parquet_schema();
+        let is_wanted = |index: &usize| {
+            let column = schema.column(*index);
+            let parts = column.path().parts();
+            parts.first().is_some_and(|first| first == POINTERS) && parts.last().is_some_and(|last| matches!(last.as_str(), "source_id" | "snapshot"))
+        };
+        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+        let mask = ProjectionMask::leaves(schema, leaves);
+        let not_pointers = || Error::store(format!("{place}: there is no column `{POINTERS}` that holds pointers"));
+        let mut read = Self::default();
+        for batch in builder.with_projection(mask).build()? {
+            let batch = batch?;
+            let lists = batch.column_by_name(POINTERS).and_then(|column| column.as_list_opt::<i32>()).ok_or_else(not_pointers)?;
+            let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+            let texts = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
+            let (source_ids, snapshots) = (texts("source_id")?, texts("snapshot")?);
+            for window in lists.value_offsets().windows(2) {
+                let first = usize::try_from(window[0]).map_err(|_| not_pointers())?;
+                if window[0] == window[1] {
+                    read.of_rows.push(NO_HEAD);
+                    continue;
+                }
+                read.push(source_ids.value(first), snapshots.value(first), place)?;
+            }
+        }
+        Ok(read)
+    }
+
+    fn push(&mut self, source_id: &str, snapshot: &str, place: &str) -> Result<()> {
+        let digest: Digest = snapshot.parse().map_err(|error| Error::store(format!("{place}: {error}")))?;
+        // Neighbours mostly come from the same file. Looking further back would only save a little memory.
+        let is_last = self.heads.last().is_some_and(|head| head.digest == digest && *head.source_id == *source_id);
+        if !is_last {
+            let known = self.heads.last().filter(|head| *head.source_id == *source_id).map(|head| head.source_id.clone());
+            self.heads.push(Head { source_id: known.unwrap_or_else(|| source_id.into()), digest });
+        }
+        self.of_rows.push(u32::try_from(self.heads.len() - 1).map_err(|_| Error::store(format!("{place}: more files than rows can name")))?);
+        Ok(())
+    }
+
+    /// Adds a row of another part.
+    ///
+    /// # Errors
+    /// `Store`, when there are more files than rows can name.
+    pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
+        let Some(head) = other.of(row) else {
+            self.of_rows.push(NO_HEAD);
+            return Ok(());
+        };
+        if self.heads.last() != Some(head) {
+            self.heads.push(head.clone());
+        }
+        self.of_rows.push(u32::try_from(self.heads.len() - 1).map_err(|_| Error::store("more files than rows can name"))?);
+        Ok(())
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        4 * self.of_rows.capacity() + 96 * self.heads.capacity()
+    }
+
+    fn of(&self, row: usize) -> Option<&Head> {
+        self.heads.get(self.of_rows[row] as usize)
+    }
+}
+
+/// Writes provenance objects of one part's rows in one release.
+pub struct Stamps<'a> {
+    dataset_id: &'a str,
+    schema_version: &'a str,
+    inputs: &'a [Snapshot],
+}
+
+impl<'a> Stamps<'a> {
+    pub fn new(manifest: &'a Manifest, dataset_id: &'a str, part: &Part) -> Self {
+        let schema_version = manifest.datasets.get(dataset_id).map(|dataset: &DatasetEntry| dataset.schema_version.as_str()).unwrap_or_default();
+        Self { dataset_id, schema_version, inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default() }
+    }
+
+    /// For a dataset all parts of which are of one build.
+    pub fn of_dataset(manifest: &'a Manifest, dataset_id: &'a str) -> Self {
+        let dataset = manifest.datasets.get(dataset_id);
+        let task = dataset.and_then(|dataset| dataset.parts.first()).and_then(|part| manifest.tasks.get(&part.task_id));
+        Self {
+            dataset_id,
+            schema_version: dataset.map(|dataset| dataset.schema_version.as_str()).unwrap_or_default(),
+            inputs: task.map(|task| task.inputs.as_slice()).unwrap_or_default(),
+        }
+    }
+
+    /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
+    /// the source's file in this release, which holds the same member.
+    pub fn write(&self, json: &mut Json, heads: &Heads, row: usize, validation_status: &str, record_id: &str) {
+        let (source_id, snapshot) = match heads.of(row) {
+            Some(head) => {
+                let of_source = || self.inputs.iter().filter(|input| *input.source_id == *head.source_id);
+                (&*head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
+            }
+            None => ("", None),
+        };
+        write_stamp(json, (self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id);
+    }
+}

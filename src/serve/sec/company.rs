@@ -1,0 +1,53 @@
+use crate::ids::Cik;
+use crate::serve::call::{Call, not_published};
+use crate::serve::problem::{Code, Problem, Result};
+
+use super::REGISTRANTS;
+
+/// The registrant that a path names.
+#[derive(Debug, Clone, Copy)]
+pub struct Company<'a> {
+    pub cik: Cik,
+    /// None for a registrant that only the financials know.
+    pub name: Option<&'a str>,
+    pub row: Option<usize>,
+}
+
+/// Reads a CIK, with or without leading zeros.
+///
+/// # Errors
+/// `invalid_parameter`, naming the field.
+pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
+    text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, field, format!("{error}")))
+}
+
+impl<'a> Company<'a> {
+    /// Finds the registrant of the path's `{cik}`.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is no CIK; `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has none.
+    pub async fn of_path(call: &'a Call<'_>) -> Result<Self> {
+        let cik = cik_of(call.path_value("cik"), "cik")?;
+        Self::find(call, cik, "cik").await
+    }
+
+    /// Finds a registrant.
+    ///
+    /// # Errors
+    /// `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has none at all.
+    pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
+        let sec = &call.release.sec;
+        let row = sec.registrants.as_ref().and_then(|registrants| registrants.find(cik));
+        if let Some((registrants, row)) = sec.registrants.as_ref().zip(row) {
+            return Ok(Self { cik, name: registrants.name(row), row: Some(row) });
+        }
+        let has_values = sec.values.about(call, cik).await?.is_some_and(|bucket| bucket.table.runs(cik).next().is_some());
+        if has_values {
+            return Ok(Self { cik, name: None, row: None });
+        }
+        if sec.registrants.is_none() && sec.values.is_empty() {
+            return Err(not_published(REGISTRANTS));
+        }
+        Err(Problem::of_field(Code::NotFound, field, format!("no registrant with the CIK {cik} is published; /v1/coverage says which registrants are")))
+    }
+}

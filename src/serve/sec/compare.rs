@@ -1,0 +1,200 @@
+//! Answers `GET financials/compare`: one metric of several registrants, lined up by their own fiscal periods.
+
+use std::collections::BTreeMap;
+
+use arrow::array::Array;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, try_join_all};
+
+use super::company::{Company, cik_of};
+use super::figure::{Figure, Series, Source, Wanted};
+use super::financials::{describe, read};
+use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, VALUES};
+use crate::ids::Cik;
+use crate::serve::call::{Call, Meta, not_published};
+use crate::serve::index::{Bucket, Stamps, ValueTable};
+use crate::serve::json::Json;
+use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::problem::{Code, Problem, Result};
+
+/// How many registrants one comparison takes.
+const COMPANIES: std::ops::RangeInclusive<usize> = 2..=20;
+/// Reason of a period that a registrant with other periods has not reported.
+const NO_PERIOD: &str = "period_not_reported";
+
+/// The endpoint's parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
+    Parameter {
+        name: "ciks",
+        kind: Kind::Form("^[0-9]{1,10}(,[0-9]{1,10}){1,19}$"),
+        description: "Comma list of 2 to 20 CIKs, with or without leading zeros; or give `tickers`.",
+    },
+    Parameter {
+        name: "tickers",
+        kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){1,19}$"),
+        description: "Comma list of 2 to 20 tickers; or give `ciks`.",
+    },
+    PERIOD,
+    FISCAL_YEAR_FROM,
+    FISCAL_YEAR_TO,
+    KNOWN_AT,
+    RELEASE,
+    AS_OF,
+];
+
+/// The handler of the route table.
+pub fn compare<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    answer(call, json).boxed()
+}
+
+/// One registrant of a comparison.
+struct Side<'a> {
+    company: Company<'a>,
+    bucket: Option<Bucket<'a, ValueTable>>,
+    series: Series,
+    /// Figures by fiscal period; several where a quarter has a figure of its own and one from the year's first day.
+    by_period: BTreeMap<Period, Vec<Figure>>,
+}
+
+/// Fiscal year and period: `FY`, or `Q1` to `Q3`.
+type Period = (i32, String);
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let metric = call.query.get("metric").ok_or_else(|| missing("metric", "give the `metric` to compare"))?;
+    let (from, to) = super::fiscal_years(call)?;
+    let period = call.query.get("period").unwrap_or(ANNUAL);
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: super::day_of(call, "known_at") };
+    let companies = companies(call).await?;
+    let sides = try_join_all(companies.into_iter().map(|company| Side::read(call, company, metric, wanted))).await?;
+    let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
+    periods.sort();
+    periods.dedup();
+    let mut is_mixed = false;
+    json.object(|json| {
+        json.key("metric").text(metric);
+        json.key("unit").text(super::unit_of(metric));
+        json.key("period_type").text(period);
+        json.key("known_at").optional_text(call.query.get("known_at"));
+        json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));
+        json.key("periods").array(|json| {
+            for period in periods {
+                let chosen = line_up(&sides, period);
+                let spans: Vec<bool> = sides.iter().zip(&chosen).filter_map(|(side, figure)| Some(side.is_ytd((*figure)?))).collect();
+                is_mixed |= spans.windows(2).any(|pair| pair[0] != pair[1]);
+                json.object(|json| {
+                    json.key("fiscal_year").integer(i64::from(period.0));
+                    json.key("fiscal_period").text(&period.1);
+                    json.key("values").array(|json| sides.iter().zip(chosen).for_each(|(side, figure)| side.write_value(call, json, figure)));
+                });
+            }
+        });
+    });
+    let mut meta = describe(call, period);
+    if is_mixed {
+        meta.notice(
+            "SPANS_DIFFER",
+            "In some periods one company reported the quarter alone and another only the year to date; is_ytd and period_start tell them apart.",
+        );
+    }
+    Ok(meta)
+}
+
+/// The registrants that a request names, in its order.
+async fn companies<'a>(call: &'a Call<'_>) -> Result<Vec<Company<'a>>> {
+    let ciks = match (call.query.get("ciks"), call.query.get("tickers")) {
+        (Some(list), None) => list.split(',').map(|text| cik_of(text, "ciks")).collect::<Result<Vec<Cik>>>()?,
+        (None, Some(list)) => of_tickers(call, list)?,
+        (None, None) => return Err(missing("ciks", "give `ciks` or `tickers`")),
+        (Some(_), Some(_)) => return Err(Problem::of_field(Code::InvalidParameter, "tickers", "give `ciks` or `tickers`, not both")),
+    };
+    let field = if call.query.get("ciks").is_some() { "ciks" } else { "tickers" };
+    if let Some(twice) = ciks.iter().enumerate().find(|(index, cik)| ciks[..*index].contains(cik)).map(|(_, cik)| cik) {
+        return Err(Problem::of_field(Code::InvalidParameter, field, format!("{twice} is listed twice")));
+    }
+    if !COMPANIES.contains(&ciks.len()) {
+        return Err(Problem::of_field(
+            Code::InvalidParameter,
+            field,
+            format!("a comparison takes {} to {} companies, got {}", COMPANIES.start(), COMPANIES.end(), ciks.len()),
+        ));
+    }
+    try_join_all(ciks.into_iter().map(|cik| Company::find(call, cik, field))).await
+}
+
+fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
+    let registrants = call.release.sec.registrants.as_ref().ok_or_else(|| not_published(super::REGISTRANTS))?;
+    let mut ciks = Vec::new();
+    for ticker in list.split(',') {
+        let before = ciks.len();
+        ciks.extend(registrants.with_ticker(ticker).map(|row| registrants.cik(row)));
+        if ciks.len() == before {
+            return Err(Problem::of_field(Code::NotFound, "tickers", format!("no registrant has the ticker `{ticker}` now; former tickers are not published")));
+        }
+    }
+    Ok(ciks)
+}
+
+impl<'a> Side<'a> {
+    async fn read(call: &'a Call<'_>, company: Company<'a>, metric: &str, wanted: Wanted<'_>) -> Result<Self> {
+        let bucket = call.release.sec.values.about(call, company.cik).await?;
+        let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted).pop().expect("one series for one metric");
+        let mut by_period: BTreeMap<Period, Vec<Figure>> = BTreeMap::new();
+        for figure in bucket.iter().flat_map(|_| &series.figures) {
+            let Some(table) = bucket.as_ref().map(|bucket| &bucket.table) else { continue };
+            let row = figure.latest();
+            if let Some(fiscal_period) = table.fiscal_periods.get(row).filter(|_| !table.fiscal_years.is_null(row)) {
+                by_period.entry((table.fiscal_years.value(row), fiscal_period.to_owned())).or_default().push(figure.clone());
+            }
+        }
+        Ok(Self { company, bucket, series, by_period })
+    }
+
+    fn is_ytd(&self, figure: &Figure) -> bool {
+        self.bucket.as_ref().is_some_and(|bucket| bucket.table.ytd.value(figure.latest()))
+    }
+
+    /// The newest figure of a period with one span.
+    fn figure(&self, period: &Period, is_ytd: bool) -> Option<&Figure> {
+        // Figures are sorted by the period's end: after a change of the fiscal year two periods may have one label.
+        self.by_period.get(period)?.iter().rfind(|figure| self.is_ytd(figure) == is_ytd)
+    }
+
+    fn write_company(&self, json: &mut Json) {
+        json.object(|json| {
+            json.key("cik").text(&self.company.cik.to_string());
+            json.key("name").optional_text(self.company.name);
+            json.key("null_reason").optional_text(self.series.null_reason.as_deref().filter(|_| self.by_period.is_empty()));
+        });
+    }
+
+    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>) {
+        json.object(|json| {
+            json.key("cik").text(&self.company.cik.to_string());
+            json.key("name").optional_text(self.company.name);
+            match figure.zip(self.bucket.as_ref()) {
+                Some((figure, bucket)) => {
+                    let stamps = Stamps::new(&call.release.manifest, VALUES, bucket.part);
+                    figure.write(json, &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &call.service.links }, false);
+                }
+                None => {
+                    json.key("value").null();
+                    let reason = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
+                    json.key("null_reason").text(reason.unwrap_or(NO_PERIOD));
+                }
+            }
+        });
+    }
+}
+
+/// Chooses each registrant's figure of a period: of the quarter alone when all that have the period report it so, else of the year to
+/// date when all report that, else whatever there is.
+fn line_up<'a>(sides: &'a [Side<'_>], period: &Period) -> Vec<Option<&'a Figure>> {
+    let all_have = |is_ytd: bool| sides.iter().filter(|side| side.by_period.contains_key(period)).all(|side| side.figure(period, is_ytd).is_some());
+    let is_ytd = !all_have(false) && all_have(true);
+    sides.iter().map(|side| side.figure(period, is_ytd).or_else(|| side.figure(period, !is_ytd))).collect()
+}
+
+fn missing(field: &str, message: &str) -> Problem {
+    Problem::of_field(Code::MissingParameter, field, message)
+}

@@ -1,0 +1,175 @@
+//! What a series says of one period, by the time a caller asks about: which report counts, what was reported first, and whether a later
+//! filing restated it.
+
+use std::ops::Range;
+
+use arrow::array::Array;
+
+use super::links::{FilingKey, Links};
+use crate::ids::Cik;
+use crate::serve::index::{Stamps, ValueTable};
+use crate::serve::json::Json;
+
+/// Changes of a value that make it restated; another concept, a rounding or an equal value do not.
+const RESTATING: [&str; 3] = ["value", "split", "scale_error"];
+/// The change that says another concept was reported than before.
+const OTHER_CONCEPT: &str = "concept_changed";
+
+/// One period of a series: rows of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// What had been reported, first to last.
+    reported: Range<usize>,
+    /// The last report that restated the value.
+    restating: Option<usize>,
+    is_concept_changed: bool,
+}
+
+/// Where figures are written from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub cik: Cik,
+    pub table: &'a ValueTable,
+    pub stamps: &'a Stamps<'a>,
+    pub links: &'a Links,
+}
+
+impl Figure {
+    /// Reads the rows of one period. With `known_at` only what had been filed by that day counts; none when nothing had.
+    pub fn read(table: &ValueTable, rows: Range<usize>, known_at: Option<i32>) -> Option<Self> {
+        let is_known = |row: usize| !table.values.is_null(row) && known_at.is_none_or(|day| table.filed_dates.value(row) <= day);
+        // Reports are sorted by the time they were filed.
+        let known = rows.clone().take_while(|row| is_known(*row)).count();
+        if known == 0 {
+            return None;
+        }
+        let reported = rows.start..rows.start + known;
+        let change = |row: &usize| table.changes.get(*row);
+        Some(Self {
+            restating: reported.clone().rfind(|row| change(row).is_some_and(|change| RESTATING.contains(&change))),
+            is_concept_changed: reported.clone().any(|row| change(&row) == Some(OTHER_CONCEPT)),
+            reported,
+        })
+    }
+
+    /// The row whose value counts: the last report.
+    pub fn latest(&self) -> usize {
+        self.reported.end - 1
+    }
+
+    /// Writes the members of a value object.
+    pub fn write(&self, json: &mut Json, source: &Source<'_>, has_history: bool) {
+        let (table, row) = (source.table, self.latest());
+        let integer = |row: usize| (!table.fiscal_years.is_null(row)).then(|| table.fiscal_years.value(row));
+        let day = |days: &arrow::array::Date32Array| (!days.is_null(row)).then(|| days.value(row));
+        json.key("metric").text(table.metrics.at(row));
+        json.key("fiscal_year").optional_integer(integer(row).map(i64::from));
+        json.key("fiscal_period").optional_text(table.fiscal_periods.get(row));
+        json.key("period_start").optional_day(day(&table.period_starts));
+        json.key("period_end").optional_day(day(&table.period_ends));
+        json.key("as_of_date").optional_day(day(&table.as_of_dates));
+        write_value(json.key("value"), table, row);
+        json.key("unit").text(table.units.at(row));
+        json.key("is_ytd").flag(table.ytd.value(row));
+        json.key("concept").optional_text(table.concepts.get(row));
+        write_report(json, source, row);
+        json.key("is_amendment").flag(table.forms.get(row).is_some_and(is_amendment));
+        json.key("is_restated").flag(self.restating.is_some());
+        json.key("restatement_kind").optional_text(self.restating.and_then(|row| table.changes.get(row)));
+        json.key("concept_changed").flag(self.is_concept_changed);
+        json.key("first_reported");
+        if self.restating.is_some() {
+            json.object(|json| {
+                write_value(json.key("value"), table, self.reported.start);
+                write_report(json, source, self.reported.start);
+            });
+        } else {
+            json.null();
+        }
+        json.key("conflicts").texts(table.conflicts.at(row));
+        json.key("null_reason").null();
+        json.key("warnings").texts(table.warnings.at(row));
+        if has_history {
+            json.key("history").array(|json| self.reported.clone().for_each(|row| write_version(json, source, row)));
+        }
+        source.stamps.write(json.key("provenance"), &table.heads, row, table.validation_statuses.at(row), table.record_ids.at(row));
+    }
+}
+
+/// Writes one report of the value.
+fn write_version(json: &mut Json, source: &Source<'_>, row: usize) {
+    let table = source.table;
+    json.object(|json| {
+        write_value(json.key("value"), table, row);
+        write_report(json, source, row);
+        json.key("concept").optional_text(table.concepts.get(row));
+        json.key("change").optional_text(table.changes.get(row));
+        json.key("conflicts").texts(table.conflicts.at(row));
+        json.key("record_id").text(table.record_ids.at(row));
+    });
+}
+
+/// Writes which filing reported a value.
+fn write_report(json: &mut Json, source: &Source<'_>, row: usize) {
+    let table = source.table;
+    let accession_number = table.accession_numbers.get(row);
+    let key = accession_number.map(|accession_number| FilingKey { cik: source.cik, accession_number, primary_document: None });
+    json.key("form").optional_text(table.forms.get(row));
+    json.key("filed_date").optional_day((!table.filed_dates.is_null(row)).then(|| table.filed_dates.value(row)));
+    json.key("accession_number").optional_text(accession_number);
+    json.key("evidence_url").optional_text(key.and_then(|key| source.links.evidence(key)).as_deref());
+}
+
+fn write_value(json: &mut Json, table: &ValueTable, row: usize) {
+    // The contract's scale is ten digits; a negative one has no meaning there.
+    let scale = u8::try_from(table.values.scale()).unwrap_or_default();
+    if table.values.is_null(row) { json.null() } else { json.wide_decimal(table.values.value(row), scale) }
+}
+
+/// Whether a form corrects an earlier one.
+pub fn is_amendment(form: &str) -> bool {
+    form.ends_with("/A")
+}
+
+/// A registrant's series of one metric: figures by period, or why there are none.
+pub struct Series {
+    pub figures: Vec<Figure>,
+    pub null_reason: Option<String>,
+}
+
+/// Which figures are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// `annual` or `quarterly`.
+    pub period: &'a str,
+    pub fiscal_year_from: Option<i32>,
+    pub fiscal_year_to: Option<i32>,
+    /// Days since 1970-01-01.
+    pub known_at: Option<i32>,
+}
+
+/// Reads the series of the metrics, in their order, by period.
+pub fn series(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+    let mut found: Vec<Series> = metrics.iter().map(|_| Series { figures: Vec::new(), null_reason: None }).collect();
+    for run in table.runs(cik) {
+        let Some(index) = metrics.iter().position(|metric| *metric == table.metrics.at(run.start)) else { continue };
+        if table.series.at(run.start) != wanted.period {
+            continue;
+        }
+        let series = &mut found[index];
+        series.null_reason = table.null_reasons.get(run.start).map(str::to_owned);
+        let has_values = run.clone().any(|row| !table.values.is_null(row));
+        let in_range = |row: usize| {
+            let year = (!table.fiscal_years.is_null(row)).then(|| table.fiscal_years.value(row));
+            wanted.fiscal_year_from.is_none_or(|from| year.is_some_and(|year| from <= year))
+                && wanted.fiscal_year_to.is_none_or(|to| year.is_some_and(|year| year <= to))
+        };
+        let known: Vec<Figure> = table.periods(run).filter_map(|rows| Figure::read(table, rows, wanted.known_at)).collect();
+        let is_unknown = known.is_empty();
+        series.figures = known.into_iter().filter(|figure| in_range(figure.latest())).collect();
+        if series.figures.is_empty() && has_values {
+            series.null_reason = Some(if is_unknown { "not_known_yet" } else { "not_in_range" }.to_owned());
+        }
+    }
+    found
+}

@@ -1,0 +1,108 @@
+//! Answers `GET companies/{cik}/financials`: the metrics of one registrant by fiscal period.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::company::Company;
+use super::figure::{Series, Source, Wanted, series};
+use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, VALUES};
+use crate::ids::Cik;
+use crate::serve::call::{Call, Coverage, Meta};
+use crate::serve::index::{Bucket, Stamps, ValueTable};
+use crate::serve::json::Json;
+use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed};
+use crate::serve::problem::Result;
+
+/// Reason of a registrant that the archive of facts does not have.
+const NO_FACTS: &str = "no_xbrl_facts";
+/// Outcome of a registrant whose figures are published.
+const PUBLISHED: &str = "published";
+
+/// The endpoint's parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "metric", kind: Kind::SomeOf(VALUES, "metric"), description: "Comma list of metrics; all eight when absent." },
+    PERIOD,
+    FISCAL_YEAR_FROM,
+    FISCAL_YEAR_TO,
+    KNOWN_AT,
+    Parameter { name: "include", kind: Kind::Word(&["history"]), description: "`history`: each value also carries every report of it, first to last." },
+    RELEASE,
+    AS_OF,
+];
+
+/// The handler of the route table.
+pub fn financials<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    answer(call, json).boxed()
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let company = Company::of_path(call).await?;
+    let (from, to) = super::fiscal_years(call)?;
+    let known = allowed(&call.service.contracts, VALUES, "metric");
+    let metrics: Vec<&str> = call.query.get("metric").map_or(known, |list| list.split(',').collect());
+    let period = call.query.get("period").unwrap_or(ANNUAL);
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: super::day_of(call, "known_at") };
+    let bucket = call.release.sec.values.about(call, company.cik).await?;
+    let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
+    let years =
+        || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_years.value(figure.latest())));
+    let has_history = call.query.get("include") == Some("history");
+    json.object(|json| {
+        json.key("cik").text(&company.cik.to_string());
+        json.key("name").optional_text(company.name);
+        json.key("period_type").text(period);
+        json.key("fiscal_year_from").optional_integer(from.or_else(|| years().min()).map(i64::from));
+        json.key("fiscal_year_to").optional_integer(to.or_else(|| years().max()).map(i64::from));
+        json.key("known_at").optional_text(call.query.get("known_at"));
+        json.key("series").array(|json| {
+            for (metric, series) in metrics.iter().zip(&found) {
+                write_series(call, json, company.cik, bucket.as_ref(), metric, series, has_history);
+            }
+        });
+    });
+    Ok(describe(call, period))
+}
+
+/// Why a registrant has no figures at all: what became of its facts, or that it has none.
+pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
+    call.release.sec.members.outcome(cik).filter(|outcome| *outcome != PUBLISHED).unwrap_or(NO_FACTS)
+}
+
+/// Reads the series of a registrant, from its bucket if there is one.
+pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+    let mut found = match bucket {
+        Some(bucket) => series(&bucket.table, cik, metrics, wanted),
+        None => metrics.iter().map(|_| Series { figures: Vec::new(), null_reason: None }).collect(),
+    };
+    for series in found.iter_mut().filter(|series| series.figures.is_empty() && series.null_reason.is_none()) {
+        series.null_reason = Some(why_none(call, cik).to_owned());
+    }
+    found
+}
+
+fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Bucket<'_, ValueTable>>, metric: &str, series: &Series, has_history: bool) {
+    json.object(|json| {
+        json.key("metric").text(metric);
+        json.key("unit").text(super::unit_of(metric));
+        json.key("values").array(|json| {
+            let Some(bucket) = bucket else { return };
+            let stamps = Stamps::new(&call.release.manifest, VALUES, bucket.part);
+            let source = Source { cik, table: &bucket.table, stamps: &stamps, links: &call.service.links };
+            for figure in &series.figures {
+                json.object(|json| figure.write(json, &source, has_history));
+            }
+        });
+        json.key("null_reason").optional_text(series.null_reason.as_deref());
+    });
+}
+
+/// What the `meta` of every answer with figures says.
+pub fn describe(call: &Call<'_>, period: &str) -> Meta {
+    let mut meta = Meta { datasets: vec![VALUES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
+    let rows = call.release.manifest.rows(VALUES);
+    meta.coverage =
+        Some(Coverage { geography_type: None, scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL") });
+    super::note_as_filed(&mut meta);
+    super::note_fiscal_periods(&mut meta, period);
+    meta
+}

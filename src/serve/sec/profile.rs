@@ -1,0 +1,152 @@
+//! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic reports, and which metrics it has.
+
+use arrow::array::Array;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::company::cik_of;
+use super::figure::{Series, Wanted};
+use super::financials::read;
+use super::{ANNUAL, QUARTERLY, REGISTRANTS, VALUES};
+use crate::ids::Cik;
+use crate::serve::call::{Call, Coverage, Meta, not_published};
+use crate::serve::index::{Bucket, ProfileTable, ReportColumns, Stamps, UNKNOWN, ValueTable};
+use crate::serve::json::Json;
+use crate::serve::parameters::allowed;
+use crate::serve::problem::{Code, Problem, Result};
+
+/// The handler of the route table.
+pub fn profile<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    answer(call, json).boxed()
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let cik = cik_of(call.path_value("cik"), "cik")?;
+    let sec = &call.release.sec;
+    if sec.profiles.is_empty() {
+        return Err(not_published(REGISTRANTS));
+    }
+    let bucket = sec.profiles.about(call, cik).await?;
+    let found = bucket.as_ref().and_then(|bucket| Some((bucket, bucket.table.find(cik)?)));
+    let (bucket, row) = found.ok_or_else(|| Problem::of_field(Code::NotFound, "cik", format!("no registrant with the CIK {cik} is published")))?;
+    let values = sec.values.about(call, cik).await?;
+    let table = &bucket.table;
+    json.object(|json| {
+        json.key("cik").text(&cik.to_string());
+        write_identity(json, table, row);
+        write_address(json.key("business_address"), table, row);
+        json.key("website").optional_text(table.text("website", row));
+        json.key("investor_website").optional_text(table.text("investor_website", row));
+        json.key("filings").object(|json| {
+            write_reports(json.key("annual"), &table.annual, row);
+            write_reports(json.key("quarterly"), &table.quarterly, row);
+            json.key("missing").integer(table.missing_filings.value(row));
+        });
+        json.key("metrics_available").array(|json| write_metrics(call, json, cik, values.as_ref()));
+        let stamps = Stamps::new(&call.release.manifest, REGISTRANTS, bucket.part);
+        let status = table.text("validation_status", row).unwrap_or_default();
+        stamps.write(json.key("provenance"), &table.heads, row, status, table.record_ids.at(row));
+    });
+    let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned(), VALUES.to_owned()], ..Meta::default() };
+    meta.coverage = Some(Coverage { geography_type: None, scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)) });
+    meta.notice("TICKER_IS_CURRENT", "Tickers and exchanges are those of today; tickers of the past are not published.");
+    meta.notice(
+        "FISCAL_YEAR_END_IS_A_HINT",
+        "fiscal_year_end is that of the last report; years of 52 or 53 weeks end on other days. Figures carry their own period_end.",
+    );
+    if table.address_withheld.value(row) {
+        meta.notice("ADDRESS_WITHHELD", "Street, city and postal code may be a person's and are not published.");
+    }
+    Ok(meta)
+}
+
+fn write_identity(json: &mut Json, table: &ProfileTable, row: usize) {
+    json.key("name").optional_text(table.text("name", row));
+    json.key("former_names").array(|json| {
+        let days = table.former_names_from.at(row).zip(table.former_names_to.at(row));
+        for (name, (from, to)) in table.former_names.at(row).zip(days) {
+            json.object(|json| {
+                json.key("name").text(name);
+                json.key("from").optional_text(known(from));
+                json.key("to").optional_text(known(to));
+            });
+        }
+    });
+    json.key("tickers").array(|json| {
+        for (ticker, exchange) in table.tickers.at(row).zip(table.exchanges.at(row)) {
+            json.object(|json| {
+                json.key("ticker").text(ticker);
+                json.key("exchange").optional_text(known(exchange));
+            });
+        }
+    });
+    json.key("fund_classes").array(|json| {
+        let numbers = table.fund_series.at(row).zip(table.fund_classes.at(row));
+        for (symbol, (series_id, class_id)) in table.fund_symbols.at(row).zip(numbers) {
+            json.object(|json| {
+                json.key("symbol").text(symbol);
+                json.key("series_id").text(series_id);
+                json.key("class_id").text(class_id);
+            });
+        }
+    });
+    json.key("entity_type").optional_text(table.text("entity_type", row));
+    json.key("filer_category").optional_text(table.text("filer_category", row));
+    json.key("filer_statuses").texts(table.filer_statuses.at(row));
+    for name in ["sic", "sic_description", "fiscal_year_end", "state_of_incorporation", "state_of_incorporation_name", "lei"] {
+        json.key(name).optional_text(table.text(name, row));
+    }
+}
+
+fn known(text: &str) -> Option<&str> {
+    Some(text).filter(|text| *text != UNKNOWN)
+}
+
+fn write_address(json: &mut Json, table: &ProfileTable, row: usize) {
+    const FIELDS: [(&str, &str); 8] = [
+        ("street_1", "business_street_1"),
+        ("street_2", "business_street_2"),
+        ("city", "business_city"),
+        ("state_or_country", "business_state_or_country"),
+        ("state_or_country_name", "business_state_or_country_name"),
+        ("postal_code", "business_postal_code"),
+        ("country", "business_country"),
+        ("country_code", "business_country_code"),
+    ];
+    if FIELDS.iter().all(|(_, column)| table.text(column, row).is_none()) {
+        return json.null();
+    }
+    json.object(|json| FIELDS.iter().for_each(|(field, column)| json.key(field).optional_text(table.text(column, row))));
+}
+
+fn write_reports(json: &mut Json, reports: &ReportColumns, row: usize) {
+    json.object(|json| {
+        json.key("count").integer(reports.counts.value(row));
+        json.key("first_filed").optional_day((!reports.first_filed.is_null(row)).then(|| reports.first_filed.value(row)));
+        json.key("last_filed").optional_day((!reports.last_filed.is_null(row)).then(|| reports.last_filed.value(row)));
+    });
+}
+
+/// Writes which metrics have values, in both series, or why one has none.
+fn write_metrics(call: &Call<'_>, json: &mut Json, cik: Cik, values: Option<&Bucket<'_, ValueTable>>) {
+    let metrics = allowed(&call.service.contracts, VALUES, "metric");
+    for period in [ANNUAL, QUARTERLY] {
+        let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None };
+        for (metric, series) in metrics.iter().zip(read(call, values, cik, &metrics, wanted)) {
+            json.object(|json| {
+                json.key("metric").text(metric);
+                json.key("period").text(period);
+                let years = || fiscal_years(values, &series);
+                json.key("first_fiscal_year").optional_integer(years().min());
+                json.key("last_fiscal_year").optional_integer(years().max());
+                json.key("values").count(series.figures.len() as u64);
+                json.key("reason_if_none").optional_text(series.null_reason.as_deref());
+            });
+        }
+    }
+}
+
+fn fiscal_years<'a>(values: Option<&'a Bucket<'_, ValueTable>>, series: &'a Series) -> impl Iterator<Item = i64> + 'a {
+    let years = values.map(|bucket| &bucket.table.fiscal_years);
+    series.figures.iter().filter_map(move |figure| years.filter(|years| !years.is_null(figure.latest())).map(|years| i64::from(years.value(figure.latest()))))
+}

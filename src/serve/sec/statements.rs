@@ -1,0 +1,261 @@
+//! Answers `GET /v1/financials/{cik}`: statements by period, newest first, with a fixed list of lines. A line that was not reported is
+//! null, never a sum of others.
+
+use std::collections::BTreeMap;
+
+use arrow::array::{Array, Date32Array, Decimal128Array};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::company::Company;
+use super::financials::why_none;
+use super::links::FilingKey;
+use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, LINES, PERIOD};
+use crate::ids::Cik;
+use crate::serve::call::{Call, Coverage, Meta, Page};
+use crate::serve::cursor;
+use crate::serve::index::{LineTable, Stamps};
+use crate::serve::json::Json;
+use crate::serve::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE};
+use crate::serve::problem::Result;
+
+const DEFAULT_PERIODS: usize = 4;
+const ALL: &str = "all";
+const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
+/// Reason of a line that the company did not report for the period under any concept of the line's list.
+const NOT_REPORTED: &str = "not_reported";
+
+/// The lines of the statements: statement, key, label, unit.
+const LINE_LIST: [(&str, &str, &str, &str); 36] = [
+    ("income", "revenue", "Revenue", "USD"),
+    ("income", "cost_of_revenue", "Cost of revenue", "USD"),
+    ("income", "gross_profit", "Gross profit", "USD"),
+    ("income", "research_and_development", "Research and development", "USD"),
+    ("income", "selling_general_administrative", "Selling, general and administrative", "USD"),
+    ("income", "operating_income", "Operating income", "USD"),
+    ("income", "interest_expense", "Interest expense", "USD"),
+    ("income", "income_before_tax", "Income before tax", "USD"),
+    ("income", "income_tax", "Income tax", "USD"),
+    ("income", "net_income", "Net income", "USD"),
+    ("income", "eps_basic", "Earnings per share, basic", "USD/shares"),
+    ("income", "eps_diluted", "Earnings per share, diluted", "USD/shares"),
+    ("income", "shares_basic", "Weighted average shares, basic", "shares"),
+    ("income", "shares_diluted", "Weighted average shares, diluted", "shares"),
+    ("balance", "cash", "Cash and cash equivalents", "USD"),
+    ("balance", "short_term_investments", "Short-term investments", "USD"),
+    ("balance", "receivables", "Receivables", "USD"),
+    ("balance", "inventory", "Inventory", "USD"),
+    ("balance", "current_assets", "Current assets", "USD"),
+    ("balance", "ppe_net", "Property, plant and equipment, net", "USD"),
+    ("balance", "goodwill", "Goodwill", "USD"),
+    ("balance", "intangibles", "Intangible assets", "USD"),
+    ("balance", "total_assets", "Total assets", "USD"),
+    ("balance", "payables", "Accounts payable", "USD"),
+    ("balance", "current_liabilities", "Current liabilities", "USD"),
+    ("balance", "long_term_debt", "Long-term debt", "USD"),
+    ("balance", "total_liabilities", "Total liabilities", "USD"),
+    ("balance", "stockholders_equity", "Stockholders' equity", "USD"),
+    ("balance", "total_liabilities_and_equity", "Total liabilities and equity", "USD"),
+    ("cash_flow", "operating_cash_flow", "Operating cash flow", "USD"),
+    ("cash_flow", "investing_cash_flow", "Investing cash flow", "USD"),
+    ("cash_flow", "financing_cash_flow", "Financing cash flow", "USD"),
+    ("cash_flow", "capital_expenditure", "Capital expenditure", "USD"),
+    ("cash_flow", "dividends_paid", "Dividends paid", "USD"),
+    ("cash_flow", "share_repurchases", "Share repurchases", "USD"),
+    ("cash_flow", "depreciation_amortization", "Depreciation and amortization", "USD"),
+];
+
+/// The endpoint's parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "statement",
+        kind: Kind::Word(&["income", "balance", "cash_flow", ALL]),
+        description: "Which statement; `all` (default) gives the three.",
+    },
+    PERIOD,
+    FISCAL_YEAR_FROM,
+    FISCAL_YEAR_TO,
+    Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 40, default: Some(4) }, description: "Number of periods on a page." },
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// The handler of the route table.
+pub fn statements<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    answer(call, json).boxed()
+}
+
+/// Rows of one statement and period, by line.
+type Rows = BTreeMap<&'static str, usize>;
+
+/// One fiscal period, with the rows of each statement.
+struct Period {
+    fiscal_year: i32,
+    fiscal_period: String,
+    /// The last day of the newest of its rows, by which periods are sorted.
+    end: i32,
+    statements: [Rows; 3],
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let company = Company::of_path(call).await?;
+    let (from, to) = super::fiscal_years(call)?;
+    let series = call.query.get("period").unwrap_or(ANNUAL);
+    let wanted = call.query.get("statement").unwrap_or(ALL);
+    let limit = call.query.parsed("limit").unwrap_or(DEFAULT_PERIODS);
+    let bucket = call.release.sec.lines.about(call, company.cik).await?;
+    let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
+    let mut periods = bucket.as_ref().map(|bucket| periods(&bucket.table, company.cik, series)).unwrap_or_default();
+    let is_without = periods.is_empty();
+    periods.retain(|period| is_wanted(period.fiscal_year));
+    let total = periods.len();
+
+    let (filters, release_id) = (cursor::mark(call.path, call.query), &call.release.manifest.release_id);
+    let key = |period: &Period| format!("{}:{}:{}", period.end, period.fiscal_year, period.fiscal_period);
+    if let Some(text) = call.query.get("cursor") {
+        let after = cursor::sort_key(text, release_id, &filters)?;
+        let position = periods.iter().position(|period| key(period) == after).ok_or_else(cursor::not_one)?;
+        periods.drain(..=position);
+    }
+    let has_more = periods.len() > limit;
+    periods.truncate(limit);
+    let next_cursor = periods.last().filter(|_| has_more).map(|last| cursor::write(release_id, &filters, &key(last)));
+
+    let registrants = call.release.sec.registrants.as_ref().zip(company.row);
+    json.object(|json| {
+        json.key("cik").text(&company.cik.to_string());
+        json.key("name").optional_text(company.name);
+        json.key("currency").text("USD");
+        json.key("fiscal_year_end").optional_text(registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)));
+        json.key("period_type").text(series);
+        json.key("statements").array(|json| {
+            let Some(bucket) = bucket.as_ref() else { return };
+            let stamps = Stamps::new(&call.release.manifest, LINES, bucket.part);
+            let writer = Writer { call, cik: company.cik, table: &bucket.table, stamps };
+            for period in &periods {
+                let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, rows)| (wanted == ALL || wanted == **statement) && !rows.is_empty());
+                chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
+            }
+        });
+        json.key("null_reason").optional_text(if is_without { Some(why_none(call, company.cik)) } else { None });
+    });
+    let mut meta = Meta { datasets: vec![LINES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
+    let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
+    meta.coverage = Some(Coverage { geography_type: None, scope });
+    meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true });
+    super::note_as_filed(&mut meta);
+    super::note_fiscal_periods(&mut meta, series);
+    Ok(meta)
+}
+
+/// Groups a registrant's rows of one series by fiscal period, newest first.
+fn periods(table: &LineTable, cik: Cik, series: &str) -> Vec<Period> {
+    let mut found: BTreeMap<(i32, &str), Period> = BTreeMap::new();
+    for row in table.rows(cik).filter(|row| table.series.at(*row) == series) {
+        let (Some(fiscal_period), false) = (table.fiscal_periods.get(row), table.fiscal_years.is_null(row)) else { continue };
+        let known = LINE_LIST.iter().find(|(statement, line, ..)| *statement == table.statements.at(row) && *line == table.lines.at(row));
+        let Some((statement, line, ..)) = known else { continue };
+        let (fiscal_year, end) = (table.fiscal_years.value(row), table.period_ends.value(row));
+        let period = found.entry((fiscal_year, fiscal_period)).or_insert_with(|| Period {
+            fiscal_year,
+            fiscal_period: fiscal_period.to_owned(),
+            end,
+            statements: Default::default(),
+        });
+        period.end = period.end.max(end);
+        let Some(rows) = STATEMENTS.iter().position(|known| known == statement).map(|index| &mut period.statements[index]) else { continue };
+        let kept = rows.entry(line).or_insert(row);
+        if preference(table, row) > preference(table, *kept) {
+            *kept = row;
+        }
+    }
+    let mut periods: Vec<Period> = found.into_values().collect();
+    periods.sort_by(|a, b| (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period)));
+    periods
+}
+
+/// The later period comes first when two have one label (a changed fiscal year), then the quarter alone before the year to date.
+fn preference(table: &LineTable, row: usize) -> (i32, bool) {
+    (table.period_ends.value(row), !table.ytd.value(row))
+}
+
+struct Writer<'a> {
+    call: &'a Call<'a>,
+    cik: Cik,
+    table: &'a LineTable,
+    stamps: Stamps<'a>,
+}
+
+impl Writer<'_> {
+    /// Writes one statement. Its filing is the last one that a line comes from.
+    fn write_statement(&self, json: &mut Json, period: &Period, statement: &str, rows: &Rows) {
+        let table = self.table;
+        let filed = |row: usize| (table.filed_dates.value(row), table.accession_numbers.at(row));
+        let Some(newest) = rows.values().copied().max_by_key(|row| filed(*row)) else { return };
+        // Most lines cover the same days; a line that does not says so itself.
+        let start = rows.values().filter_map(|row| table.period_start(*row)).max();
+        let worst = rows.values().map(|row| table.validation_statuses.at(*row)).max().unwrap_or_default();
+        json.object(|json| {
+            json.key("statement").text(statement);
+            json.key("fiscal_year").integer(i64::from(period.fiscal_year));
+            json.key("fiscal_period").text(&period.fiscal_period);
+            json.key("period_start").optional_day(start);
+            json.key("period_end").optional_day(rows.values().map(|row| table.period_ends.value(*row)).max());
+            self.write_filing(json, table.forms.get(newest), &table.filed_dates, table.accession_numbers.get(newest), newest);
+            json.key("is_restated").flag(rows.values().any(|row| table.restated.value(*row)));
+            json.key("lines").array(|json| {
+                for (_, key, label, unit) in LINE_LIST.iter().filter(|(of, ..)| *of == statement) {
+                    self.write_line(json, key, label, unit, rows.get(key).copied());
+                }
+            });
+            self.stamps.write(json.key("provenance"), &table.heads, newest, worst, table.record_ids.at(newest));
+        });
+    }
+
+    fn write_line(&self, json: &mut Json, key: &str, label: &str, unit: &str, row: Option<usize>) {
+        let table = self.table;
+        json.object(|json| {
+            json.key("key").text(key);
+            json.key("label").text(label);
+            match row {
+                Some(row) => write_decimal(json.key("value"), &table.values, row),
+                None => json.key("value").null(),
+            }
+            json.key("unit").text(row.map_or(unit, |row| table.units.at(row)));
+            json.key("concept").optional_text(row.and_then(|row| table.concepts.get(row)));
+            json.key("is_ytd").flag(row.is_some_and(|row| table.ytd.value(row)));
+            json.key("is_derived").flag(false);
+            json.key("period_start").optional_day(row.and_then(|row| table.period_start(row)));
+            match row {
+                Some(row) => self.write_filing(json, table.forms.get(row), &table.filed_dates, table.accession_numbers.get(row), row),
+                None => ["form", "filed_date", "accession_number", "evidence_url"].iter().for_each(|name| json.key(name).null()),
+            }
+            json.key("is_restated").flag(row.is_some_and(|row| table.restated.value(row)));
+            json.key("first_reported");
+            match row.filter(|row| table.restated.value(*row)) {
+                Some(row) => json.object(|json| {
+                    write_decimal(json.key("value"), &table.first_values, row);
+                    self.write_filing(json, table.first_forms.get(row), &table.first_filed_dates, table.first_accession_numbers.get(row), row);
+                }),
+                None => json.null(),
+            }
+            json.key("null_reason").optional_text(if row.is_none() { Some(NOT_REPORTED) } else { None });
+            json.key("warnings").array(|json| row.into_iter().flat_map(|row| table.warnings.at(row)).for_each(|warning| json.text(warning)));
+            json.key("record_id").optional_text(row.map(|row| table.record_ids.at(row)));
+        });
+    }
+
+    fn write_filing(&self, json: &mut Json, form: Option<&str>, filed_dates: &Date32Array, accession_number: Option<&str>, row: usize) {
+        let key = accession_number.map(|accession_number| FilingKey { cik: self.cik, accession_number, primary_document: None });
+        json.key("form").optional_text(form);
+        json.key("filed_date").optional_day((!filed_dates.is_null(row)).then(|| filed_dates.value(row)));
+        json.key("accession_number").optional_text(accession_number);
+        json.key("evidence_url").optional_text(key.and_then(|key| self.call.service.links.evidence(key)).as_deref());
+    }
+}
+
+fn write_decimal(json: &mut Json, values: &Decimal128Array, row: usize) {
+    let scale = u8::try_from(values.scale()).unwrap_or_default();
+    if values.is_null(row) { json.null() } else { json.wide_decimal(values.value(row), scale) }
+}

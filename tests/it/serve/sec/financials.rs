@@ -1,0 +1,239 @@
+use serde_json::{Value, json};
+
+use super::{draft, publish, world};
+use crate::serve::openapi::check;
+use crate::serve::{World, notices};
+
+const KIMBERLY: &str = "/v1/sec/companies/0000055785/financials";
+
+fn values(answer: &Value) -> &Vec<Value> {
+    answer["data"]["series"][0]["values"].as_array().unwrap()
+}
+
+#[tokio::test]
+async fn a_restated_figure_carries_what_was_first_reported() {
+    let world = world().await;
+    let answer = world.ok(&format!("{KIMBERLY}?metric=revenue")).await;
+    let [of_2023, of_2024] = values(&answer).as_slice() else { panic!("{answer}") };
+    let evidence = "https://www.sec.gov/Archives/edgar/data/55785/000162828026007567/0001628280-26-007567-index.htm";
+    let expected = json!({
+        "metric": "revenue", "fiscal_year": 2023, "fiscal_period": "FY", "period_start": "2023-01-01", "period_end": "2023-12-31", "as_of_date": null,
+        "value": 17_146_000_000_u64, "unit": "USD", "is_ytd": false, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2026-02-12",
+        "accession_number": "0001628280-26-007567", "evidence_url": evidence, "is_amendment": false, "is_restated": true, "restatement_kind": "value",
+        "concept_changed": false,
+        "first_reported": {
+            "value": 20_431_000_000_u64, "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
+            "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm"
+        },
+        "conflicts": [], "null_reason": null, "warnings": [],
+        "provenance": {
+            "dataset_id": "sec.financial_value", "source_id": "test.places_file", "source_url": "https://publisher.example/places.txt", "source_version": "2025",
+            "source_date": "2025-09-01", "schema_version": world.contracts["sec.financial_value"].version, "validation_status": "passed",
+            "record_id": "sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"
+        }
+    });
+    assert_eq!(of_2023, &expected);
+    let of_2024 = ["value", "is_restated", "first_reported", "conflicts"].map(|name| of_2024[name].clone());
+    assert_eq!(of_2024, [json!(20_058_000_000_u64), json!(false), Value::Null, json!(["us-gaap:SalesRevenueNet=1"])], "rounded is not restated");
+    let head = ["cik", "name", "period_type", "fiscal_year_from", "fiscal_year_to"].map(|name| answer["data"][name].clone());
+    assert_eq!(head, [json!("0000055785"), json!("KIMBERLY CLARK CORP"), json!("annual"), json!(2023), json!(2024)]);
+    assert_eq!(notices(&answer), ["VALUES_AS_FILED", "FISCAL_PERIODS"]);
+}
+
+#[tokio::test]
+async fn known_at_answers_as_it_was_known_on_that_day() {
+    let world = world().await;
+    let at = async |day: &str| {
+        let answer = world.ok(&format!("{KIMBERLY}?metric=revenue&known_at={day}")).await;
+        values(&answer).iter().map(|value| (value["value"].as_u64().unwrap(), value["is_restated"].as_bool().unwrap())).collect::<Vec<_>>()
+    };
+    assert_eq!(at("2024-02-08").await, [(20_431_000_000, false)]);
+    assert_eq!(at("2025-02-11").await, [(20_431_000_000, false), (20_058_123_456, false)]);
+    assert_eq!(at("2026-02-11").await, [(20_431_000_000, false), (20_058_000_000, false)]);
+    assert_eq!(at("2026-02-12").await, [(17_146_000_000, true), (20_058_000_000, false)]);
+    let before = world.ok(&format!("{KIMBERLY}?metric=revenue&known_at=2024-02-07")).await;
+    assert_eq!(before["data"]["series"][0], json!({"metric": "revenue", "unit": "USD", "values": [], "null_reason": "not_known_yet"}));
+}
+
+#[tokio::test]
+async fn history_lists_every_report() {
+    let world = world().await;
+    let answer = world.ok(&format!("{KIMBERLY}?metric=revenue&include=history&fiscal_year_to=2023")).await;
+    let history: Vec<(u64, &str)> = values(&answer)[0]["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| (version["value"].as_u64().unwrap(), version["change"].as_str().unwrap()))
+        .collect();
+    assert_eq!(history, [(20_431_000_000, "first"), (20_431_000_000, "equal"), (17_146_000_000, "value")]);
+    assert_eq!(values(&answer).len(), 1);
+}
+
+#[tokio::test]
+async fn what_has_no_value_says_why() {
+    let world = world().await;
+    let reason = async |path: &str| world.ok(path).await["data"]["series"][0]["null_reason"].clone();
+    assert_eq!(reason(&format!("{KIMBERLY}?metric=total_liabilities")).await, "not_tagged");
+    assert_eq!(reason(&format!("{KIMBERLY}?metric=revenue&fiscal_year_from=2030")).await, "not_in_range");
+    assert_eq!(reason(&format!("{KIMBERLY}?metric=net_income")).await, "no_xbrl_facts");
+    assert_eq!(reason("/v1/sec/companies/9900193/financials").await, "foreign_filer");
+    assert_eq!(world.ok("/v1/sec/companies/9900193/financials").await["data"]["series"].as_array().unwrap().len(), 8);
+    assert_eq!(world.get("/v1/sec/companies/1/financials").await.problem(), (404, "not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn a_wrong_question_is_told_what_is_right() {
+    let world = world().await;
+    let detail = async |query: &str| {
+        let answer = world.get(&format!("{KIMBERLY}?{query}")).await;
+        assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()), "{query}");
+        answer.json()["detail"].as_str().unwrap().to_owned()
+    };
+    assert!(detail("metric=revenues").await.contains("did you mean `revenue`?"));
+    assert!(detail("metric=revenue,revenue").await.contains("twice"));
+    assert!(detail("fiscal_year_from=2024&fiscal_year_to=2023").await.contains("after"));
+    assert!(detail("period=monthly").await.contains("annual"));
+    assert!(detail("known_at=yesterday").await.contains("expected a date"));
+}
+
+#[tokio::test]
+async fn quarters_and_years_to_date_are_told_apart() {
+    let world = world().await;
+    let answer = world.ok("/v1/sec/companies/320193/financials?metric=operating_cash_flow,eps_diluted&period=quarterly").await;
+    let quarters: Vec<(&str, bool)> =
+        values(&answer).iter().map(|value| (value["fiscal_period"].as_str().unwrap(), value["is_ytd"].as_bool().unwrap())).collect();
+    assert_eq!(quarters, [("Q1", false), ("Q2", true)]);
+    assert!(notices(&answer).contains(&"NO_FOURTH_QUARTER"));
+    let annual = world.ok("/v1/sec/companies/320193/financials?metric=eps_diluted").await;
+    assert_eq!((&values(&annual)[0]["value"], &values(&annual)[0]["unit"]), (&json!(6.13), &json!("USD/shares")));
+}
+
+#[tokio::test]
+async fn companies_are_lined_up_by_fiscal_period() {
+    let world = world().await;
+    let path = "/v1/sec/financials/compare?metric=revenue";
+    let answer = world.ok(&format!("{path}&tickers=AAPL,NVDA,KMB")).await;
+    let periods: Vec<(i64, Vec<Option<u64>>)> = answer["data"]["periods"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|period| (period["fiscal_year"].as_i64().unwrap(), period["values"].as_array().unwrap().iter().map(|value| value["value"].as_u64()).collect()))
+        .collect();
+    let millions = |value: u64| Some(value * 1_000_000);
+    assert_eq!(periods, [(2023, vec![millions(383_285), None, millions(17_146)]), (2024, vec![millions(391_035), millions(60_922), millions(20_058)])]);
+    let absent = json!({"cik": "0001045810", "name": "NVIDIA CORP", "value": null, "null_reason": "period_not_reported"});
+    assert_eq!(answer["data"]["periods"][0]["values"][1], absent);
+    assert_eq!(world.ok(&format!("{path}&ciks=320193,1045810,55785")).await["data"], answer["data"]);
+    let wrong = async |query: &str| world.get(&format!("/v1/sec/financials/compare?{query}")).await.problem();
+    for (query, code) in [
+        ("ciks=320193,55785", "missing_parameter"),
+        ("metric=revenue", "missing_parameter"),
+        ("metric=revenue&ciks=320193", "invalid_parameter"),
+        ("metric=revenue&ciks=320193,0000320193", "invalid_parameter"),
+        ("metric=revenue&ciks=320193,55785&tickers=AAPL,KMB", "invalid_parameter"),
+    ] {
+        assert_eq!(wrong(query).await, (400, code.to_owned()), "{query}");
+    }
+    assert_eq!(wrong("metric=revenue&tickers=AAPL,ZZZZ").await, (404, "not_found".to_owned()));
+    assert_eq!(wrong("metric=revenue&ciks=320193,1").await, (404, "not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn statements_are_grouped_by_period_and_paged() {
+    let world = world().await;
+    let path = "/v1/financials/320193";
+    let first = world.ok(path).await;
+    let shown = |answer: &Value| -> Vec<(String, i64)> {
+        let statements = answer["data"]["statements"].as_array().unwrap();
+        statements.iter().map(|statement| (statement["statement"].as_str().unwrap().to_owned(), statement["fiscal_year"].as_i64().unwrap())).collect()
+    };
+    let of = |statement: &str, year: i64| (statement.to_owned(), year);
+    assert_eq!(shown(&first), [of("income", 2024), of("balance", 2024), of("balance", 2023), of("income", 2022), of("balance", 2022), of("balance", 2021)]);
+    assert_eq!((&first["meta"]["page"]["count"], &first["meta"]["page"]["total"]), (&json!(4), &json!(6)));
+    let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap();
+    assert_eq!(shown(&world.ok(&format!("{path}?cursor={cursor}")).await), [of("balance", 2020), of("balance", 2019)]);
+
+    let lines = first["data"]["statements"][0]["lines"].as_array().unwrap();
+    let line = |key: &str| lines.iter().find(|line| line["key"] == key).unwrap();
+    assert_eq!((lines.len(), &line("net_income")["value"], &line("net_income")["is_derived"]), (14, &json!(93_736_000_000_u64), &json!(false)));
+    assert_eq!((&line("revenue")["value"], &line("revenue")["null_reason"]), (&Value::Null, &json!("not_reported")));
+    let restated = world.ok(&format!("{path}?statement=income&fiscal_year_to=2022")).await;
+    assert_eq!(restated["data"]["statements"][0]["is_restated"], true);
+    let net_income = restated["data"]["statements"][0]["lines"].as_array().unwrap().iter().find(|line| line["key"] == "net_income").unwrap();
+    assert_eq!((&net_income["first_reported"]["value"], &net_income["first_reported"]["filed_date"]), (&json!(5), &json!("2022-10-28")));
+    let quarterly = world.ok(&format!("{path}?period=quarterly")).await;
+    assert_eq!(quarterly["data"]["statements"][0]["lines"][0]["is_ytd"], true);
+    let without = world.ok("/v1/financials/9900193").await;
+    assert_eq!((&without["data"]["statements"], &without["data"]["null_reason"]), (&json!([]), &json!("foreign_filer")));
+    assert_eq!(world.get("/v1/financials/1").await.problem(), (404, "not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn coverage_counts_a_dataset_and_not_its_files() {
+    let world = world().await;
+    let answer = world.ok("/v1/coverage").await;
+    let entry = |dataset_id: &str| answer["data"]["datasets"].as_array().unwrap().iter().find(|entry| entry["dataset_id"] == dataset_id).unwrap().clone();
+    let values = entry("sec.financial_value");
+    assert_eq!((values["partitions"].as_array().unwrap().len(), &values["rows"]), (1, &json!(13)));
+    assert_eq!(values["partitions"][0]["partition"], json!({}));
+    assert_eq!(entry("sec.archive_member")["outcomes"], json!({"foreign_filer": 1, "published": 1}));
+    assert_eq!(world.ok("/v1/geo-demographics/coverage").await["data"]["datasets"], json!([]));
+}
+
+/// Every answer of the family is what the document says, and every record leads to its bytes.
+#[tokio::test]
+async fn answers_are_what_the_document_says() {
+    let world = world().await;
+    let api = world.ok("/v1/openapi.json").await;
+    let paths = [
+        ("/v1/sec/companies/search", "/v1/sec/companies/search?q=apple"),
+        ("/v1/sec/companies/{cik}", "/v1/sec/companies/320193"),
+        ("/v1/sec/companies/{cik}", "/v1/sec/companies/9900193"),
+        ("/v1/sec/companies/{cik}/filings", "/v1/sec/companies/320193/filings"),
+        ("/v1/sec/companies/{cik}/financials", "/v1/sec/companies/55785/financials?include=history"),
+        ("/v1/sec/companies/{cik}/financials", "/v1/sec/companies/320193/financials?period=quarterly"),
+        ("/v1/sec/financials/compare", "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810"),
+        ("/v1/filings/search", "/v1/filings/search?filed_from=2024-01-01"),
+        ("/v1/financials/{cik}", "/v1/financials/320193?limit=40"),
+        ("/v1/coverage", "/v1/coverage"),
+        ("/v1/provenance/{record_id}", "/v1/provenance/sec.filing:0000320193:0000320193-24-000123"),
+    ];
+    let mut ids = Vec::new();
+    for (pattern, path) in paths {
+        let answer = world.ok(path).await;
+        check(&api, &api["paths"][pattern]["get"]["responses"]["200"]["content"]["application/json"]["schema"], &answer, path);
+        crate::serve::coverage::collect_record_ids(&answer, &mut ids);
+    }
+    ids.sort();
+    ids.dedup();
+    assert!(ids.len() > 20);
+    for id in ids {
+        assert_eq!(world.ok(&format!("/v1/provenance/{}", id.replace(':', "%3A"))).await["data"]["record"]["record_id"], id.as_str());
+    }
+}
+
+#[tokio::test]
+async fn scopes_and_missing_datasets_are_told() {
+    use pubdata::store::Scope;
+    let world = world().await;
+    let only = world.create_key(&[Scope::Geo], "unlimited").key;
+    for path in ["/v1/sec/companies/320193", "/v1/filings/search?form=10-K"] {
+        let request = axum::http::Request::get(path).header("x-api-key", &only).body(axum::body::Body::empty()).unwrap();
+        assert_eq!(world.send(request).await.problem(), (403, "insufficient_permission".to_owned()), "{path}");
+    }
+    let empty = World::empty(|_| {}).await;
+    let mut draft = draft();
+    draft.tables.retain(|table| table.dataset_id == "sec.archive_member");
+    publish(&empty, draft).await;
+    for path in [
+        "/v1/sec/companies/search?q=a",
+        "/v1/sec/companies/320193",
+        "/v1/sec/companies/320193/filings",
+        "/v1/sec/companies/320193/financials",
+        "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,KMB",
+        "/v1/filings/search?form=10-K",
+        "/v1/financials/320193",
+    ] {
+        assert_eq!(empty.get(path).await.problem(), (404, "coverage_unavailable".to_owned()), "{path}");
+    }
+}
