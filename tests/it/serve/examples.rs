@@ -14,13 +14,20 @@ use super::read;
 use crate::support::{Place, project};
 
 /// Operation and path; with a body it is a POST.
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 15] = [
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
     ("compareLocations", "/v1/geo-demographics/locations/compare"),
     ("getCounty", "/v1/geo-demographics/counties/06037"),
     ("getGeographicCoverage", "/v1/geo-demographics/coverage"),
+    ("searchCompanies", "/v1/sec/companies/search?name=apple&limit=2"),
+    ("getCompany", "/v1/sec/companies/320193"),
+    ("getCompanyFilings", "/v1/sec/companies/320193/filings?form=10-K&limit=2"),
+    ("getCompanyFinancials", "/v1/sec/companies/320193/financials?metric=revenue&fiscal_year_from=2010&fiscal_year_to=2010"),
+    ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2020&fiscal_year_to=2020"),
+    ("searchFilings", "/v1/filings/search?ticker=AAPL&form=10-K&limit=2"),
+    ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
     ("getCoverage", "/v1/coverage"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
 ];
