@@ -9,6 +9,7 @@ mod corpus;
 mod facts;
 mod facts_corpus;
 mod http;
+mod lookup;
 mod measure;
 mod memory;
 mod nights;
@@ -37,7 +38,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 8] = [
+const BENCHES: [(&str, &str, Bench); 9] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -48,8 +49,17 @@ const BENCHES: [(&str, &str, Bench); 8] = [
         "goals 1, 2, 3: companyfacts -> release, against inflating the archive (pass <= 4.0, moonshot <= 1.5), Python (pass >= 8, moonshot >= 20), DuckDB (pass >= 4, moonshot >= 10)",
         facts::bench,
     ),
+    (
+        "lookup",
+        "goal 9: a registrant's annual figures, processor time against DataFusion on the same Parquet (pass >= 5 times less, moonshot >= 50)",
+        lookup::bench,
+    ),
     ("memory", "goal 4: peak memory of the build at 1x and 4x archive (pass <= 500 MB, ratio <= 1.2; moonshot <= 256 MB, ratio <= 1.05)", memory::bench),
-    ("nights", "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)", nights::bench),
+    (
+        "nights",
+        "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
+        nights::bench,
+    ),
     (
         "profile",
         "goal 7: profile endpoint, requests/s against nginx serving the same bytes as files, one processor each (pass >= 0.7, moonshot >= 1.0)",
