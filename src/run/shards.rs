@@ -87,6 +87,8 @@ impl ShardedTask<'_> {
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
+                    // Shards are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
+                    let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
                     while let Some(shard) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let known = known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice);
                         let result = self.build_shard(sharded, shard, known, &stage, &runtime);

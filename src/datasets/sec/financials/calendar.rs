@@ -201,7 +201,7 @@ impl Calendar {
             Band::NineMonths => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q3)),
         };
         match quarter {
-            Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd, is_off: false },
+            Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, is_ytd),
             None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
             None => Placement::Unplaced("band_and_quarter_disagree"),
         }
@@ -224,9 +224,7 @@ impl Calendar {
             Family::Quarterly if self.annual_ends.binary_search(&day).is_ok() && self.own_quarter_ends.binary_search(&day).is_err() => Placement::Passed,
             Family::Quarterly => match near(&self.quarter_ends) {
                 Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
-                    Some((fiscal_year, fiscal_period)) => {
-                        Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
-                    }
+                    Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
                     None => Placement::Unplaced("no_fiscal_calendar"),
                 },
                 Some(_) => Placement::Passed,
@@ -245,7 +243,7 @@ impl Calendar {
             }
             Family::Annual => self.placed(rules, Series::Annual, end, false),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false },
+                Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
                 None => Placement::Unplaced("no_fiscal_calendar"),
             },
         }
@@ -464,4 +462,10 @@ fn label_offset(rule: &LabelOffset, days: &CalendarDays, reports: &[Report], wit
     let differences = own.filter_map(|report| Some(i32::from(report.fiscal_year?) - report.primary_end?.plus(-days.label).civil().0));
     let (below, all) = differences.fold((0, 0), |(below, all), difference| (below + usize::from(difference == -1), all + 1));
     if all >= rule.min_reports && below * 100 >= rule.min_percent * all { -1 } else { 0 }
+}
+
+/// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one belongs to the transition.
+fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
+    let series = if fiscal_period == FiscalPeriod::Q4 { Series::Transition } else { Series::Quarterly };
+    Placement::Placed { series, fiscal_year, fiscal_period, is_ytd, is_off: false }
 }
