@@ -49,7 +49,11 @@ const BENCHES: [(&str, &str, Bench); 8] = [
         facts::bench,
     ),
     ("memory", "goal 4: peak memory of the build at 1x and 4x archive (pass <= 500 MB, ratio <= 1.2; moonshot <= 256 MB, ratio <= 1.05)", memory::bench),
-    ("nights", "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)", nights::bench),
+    (
+        "nights",
+        "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
+        nights::bench,
+    ),
     (
         "profile",
         "goal 7: profile endpoint, requests/s against nginx serving the same bytes as files, one processor each (pass >= 0.7, moonshot >= 1.0)",

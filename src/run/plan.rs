@@ -122,7 +122,8 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
         }
     }
     if wanted.is_empty() {
-        return Err(Error::config(format!("no selected pipeline has files by `{variable}`")).hint(format!("`pubdata fetch sec --{variable} …` fetches those of the SEC")));
+        return Err(Error::config(format!("no selected pipeline has files by `{variable}`"))
+            .hint(format!("`pubdata fetch sec --{variable} …` fetches those of the SEC")));
     }
     Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
 }
@@ -254,6 +255,9 @@ fn judge(
         let newest = snapshots.iter().filter(|snapshot| others.contains(&snapshot.source_id.as_str())).map(|snapshot| snapshot.fetched_at.clone()).max();
         let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
         snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
+    }
+    if problems.is_empty() && snapshots.is_empty() {
+        problems.push(Problem { is_source_missing: true, message: "the publisher has none of its files".to_owned() });
     }
     if problems.is_empty() {
         problems.extend(losses(settings, &snapshots, previous));

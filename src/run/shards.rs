@@ -152,7 +152,14 @@ impl ShardedTask<'_> {
         known
     }
 
-    fn build_shard(&self, sharded: &dyn Sharded, shard: &Shard, known: &[Known<'_>], stage: &Stage<'_>, runtime: &tokio::runtime::Handle) -> Result<ShardOutcome> {
+    fn build_shard(
+        &self,
+        sharded: &dyn Sharded,
+        shard: &Shard,
+        known: &[Known<'_>],
+        stage: &Stage<'_>,
+        runtime: &tokio::runtime::Handle,
+    ) -> Result<ShardOutcome> {
         let fingerprint = fingerprint(shard);
         let published = || known.iter().filter(|known| known.dataset_id != QUARANTINE);
         if published().count() > 0 && published().all(|known| known.part.fingerprint == Some(fingerprint)) {
@@ -183,7 +190,15 @@ impl ShardedTask<'_> {
     }
 
     /// Validates and writes the tables of a shard.
-    fn finish_shard(&self, shard: &Shard, fingerprint: Digest, built_subjects: usize, tables: Vec<Table>, inputs: &Inputs, stage: &Stage<'_>) -> Result<ShardOutcome> {
+    fn finish_shard(
+        &self,
+        shard: &Shard,
+        fingerprint: Digest,
+        built_subjects: usize,
+        tables: Vec<Table>,
+        inputs: &Inputs,
+        stage: &Stage<'_>,
+    ) -> Result<ShardOutcome> {
         let Checked { tables, issues, blocked } = check(self.settings, self.declaration, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
         let restless: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();

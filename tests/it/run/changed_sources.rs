@@ -99,7 +99,7 @@ fn a_margin_below_zero_that_is_no_special_value_is_set_aside() {
     let place = Place::published();
     place.edit(POPULATION, |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
     place.run(&[]).expect(10);
-    let quarantine = place.rows("pubdata.quarantine");
+    let quarantine = place.set_aside("geo.zcta_metric");
     let (record, pointers) = quarantine.values().next().unwrap();
     assert_eq!(quarantine.len(), 1);
     assert!(record["record_id"].as_str().unwrap().contains("geo.zcta_metric:2023:90210:population"));
@@ -233,7 +233,7 @@ fn an_area_that_one_table_lacks_is_set_aside_with_its_reason() {
     let income = "geo.zcta_metric:2023:90210:median_household_income";
     assert_eq!(answer.task(ACS_2023)["quarantined"], json!({ "geo.zcta_metric": { "missing_area": 1 } }));
     assert!(!place.rows("geo.zcta_metric").contains_key(income));
-    let quarantine = place.rows("pubdata.quarantine");
+    let quarantine = place.set_aside("geo.zcta_metric");
     let (record, _) = quarantine.values().next().unwrap();
     assert_eq!((quarantine.len(), &record["rule"], &record["partition"]), (1, &json!("missing_area"), &json!("vintage_year=2023")));
     assert!(record["record_id"].as_str().unwrap().contains(income));
@@ -264,7 +264,7 @@ fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
     let manifest = place.manifest();
     assert_eq!(manifest["datasets"]["geo.school"]["parts"][0]["report"]["quarantined"], json!({ "malformed_record": 1 }));
 
-    let quarantine = place.rows("pubdata.quarantine");
+    let quarantine = place.set_aside("geo.school");
     let (record, pointers) = quarantine.values().next().unwrap();
     assert_eq!(quarantine.len(), 1);
     assert_eq!(record["rule"], "malformed_record");

@@ -3,9 +3,9 @@ use std::collections::{BTreeMap, HashSet};
 use polars::prelude::*;
 
 use super::frames::{LINES, Source, VALUES, lines_frame, values_frame};
+use super::rules;
 use super::select::{Selected, select};
 use super::settings::Rules;
-use super::rules;
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
