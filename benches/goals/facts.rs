@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use zip::ZipArchive;
 
 use crate::corpus;
-use crate::facts_corpus::{self, MEMBERS};
+use crate::facts_corpus;
 use crate::measure::{Pair, finish, in_turn, pubdata, seconds, threads};
 use crate::{Result, Skipped};
 
@@ -15,12 +15,13 @@ const ROUNDS_WITH_PEERS: usize = 3;
 
 /// Builds a release from the archives in an empty home; inflates the same archive; lets Python and DuckDB extract the same facts.
 pub fn bench() -> Result<()> {
-    let mirror = facts_corpus::mirror(MEMBERS)?;
+    let members = facts_corpus::members()?;
+    let mirror = facts_corpus::mirror(members)?;
     let archive = facts_corpus::archive(&mirror);
     let home = corpus::folder().join("facts-home");
     let inflated = inflate(&archive)?;
     println!(
-        "  {MEMBERS} members, {:.1} MB, {:.1} MB inflated; home and mirror on one file system, page cache warm, {} threads",
+        "  {members} members, {:.1} MB, {:.1} MB inflated; home and mirror on one file system, page cache warm, {} threads",
         fs::metadata(&archive)?.len() as f64 / 1e6,
         inflated as f64 / 1e6,
         threads()

@@ -15,22 +15,26 @@ use crate::corpus::{folder, make_mirror, shared_data};
 use crate::measure::finish;
 use crate::{Result, Skipped};
 
-/// Members of the archive that figures are stated for: as many facts (11 M) as the goals were set with.
-pub const MEMBERS: usize = 600;
+/// Members of the archive; `PUBDATA_BENCH_MEMBERS` sets another number than the one that figures are stated for, which is as many facts (11 M)
+/// as the goals were set with.
+pub fn members() -> Result<usize> {
+    Ok(std::env::var("PUBDATA_BENCH_MEMBERS").map_or(Ok(600), |members| members.parse())?)
+}
 
-const SEC: &str = "www.sec.gov/Archives/edgar/daily-index";
+const HOST: &str = "www.sec.gov";
+const DAILY: &str = "www.sec.gov/Archives/edgar/daily-index";
 const MARKER: &str = ".pubdata-mirror";
 
 /// Companyfacts on a mirror.
 pub fn archive(mirror: &Path) -> PathBuf {
-    mirror.join(SEC).join("xbrl/companyfacts.zip")
+    mirror.join(DAILY).join("xbrl/companyfacts.zip")
 }
 
 fn submissions(mirror: &Path) -> PathBuf {
-    mirror.join(SEC).join("bulkdata/submissions.zip")
+    mirror.join(DAILY).join("bulkdata/submissions.zip")
 }
 
-/// A mirror with the two archives and so many members in the one of facts.
+/// A mirror of the SEC's site with so many members in the archive of facts.
 pub fn mirror(members: usize) -> Result<PathBuf> {
     let mirror = folder().join(format!("facts-{members}"));
     if mirror.join(MARKER).is_file() {
@@ -40,17 +44,16 @@ pub fn mirror(members: usize) -> Result<PathBuf> {
     println!("  making an archive of {members} members");
     crate::corpus::remove(&whole)?;
     finish(make_mirror(&shared_data()?).arg(data).arg(&whole).args(["--scale", &members.to_string()]), &[0])?;
-    place(&mirror, &archive(&whole), &submissions(&whole))?;
+    crate::corpus::remove(&mirror)?;
+    fs::create_dir_all(&mirror)?;
+    fs::rename(whole.join(HOST), mirror.join(HOST))?;
+    mark(&mirror)?;
     crate::corpus::remove(&whole)?;
     Ok(mirror)
 }
 
-/// A mirror of two archives, marked when it is complete as one of samples: floors for whole files do not apply.
-fn place(mirror: &Path, facts: &Path, filings: &Path) -> Result<()> {
-    for (from, to) in [(facts, archive(mirror)), (filings, submissions(mirror))] {
-        fs::create_dir_all(to.parent().unwrap_or(mirror))?;
-        fs::copy(from, to)?;
-    }
+/// Marks a mirror that is complete as one of samples: floors for whole files do not apply.
+fn mark(mirror: &Path) -> Result<()> {
     Ok(fs::write(mirror.join(MARKER), "sample = true\n")?)
 }
 
@@ -86,7 +89,12 @@ fn without_white_space(json: &[u8]) -> Vec<u8> {
 pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
     let night = folder().join(name);
     crate::corpus::remove(&night)?;
-    place(&night, &archive(mirror), &submissions(mirror))?;
+    for archive in [archive, submissions] {
+        let to = archive(&night);
+        fs::create_dir_all(to.parent().unwrap_or(&night))?;
+        fs::copy(archive(mirror), to)?;
+    }
+    mark(&night)?;
     let mut from = ZipArchive::new(File::open(archive(mirror))?)?;
     let mut to = ZipWriter::new(File::create(archive(&night))?);
     let mut content = Vec::new();

@@ -46,6 +46,14 @@ impl Server {
         }
     }
 
+    /// Processor time of all its threads so far, in clock ticks.
+    pub fn ticks(&self) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th fields after it.
+        let fields: Vec<&str> = stat.rsplit_once(')').ok_or("the system does not tell processor time")?.1.split_whitespace().collect();
+        Ok(fields[11].parse::<f64>()? + fields[12].parse::<f64>()?)
+    }
+
     /// Resident memory now and at its highest, in bytes.
     pub fn memory(&self) -> Result<(f64, f64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
@@ -86,7 +94,7 @@ pub fn free_address() -> Result<String> {
 
 /// A key without limits, as the header that carries it.
 pub fn key_header(home: &Path) -> Result<String> {
-    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "geo", "--plan", "unlimited", "--json"]);
+    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "geo,sec", "--plan", "unlimited", "--json"]);
     let output = finish(command.arg("--home").arg(home), &[0])?;
     let created: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let key = created["key"].as_str().ok_or("`keys create` prints no key")?;

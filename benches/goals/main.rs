@@ -9,6 +9,7 @@ mod corpus;
 mod facts;
 mod facts_corpus;
 mod http;
+mod lookup;
 mod measure;
 mod memory;
 mod nights;
@@ -37,7 +38,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 8] = [
+const BENCHES: [(&str, &str, Bench); 9] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -47,6 +48,11 @@ const BENCHES: [(&str, &str, Bench); 8] = [
         "facts",
         "goals 1, 2, 3: companyfacts -> release, against inflating the archive (pass <= 4.0, moonshot <= 1.5), Python (pass >= 8, moonshot >= 20), DuckDB (pass >= 4, moonshot >= 10)",
         facts::bench,
+    ),
+    (
+        "lookup",
+        "goal 9: a registrant's annual figures, processor time against DataFusion on the same Parquet (pass >= 5 times less, moonshot >= 50)",
+        lookup::bench,
     ),
     ("memory", "goal 4: peak memory of the build at 1x and 4x archive (pass <= 500 MB, ratio <= 1.2; moonshot <= 256 MB, ratio <= 1.05)", memory::bench),
     (

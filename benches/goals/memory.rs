@@ -3,7 +3,7 @@ use std::process::Command;
 
 use crate::Result;
 use crate::corpus;
-use crate::facts_corpus::{self, MEMBERS};
+use crate::facts_corpus;
 use crate::measure::{Figures, finish};
 
 const ROUNDS: usize = 3;
@@ -16,11 +16,12 @@ sys.exit(code)";
 
 /// The most memory of a build in an empty home, of an archive and of one four times as large.
 pub fn bench() -> Result<()> {
-    let (once, four_times) = (facts_corpus::mirror(MEMBERS)?, facts_corpus::mirror(4 * MEMBERS)?);
+    let members = facts_corpus::members()?;
+    let (once, four_times) = (facts_corpus::mirror(members)?, facts_corpus::mirror(4 * members)?);
     let measure = |mirror: &Path| -> Result<Figures> { Ok(Figures::new((0..ROUNDS).map(|_| peak(mirror)).collect::<Result<_>>()?, " MB")) };
     let (small, large) = (measure(&once)?, measure(&four_times)?);
-    println!("    {MEMBERS} members                 {small}");
-    println!("    {} members                {large}", 4 * MEMBERS);
+    println!("    {members} members                 {small}");
+    println!("    {} members                {large}", 4 * members);
     println!("    ratio                       {:.3}", large.median() / small.median());
     Ok(())
 }

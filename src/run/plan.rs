@@ -257,7 +257,8 @@ fn judge(
         snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
     }
     if problems.is_empty() && snapshots.is_empty() {
-        problems.push(Problem { is_source_missing: true, message: "the publisher has none of its files".to_owned() });
+        let first = candidate.files.first().map_or("no file", |(request, _)| request.url.as_str());
+        problems.push(Problem { is_source_missing: true, message: format!("the publisher has none of its files, such as {first}") });
     }
     if problems.is_empty() {
         problems.extend(losses(settings, &snapshots, previous));

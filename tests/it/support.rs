@@ -237,23 +237,10 @@ impl Place {
         self.home().join("releases").join(self.current()).join(path)
     }
 
-    /// What the current release set aside of a dataset, by `record_id`.
-    pub fn set_aside(&self, dataset_id: &str) -> BTreeMap<String, Record> {
-        self.rows("pubdata.quarantine").into_iter().filter(|(_, (record, _))| record["dataset_id"] == dataset_id).collect()
-    }
-
     /// The rows of a dataset of the current release by `record_id`, read from its Parquet files.
     pub fn rows(&self, dataset_id: &str) -> BTreeMap<String, Record> {
         rows_below(&self.part(dataset_id))
     }
-}
-
-/// All tasks that the basic fixtures give something to build, each with an outcome: the same for all, except for some.
-pub fn task_outcomes(outcome: &str, others: &[(&str, &str)]) -> Value {
-    let tasks =
-        ["census.acs5/vintage=2022", "census.acs5/vintage=2023", "census.gazetteer", "nces.ccd_directory", "sec.financials", "sec.submissions", "sec.taxonomy"];
-    let other = |task: &str| others.iter().find(|(known, _)| *known == task).map(|(_, outcome)| *outcome);
-    tasks.iter().map(|task| ((*task).to_owned(), Value::from(other(task).unwrap_or(outcome)))).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The rows of every Parquet file below a folder by `record_id`; none when there is no such folder.

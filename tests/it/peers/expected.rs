@@ -113,7 +113,7 @@ fn totals_of(values: &Value) -> Value {
         return json!({ "count": values.len(), "sum": numbers().sum::<i64>(), "min": numbers().min(), "max": numbers().max() });
     }
     let scale = values[0].as_str().unwrap().split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let units = || values.iter().map(|value| value.as_str().unwrap().replace('.', "").parse::<i64>().unwrap());
-    let text = |units: i64| Decimal128Array::from(vec![i128::from(units)]).with_precision_and_scale(38, scale as i8).unwrap().value_as_string(0);
+    let units = || values.iter().map(|value| value.as_str().unwrap().replace('.', "").parse::<i128>().unwrap());
+    let text = |units: i128| Decimal128Array::from(vec![units]).with_precision_and_scale(38, scale as i8).unwrap().value_as_string(0);
     json!({ "count": values.len(), "sum": text(units().sum()), "min": text(units().min().unwrap()), "max": text(units().max().unwrap()) })
 }

@@ -49,7 +49,7 @@ fn threads_folders_times_and_the_order_of_sources_do_not_reach_the_release() {
         let parts = files_below(&root).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "parquet"));
         parts.map(|path| (path.strip_prefix(&root).unwrap().display().to_string(), std::fs::read(path).unwrap())).collect()
     };
-    assert!(parts(&first).len() > 7, "parts of shards, too");
+    assert!(parts(&first).len() > 50, "shards included");
     assert!(parts(&first) == parts(&second), "the same bytes in every part");
 }
 

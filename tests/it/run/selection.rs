@@ -25,6 +25,7 @@ fn a_selector_names_a_family_a_pipeline_a_dataset_or_a_task() {
         ("geo.county", vec!["census.gazetteer"]),
         ("geo.zcta_metric", acs5.to_vec()),
         (ACS_2023, vec![ACS_2023]),
+        ("sec.filing", vec!["sec.submissions"]),
         ("sec", vec!["sec.financials", "sec.submissions", "sec.taxonomy"]),
     ] {
         let report = place.run(&[selector]).expect(0).json();
