@@ -164,6 +164,14 @@ impl Calendar {
         adjoins(start.plus(-1)) && adjoins(end)
     }
 
+    /// Whether a transition period ends on a day that is no year's end. The year after it begins on the next day, which makes the day look
+    /// like one; it is none when a year with the same name ended before.
+    fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
+        let is_same_year = |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
+        let is_year_end = || self.annual_ends.binary_search(&day).is_ok() && !self.annual_ends.iter().any(is_same_year);
+        self.transitions.iter().any(|(end, _)| *end == day) && !is_year_end()
+    }
+
     fn placed(&self, rules: &Rules, series: Series, end: Day, is_off: bool) -> Placement {
         let fiscal_period = if series == Series::Transition { FiscalPeriod::Tp } else { FiscalPeriod::Fy };
         Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off }
@@ -210,7 +218,7 @@ impl Calendar {
     /// Places an instant. `has_other`: whether the measure has a figure at another day.
     pub fn place_instant(&self, rules: &Rules, family: Family, day: Day, has_other: impl Fn(Day) -> bool) -> Placement {
         let near = |ends: &[Day]| nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant);
-        let is_transition = self.transitions.iter().any(|(end, _)| *end == day) && self.annual_ends.binary_search(&day).is_err();
+        let is_transition = self.ends_transition(&rules.days, day);
         match family {
             Family::Annual if is_transition => self.placed(rules, Series::Transition, day, false),
             Family::Annual => match near(&self.annual_ends) {
@@ -238,9 +246,7 @@ impl Calendar {
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else { return Placement::Unplaced("no_period_end") };
         match report.family {
-            Family::Annual if self.transitions.iter().any(|(transition, _)| *transition == end) && self.annual_ends.binary_search(&end).is_err() => {
-                self.placed(rules, Series::Transition, end, false)
-            }
+            Family::Annual if self.ends_transition(&rules.days, end) => self.placed(rules, Series::Transition, end, false),
             Family::Annual => self.placed(rules, Series::Annual, end, false),
             Family::Quarterly => match self.quarter(&rules.days, end) {
                 Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
