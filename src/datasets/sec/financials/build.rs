@@ -105,8 +105,10 @@ impl Sharded for Financials {
                 Err(issue) => of_members.push(issue),
             }
         }
-        let sources: Vec<Source<'_>> =
-            companies.iter().map(|company| Source { selected: &company.selected, input: company.input, member: company.member, size_bytes: company.size_bytes }).collect();
+        let sources: Vec<Source<'_>> = companies
+            .iter()
+            .map(|company| Source { selected: &company.selected, input: company.input, member: company.member, size_bytes: company.size_bytes })
+            .collect();
         let table = |dataset_id: &str, frame, issues| Table {
             dataset_id: dataset_id.to_owned(),
             partition: BTreeMap::from([("bucket".to_owned(), shard.key.clone())]),
