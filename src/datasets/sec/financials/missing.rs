@@ -1,6 +1,7 @@
 use crate::datasets::sec::fact::CompanyFacts;
+use crate::datasets::sec::filing::Filing;
 use crate::datasets::sec::financials::calendar::Series;
-use crate::datasets::sec::financials::report::{Family, Report};
+use crate::datasets::sec::financials::report::{Family, Report, family_of};
 use crate::datasets::sec::financials::select::{Candidates, Period};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 
@@ -39,14 +40,14 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
 }
 
 /// Whether a member was published, or why it was not.
-pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], periods: &[Period]) -> Outcome {
+pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], filings: &[Filing], periods: &[Period]) -> Outcome {
     let has_us_gaap = has_taxonomy(company, "us-gaap");
     match () {
         () if periods.iter().any(|period| rules.measures[period.measure].is_metric) => Outcome::Published,
         () if !has_us_gaap && has_taxonomy(company, "ifrs-full") => Outcome::ForeignFiler,
         () if !has_us_gaap => Outcome::NoUsGaapFacts,
         () if company.facts.is_empty() => Outcome::NoWantedConcept,
-        () if reports.is_empty() => Outcome::NoPeriodicReport,
+        () if reports.is_empty() && filings.iter().all(|filing| family_of(filing.form).is_none()) => Outcome::NoPeriodicReport,
         () => Outcome::NoWantedConcept,
     }
 }
@@ -56,7 +57,11 @@ pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], period
 /// A missing share count is `multi_class` when periodic reports tag their cover page and none of them ever gave a count without
 /// dimensions: the count is a required element of the cover page, so that it must be there by class of stock, which the archive leaves
 /// out. When no tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at all.
-pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], candidates: &Candidates, periods: &[Period]) -> Vec<Missing> {
+///
+/// A report that tags none of the wanted concepts is known from the registrant's submissions alone.
+pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], filings: &[Filing], candidates: &Candidates, periods: &[Period]) -> Vec<Missing> {
+    let has_report =
+        |family: Family| reports.iter().any(|report| report.family == family) || filings.iter().any(|filing| family_of(filing.form) == Some(family));
     let mut missing = Vec::new();
     for measure in rules.metrics() {
         for (series, family) in [(Series::Annual, Family::Annual), (Series::Quarterly, Family::Quarterly)] {
@@ -67,7 +72,7 @@ pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], candid
             let cells = &candidates.cells[measure];
             let reason = match () {
                 () if reports.is_empty() && !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full") => "not_a_10k_filer",
-                () if reports.iter().all(|report| report.family != family) => "no_periodic_report",
+                () if !has_report(family) => "no_periodic_report",
                 () if cells.iter().any(|cell| is_of_family(cell.report)) => "unclassified_period",
                 () if candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
                 () if rules.measures[measure].kind == Kind::Cover && candidates.has_cover && cells.is_empty() => "multi_class",

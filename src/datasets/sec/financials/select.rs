@@ -136,8 +136,8 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
     }
     let Made { periods, mut observations, conflicts, findings } = selection.made;
     checks::run(rules, &reports.list, &periods, &mut observations);
-    let missing = missing::missing(rules, company, &reports.list, &candidates, &periods);
-    let outcome = missing::outcome(rules, company, &reports.list, &periods);
+    let missing = missing::missing(rules, company, &reports.list, filings, &candidates, &periods);
+    let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
     Selected { cik, reports: reports.list, periods, observations, conflicts, missing, findings, outcome }
 }
 
