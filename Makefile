@@ -59,6 +59,9 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 		'/v1/geo-demographics/locations/90210/demographics?history=true' \
 		'/v1/geo-demographics/locations/35950/schools?radius_mi=3' \
 		/v1/geo-demographics/counties/06037 \
+		'/v1/sec/companies/search?ticker=AAPL' \
+		'/v1/sec/companies/320193/financials?metric=revenue&include=history' \
+		'/v1/financials/320193?statement=income' \
 		/v1/provenance/geo.zcta_metric:2023:90210:population
 	do
 		echo "  curl $$auth '$$base$$path'"

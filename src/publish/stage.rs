@@ -115,8 +115,7 @@ impl<'a> Stage<'a> {
         let batch = batch::record_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
         let subjects = lineage.map(|lineage| lineage.subjects.as_str());
-        let (checked, bytes) =
-            rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &self.task_id, subjects, &batch));
+        let (checked, bytes) = rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &self.task_id, subjects, &batch));
         checked?;
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {

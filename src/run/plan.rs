@@ -122,7 +122,8 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
         }
     }
     if wanted.is_empty() {
-        return Err(Error::config(format!("no selected pipeline has files by `{variable}`")).hint(format!("`pubdata fetch sec --{variable} …` fetches those of the SEC")));
+        return Err(Error::config(format!("no selected pipeline has files by `{variable}`"))
+            .hint(format!("`pubdata fetch sec --{variable} …` fetches those of the SEC")));
     }
     Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
 }

@@ -87,6 +87,8 @@ impl ShardedTask<'_> {
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
+                    // Shards are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
+                    let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
                     while let Some(shard) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let known = known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice);
                         let result = self.build_shard(sharded, shard, known, &stage, &runtime);
@@ -152,7 +154,14 @@ impl ShardedTask<'_> {
         known
     }
 
-    fn build_shard(&self, sharded: &dyn Sharded, shard: &Shard, known: &[Known<'_>], stage: &Stage<'_>, runtime: &tokio::runtime::Handle) -> Result<ShardOutcome> {
+    fn build_shard(
+        &self,
+        sharded: &dyn Sharded,
+        shard: &Shard,
+        known: &[Known<'_>],
+        stage: &Stage<'_>,
+        runtime: &tokio::runtime::Handle,
+    ) -> Result<ShardOutcome> {
         let fingerprint = fingerprint(shard);
         let published = || known.iter().filter(|known| known.dataset_id != QUARANTINE);
         if published().count() > 0 && published().all(|known| known.part.fingerprint == Some(fingerprint)) {
@@ -183,7 +192,15 @@ impl ShardedTask<'_> {
     }
 
     /// Validates and writes the tables of a shard.
-    fn finish_shard(&self, shard: &Shard, fingerprint: Digest, built_subjects: usize, tables: Vec<Table>, inputs: &Inputs, stage: &Stage<'_>) -> Result<ShardOutcome> {
+    fn finish_shard(
+        &self,
+        shard: &Shard,
+        fingerprint: Digest,
+        built_subjects: usize,
+        tables: Vec<Table>,
+        inputs: &Inputs,
+        stage: &Stage<'_>,
+    ) -> Result<ShardOutcome> {
         let Checked { tables, issues, blocked } = check(self.settings, self.declaration, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
         let restless: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();

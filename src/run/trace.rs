@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::execute::{Made, QUARANTINE, build, check};
-use super::shards::build_subjects;
 use super::plan::fingerprint;
+use super::shards::build_subjects;
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
 use crate::decode;

@@ -118,7 +118,7 @@ pub async fn answer(endpoint: &Endpoint, call: &Call<'_>, request_id: &str) -> R
     if call.release.manifest.is_sample {
         meta.notice(
             "SAMPLE_RELEASE",
-            "This release was built from samples of the publishers' files: areas and schools are missing, and counts are not those of the nation.",
+            "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.",
         );
     }
     json.key("meta");

@@ -69,13 +69,12 @@ fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>>
 }
 
 /// Whether every row comes after the one before it by its columns, from left to right: then no two rows are equal and there is nothing to
-/// sort. A null or a type without an obvious order makes the answer no.
+/// sort. Nulls come first, as in every sort here; a type without an obvious order makes the answer no.
 pub fn is_rising(frame: &DataFrame) -> Result<bool> {
     let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
     for column in frame.columns() {
         let series = column.as_materialized_series();
         let is_possible = match series.dtype() {
-            _ if series.null_count() > 0 => false,
             DataType::String => refine(&mut order, series.str()?.iter()),
             DataType::Int32 => refine(&mut order, series.i32()?.iter()),
             DataType::Int64 => refine(&mut order, series.i64()?.iter()),

@@ -188,7 +188,8 @@ fn published_facts_are_those_of_the_sec() {
         }
         let mut text = String::new();
         member.read_to_string(&mut text).unwrap();
-        let files = captures.iter().map(|capture| capture.replace("{}", &cik)).chain(reduced.iter().filter(|known| known.0 == cik).map(|known| known.1.to_owned()));
+        let files =
+            captures.iter().map(|capture| capture.replace("{}", &cik)).chain(reduced.iter().filter(|known| known.0 == cik).map(|known| known.1.to_owned()));
         let originals = files.map(|file| folder.join(file)).filter(|file| file.is_file()).map(|file| std::fs::read(file).unwrap());
         let known: BTreeSet<String> = originals.flat_map(|bytes| facts(&serde_json::from_slice(&bytes).unwrap())).map(|fact| format!("{fact:?}")).collect();
         for fact in facts(&serde_json::from_str(&text).unwrap()) {

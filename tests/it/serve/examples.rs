@@ -32,7 +32,7 @@ const EXAMPLES: [(&str, &str); 15] = [
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
 ];
 
-const VOLATILE: [(&str, &str); 8] = [
+const VOLATILE: [(&str, &str); 9] = [
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
     ("published_at", "2026-08-05T07:00:00Z"),
     ("built_at", "2026-08-05T07:00:00Z"),
@@ -41,6 +41,8 @@ const VOLATILE: [(&str, &str); 8] = [
     ("source_date", "2026-08-05"),
     ("input_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
     ("release_id", "r00000000000000000000"),
+    // Names the release it goes on in.
+    ("next_cursor", "MXxyMDAwMDAwMDAwMDAwMDAwMDAwMDA"),
 ];
 
 fn settle(value: &mut Value) {

@@ -3,9 +3,9 @@ use std::collections::{BTreeMap, HashSet};
 use polars::prelude::*;
 
 use super::frames::{LINES, Source, VALUES, lines_frame, values_frame};
+use super::rules;
 use super::select::{Selected, select};
 use super::settings::Rules;
-use super::rules;
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
@@ -105,8 +105,10 @@ impl Sharded for Financials {
                 Err(issue) => of_members.push(issue),
             }
         }
-        let sources: Vec<Source<'_>> =
-            companies.iter().map(|company| Source { selected: &company.selected, input: company.input, member: company.member }).collect();
+        let sources: Vec<Source<'_>> = companies
+            .iter()
+            .map(|company| Source { selected: &company.selected, input: company.input, member: company.member, size_bytes: company.size_bytes })
+            .collect();
         let table = |dataset_id: &str, frame, issues| Table {
             dataset_id: dataset_id.to_owned(),
             partition: BTreeMap::from([("bucket".to_owned(), shard.key.clone())]),

@@ -164,6 +164,14 @@ impl Calendar {
         adjoins(start.plus(-1)) && adjoins(end)
     }
 
+    /// Whether a transition period ends on a day that is no year's end. The year after it begins on the next day, which makes the day look
+    /// like one; it is none when a year with the same name ended before.
+    fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
+        let is_same_year = |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
+        let is_year_end = || self.annual_ends.binary_search(&day).is_ok() && !self.annual_ends.iter().any(is_same_year);
+        self.transitions.iter().any(|(end, _)| *end == day) && !is_year_end()
+    }
+
     fn placed(&self, rules: &Rules, series: Series, end: Day, is_off: bool) -> Placement {
         let fiscal_period = if series == Series::Transition { FiscalPeriod::Tp } else { FiscalPeriod::Fy };
         Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off }
@@ -201,7 +209,7 @@ impl Calendar {
             Band::NineMonths => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q3)),
         };
         match quarter {
-            Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd, is_off: false },
+            Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, is_ytd),
             None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
             None => Placement::Unplaced("band_and_quarter_disagree"),
         }
@@ -210,7 +218,7 @@ impl Calendar {
     /// Places an instant. `has_other`: whether the measure has a figure at another day.
     pub fn place_instant(&self, rules: &Rules, family: Family, day: Day, has_other: impl Fn(Day) -> bool) -> Placement {
         let near = |ends: &[Day]| nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant);
-        let is_transition = self.transitions.iter().any(|(end, _)| *end == day) && self.annual_ends.binary_search(&day).is_err();
+        let is_transition = self.ends_transition(&rules.days, day);
         match family {
             Family::Annual if is_transition => self.placed(rules, Series::Transition, day, false),
             Family::Annual => match near(&self.annual_ends) {
@@ -224,9 +232,7 @@ impl Calendar {
             Family::Quarterly if self.annual_ends.binary_search(&day).is_ok() && self.own_quarter_ends.binary_search(&day).is_err() => Placement::Passed,
             Family::Quarterly => match near(&self.quarter_ends) {
                 Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
-                    Some((fiscal_year, fiscal_period)) => {
-                        Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false }
-                    }
+                    Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
                     None => Placement::Unplaced("no_fiscal_calendar"),
                 },
                 Some(_) => Placement::Passed,
@@ -240,12 +246,10 @@ impl Calendar {
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else { return Placement::Unplaced("no_period_end") };
         match report.family {
-            Family::Annual if self.transitions.iter().any(|(transition, _)| *transition == end) && self.annual_ends.binary_search(&end).is_err() => {
-                self.placed(rules, Series::Transition, end, false)
-            }
+            Family::Annual if self.ends_transition(&rules.days, end) => self.placed(rules, Series::Transition, end, false),
             Family::Annual => self.placed(rules, Series::Annual, end, false),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period)) => Placement::Placed { series: Series::Quarterly, fiscal_year, fiscal_period, is_ytd: false, is_off: false },
+                Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
                 None => Placement::Unplaced("no_fiscal_calendar"),
             },
         }
@@ -464,4 +468,10 @@ fn label_offset(rule: &LabelOffset, days: &CalendarDays, reports: &[Report], wit
     let differences = own.filter_map(|report| Some(i32::from(report.fiscal_year?) - report.primary_end?.plus(-days.label).civil().0));
     let (below, all) = differences.fold((0, 0), |(below, all), difference| (below + usize::from(difference == -1), all + 1));
     if all >= rule.min_reports && below * 100 >= rule.min_percent * all { -1 } else { 0 }
+}
+
+/// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one belongs to the transition.
+fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
+    let series = if fiscal_period == FiscalPeriod::Q4 { Series::Transition } else { Series::Quarterly };
+    Placement::Placed { series, fiscal_year, fiscal_period, is_ytd, is_off: false }
 }

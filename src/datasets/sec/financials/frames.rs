@@ -1,6 +1,7 @@
 use polars::prelude::*;
 
 use super::calendar::Series as History;
+use super::missing::Missing;
 use super::report::form_name;
 use super::select::{Finding, NO_START, Observation, Period, Selected};
 use super::settings::Rules;
@@ -23,6 +24,8 @@ pub struct Source<'a> {
     /// Numbers of the snapshot and of the member, for pointers.
     pub input: u64,
     pub member: u64,
+    /// Size of the member, for the pointers of what it does not say.
+    pub size_bytes: u64,
 }
 
 /// Makes the rows of `sec.financial_value`: one per observation of a metric, and one per metric and series never reported.
@@ -38,13 +41,13 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
         let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
             while let Some(none) = missing.next_if(|none| (none.measure, none.series) < (period.measure, period.series)) {
-                rows.add_missing(rules, &texts, none.measure, none.series, none.reason);
+                rows.add_missing(rules, source, &texts, none);
             }
             for (number, position) in period.observations().enumerate() {
                 rows.add(rules, source, &texts, period, number, position);
             }
         }
-        missing.for_each(|none| rows.add_missing(rules, &texts, none.measure, none.series, none.reason));
+        missing.for_each(|none| rows.add_missing(rules, source, &texts, none));
     }
     rows.finish(bucket)
 }
@@ -123,7 +126,6 @@ struct Common {
     warnings: StringChunkedBuilder,
     pointers: Vec<[u64; 4]>,
     /// Rows without a pointer hold none: a figure that was never reported is nowhere.
-    has_pointer: Vec<bool>,
     text: String,
 }
 
@@ -150,7 +152,6 @@ impl Common {
             accession_number: texts("accession_number", rows),
             warnings: texts("warnings", rows),
             pointers: Vec::with_capacity(rows),
-            has_pointer: Vec::with_capacity(rows),
             text: String::with_capacity(128),
         }
     }
@@ -190,10 +191,10 @@ impl Common {
         self.accession_number.append_value(&texts.accessions[observation.report as usize]);
         self.add_warnings(observation.warnings);
         self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
-        self.has_pointer.push(true);
     }
 
-    fn add_missing(&mut self, unit: Unit, series: History) {
+    /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
+    fn add_missing(&mut self, unit: Unit, series: History, pointer: [u64; 4]) {
         self.unit.append_value(unit_name(unit));
         self.series.append_value(series.name());
         self.is_ytd.push(false);
@@ -204,8 +205,7 @@ impl Common {
             texts.append_null();
         }
         self.add_warnings(Warnings::default());
-        self.pointers.push([0; 4]);
-        self.has_pointer.push(false);
+        self.pointers.push(pointer);
     }
 
     fn add_warnings(&mut self, warnings: Warnings) {
@@ -218,7 +218,7 @@ impl Common {
 
     fn finish(self, bucket: &str) -> Result<Vec<Column>> {
         let height = self.is_ytd.len();
-        let lists = self.pointers.iter().zip(&self.has_pointer).map(|(pointer, has)| if *has { pointer.as_slice() } else { &[] });
+        let lists = self.pointers.iter().map(<[u64; 4]>::as_slice);
         Ok(vec![
             self.record_id.finish().into_column(),
             StringChunked::full("bucket".into(), bucket, height).into_column(),
@@ -298,15 +298,16 @@ impl ValueRows {
         self.conflicts.append_value(&*text);
     }
 
-    fn add_missing(&mut self, rules: &Rules, texts: &Texts, measure: usize, series: History, reason: &str) {
-        let measure = &rules.measures[measure];
+    fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {
+        let Missing { series, reason, .. } = *missing;
+        let measure = &rules.measures[missing.measure];
         let id = self.common.begin_id(VALUES, &texts.cik);
         for part in [measure.key.as_str(), ":", series.name(), ":none"] {
             id.push_str(part);
         }
         self.common.finish_id();
         self.common.cik.append_value(&texts.cik);
-        self.common.add_missing(measure.unit, series);
+        self.common.add_missing(measure.unit, series, [source.input, source.member, 0, source.size_bytes]);
         self.metric.append_value(&measure.key);
         self.as_of_date.push(None);
         self.null_reason.append_value(reason);

@@ -312,6 +312,8 @@ impl Statements {
                 lines.push(Line { statement, key: text.line.clone(), label: text.label.clone(), measure: find(&text.line)? });
             }
         }
+        // The order of the published rows: what is made in it need not be sorted.
+        lines.sort_by(|a, b| (a.statement, &a.key).cmp(&(b.statement, &b.key)));
         Ok(lines)
     }
 }

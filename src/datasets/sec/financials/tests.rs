@@ -358,7 +358,7 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
         "NetIncomeLoss USD 2008-09-28 2009-09-26 5704000000 0001193125-09-214859 10-K 2009-10-27 2009 FY
          NetIncomeLoss USD 2008-09-28 2009-09-26 8235000000 0001193125-10-012091 10-K/A 2010-01-25 2009 FY",
     );
-    let sources = [Source { selected: &apple, input: 0, member: 3 }];
+    let sources = [Source { selected: &apple, input: 0, member: 3, size_bytes: 1_000 }];
     let values = values_frame("193", &rules, &sources).unwrap();
     assert_eq!(values.height(), 2 + 15);
     let text = |name: &str, row: usize| values.column(name).unwrap().str().unwrap().get(row).map(str::to_owned);
