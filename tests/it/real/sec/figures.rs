@@ -112,8 +112,13 @@ fn check_splits(rows: &[Row]) {
             reports.iter().filter(|row| row.change.as_deref() == Some("split")).map(|row| (row.value.as_deref(), row.filed_date.as_deref())).collect();
         assert_eq!(split, [(Some(after), Some(filed))], "{period}");
     }
-    let per_share = rows.iter().filter(|row| row.cik == APPLE && row.metric == "eps_diluted" && row.value.is_some());
-    for row in per_share {
-        assert!(matches!(row.change.as_deref(), Some("first" | "equal" | "split")), "{row:#?}");
+    // What is no split: under a new rule of 2009 Apple counted its sales anew, which its reports of 2010 restate.
+    for row in rows.iter().filter(|row| row.cik == APPLE && row.metric == "eps_diluted") {
+        let restatement = if row.filed_date.as_deref() < Some("2011") { "value" } else { "split" };
+        let change = row.change.as_deref().unwrap();
+        assert!(["first", "equal", restatement].contains(&change), "{row:#?}");
     }
+    let restated = reports(rows, APPLE, "eps_diluted", "2007-09-30..2008-09-27");
+    let told: Vec<[&str; 4]> = restated.iter().map(|row| [&row.form, &row.filed_date, &row.value, &row.change].map(|cell| cell.as_deref().unwrap())).collect();
+    assert_eq!(told[..2], [["10-K", "2009-10-27", "5.36", "first"], ["10-K/A", "2010-01-25", "6.78", "value"]]);
 }
