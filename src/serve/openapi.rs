@@ -32,7 +32,7 @@ pub fn document(contracts: &Contracts, public_url: Option<&str>) -> Value {
         "info": {
             "title": "Public Data Lookup Service",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Public data with a source for every figure: vintage, published 90 % margin of error, and the publisher's bytes. Estimates describe a whole five-year period."
+            "description": "Public data with a source for every figure, down to the publisher's bytes: survey estimates with vintage and published 90 % margin of error, which describe a whole five-year period; and what companies reported to the SEC, as filed, with the filing's accession number."
         },
         "servers": [{"url": public_url.unwrap_or("/")}],
         "security": [{"bearer": []}, {"apiKey": []}],
