@@ -60,6 +60,6 @@ pub static ENDPOINTS: [Endpoint; 15] = [
 pub const PLACEHOLDERS: [(&str, &str, &str, &str); 4] = [
     ("zcta", "^[0-9]{5}$", "90210", "ZCTA code: five digits, leading zeros kept."),
     ("fips", "^[0-9]{5}$", "06037", "County FIPS code: five digits, leading zeros kept."),
-    ("cik", "^[0-9]{1,10}$", "0000320193", "CIK, with or without leading zeros; answers carry all ten digits."),
+    ("cik", "^0{0,9}[1-9][0-9]{0,9}$", "0000320193", "CIK, with or without leading zeros; answers carry all ten digits."),
     ("record_id", "^[^:]+:.+$", "geo.zcta_metric:2023:90210:population", "A `record_id` of any answer."),
 ];

@@ -27,7 +27,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
     Parameter {
         name: "ciks",
-        kind: Kind::Form("^[0-9]{1,10}(,[0-9]{1,10}){1,19}$"),
+        kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}(,0{0,9}[1-9][0-9]{0,9}){1,19}$"),
         description: "Comma list of 2 to 20 CIKs, with or without leading zeros; or give `tickers`.",
     },
     Parameter {

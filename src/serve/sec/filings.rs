@@ -49,7 +49,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// The parameters of the search over all registrants.
 pub const SEARCH_PARAMETERS: &[Parameter] = &[
     Parameter { name: "ticker", kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"), description: "Comma list of today's tickers, exact." },
-    Parameter { name: "cik", kind: Kind::Form("^[0-9]{1,10}$"), description: "CIK, with or without leading zeros." },
+    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros." },
     Parameter { name: "company", kind: Kind::Form("^.{1,120}$"), description: "Name or part of it: filings of the 20 registrants that fit best." },
     FORM,
     Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`." },
@@ -143,8 +143,12 @@ impl<'a> Filter<'a> {
             _ => Ok(name),
         };
         let (from, to, form) = (either("filed_from", "date_from")?, either("filed_to", "date_to")?, either("form", "form_type")?);
-        let mut forms: Vec<String> =
-            call.query.get(form).map(|list| list.split(',').map(|form| form.trim().to_ascii_uppercase()).collect()).unwrap_or_default();
+        let is_form = |text: &str| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte));
+        let listed: Vec<&str> = call.query.get(form).map(|list| list.split(',').collect()).unwrap_or_default();
+        if let Some(wrong) = listed.iter().find(|text| !is_form(text)) {
+            return Err(Problem::of_field(Code::InvalidParameter, form, format!("`{form}`: `{wrong}` is not a form type such as `10-K` or `8-K`")));
+        }
+        let mut forms: Vec<String> = listed.into_iter().map(|form| form.trim().to_ascii_uppercase()).collect();
         if call.query.get("include_amendments") == Some("true") {
             let amendments: Vec<String> = forms.iter().filter(|form| !form.ends_with("/A")).map(|form| format!("{form}/A")).collect();
             forms.extend(amendments);
@@ -240,6 +244,7 @@ fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) 
         "ticker" => with_tickers(registrants, text, notes)?.into_iter().flatten().map(|row| registrants.cik(row)).collect(),
         "cik" => vec![cik_of(text, "cik")?],
         _ => {
+            super::check_name("company", text)?;
             let (found, has_more) = registrants.search(text, MAX_REGISTRANTS);
             if found.is_empty() {
                 notes.notice("COMPANY_UNKNOWN", "no registrant has such a name");

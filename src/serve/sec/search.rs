@@ -28,7 +28,7 @@ pub const PARAMETERS: &[Parameter] = &[
         kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"),
         description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are one.",
     },
-    Parameter { name: "cik", kind: Kind::Form("^[0-9]{1,10}$"), description: "CIK, with or without leading zeros." },
+    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros." },
     LIMIT,
     CURSOR,
     RELEASE,
@@ -61,7 +61,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Finds what the request asks for by the one way it names.
 fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usize) -> Result<(Vec<Found>, bool)> {
-    let given: Vec<(&str, &str)> = ["name", "q", "ticker", "cik"].iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
+    let given: Vec<(&'static str, &str)> = ["name", "q", "ticker", "cik"].iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
     let (name, text) = match given.as_slice() {
         [one] => *one,
         [] => return Err(Problem::of_field(Code::MissingParameter, "name", "give one of `name`, `ticker` and `cik`")),
@@ -82,10 +82,10 @@ fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usi
             }
             Ok((found, false))
         }
-        _ if text.trim().is_empty() || text.chars().count() > 120 => {
-            Err(Problem::of_field(Code::InvalidParameter, name, format!("`{name}`: expected 1 to 120 characters")))
+        _ => {
+            super::check_name(name, text)?;
+            Ok(registrants.search(text, wanted))
         }
-        _ => Ok(registrants.search(text, wanted)),
     }
 }
 

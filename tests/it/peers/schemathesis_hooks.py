@@ -2,6 +2,40 @@
 
 import schemathesis
 
+# Parameters of which a request has at most one; a name and its alias are two of them.
+AT_MOST_ONE = {
+    "/v1/sec/companies/search": [["name", "q", "ticker", "cik"]],
+    "/v1/sec/financials/compare": [["ciks", "tickers"]],
+    "/v1/filings/search": [["ticker", "cik", "company"], ["form", "form_type"], ["filed_from", "date_from"], ["filed_to", "date_to"]],
+}
+# First and last of a range.
+RANGES = [("fiscal_year_from", "fiscal_year_to"), ("filed_from", "filed_to"), ("date_from", "date_to"), ("filed_from", "date_to"),
+          ("date_from", "filed_to"), ("period_from", "period_to")]
+
+
+# Of which a request needs one, with a value for requests that have none.
+NEEDED = {
+    "/v1/sec/companies/search": (["name", "q", "ticker", "cik"], "name", "apple"),
+    "/v1/filings/search": (["ticker", "cik", "company"], "ticker", "AAPL"),
+}
+
+
+def exclusive(path, query):
+    """Leaves one of several parameters that exclude each other, and ranges in order; adds one of those of which one is needed."""
+    names, name, value = NEEDED.get(path, ([], None, None))
+    if names and not set(names) & set(query):
+        query[name] = value
+    # Random companies are unknown, or one of them twice.
+    if path == "/v1/sec/financials/compare":
+        query.pop("ciks", None)
+        query["tickers"] = "AAPL,NVDA"
+        query.setdefault("metric", "revenue")
+    for names in AT_MOST_ONE.get(path, []):
+        for extra in [name for name in names if name in query][1:]:
+            del query[extra]
+    for first, last in RANGES:
+        if first in query and last in query and str(query[first]) > str(query[last]):
+            del query[last]
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
@@ -14,6 +48,9 @@ def before_call(context, case, kwargs):
         del query["as_of"]
     # A cursor is the server's own word; nobody can make one up.
     query.pop("cursor", None)
+    exclusive(case.path, query)
+    if query:
+        case.query = query
     # Two random codes are almost never both areas: half of the wishes are about areas of the fixtures.
-    if case.path.endswith("/compare") and case.body["locations"][0] < "5":
+    if case.path.endswith("/locations/compare") and case.body["locations"][0] < "5":
         case.body = case.body | {"locations": ["90210", "95120"]}
