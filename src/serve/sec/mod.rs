@@ -99,10 +99,10 @@ fn note_fiscal_periods(meta: &mut Meta, period: &str) {
 /// Checks a name that is looked for.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is empty, longer than 120 characters or more than one line.
+/// `invalid_parameter`, when it is blank, longer than 120 characters or more than one line.
 fn check_name(field: &'static str, text: &str) -> super::problem::Result<()> {
     let is_line_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
-    if text.is_empty() || text.chars().count() > 120 || text.contains(is_line_end) {
+    if text.trim().is_empty() || text.chars().count() > 120 || text.contains(is_line_end) {
         let message = format!("`{field}`: expected one line of 1 to 120 characters");
         return Err(super::problem::Problem::of_field(super::problem::Code::InvalidParameter, field, message));
     }

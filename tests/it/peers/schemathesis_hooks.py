@@ -25,6 +25,10 @@ def exclusive(path, query):
     names, name, value = NEEDED.get(path, ([], None, None))
     if names and not set(names) & set(query):
         query[name] = value
+    # A blank is no name.
+    for name in ("name", "q", "company"):
+        if name in query and not str(query[name]).strip():
+            query[name] = "apple"
     # Random companies are unknown, or one of them twice.
     if path == "/v1/sec/financials/compare":
         query.pop("ciks", None)
