@@ -1,6 +1,6 @@
-//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs (2000000001 and up) with perturbed values and
+//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs (above 2000000000) with perturbed values and
 //! fictional accession numbers, made by the tool beside the real files. Members that were captured with white space are written without it,
-//! as the SEC writes them.
+//! as the SEC writes them. The clones' CIKs fill buckets as those of a published archive do: about 19 registrants to each.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -36,7 +36,7 @@ fn submissions(mirror: &Path) -> PathBuf {
 
 /// A mirror of the SEC's site with so many members in the archive of facts.
 pub fn mirror(members: usize) -> Result<PathBuf> {
-    let mirror = folder().join(format!("facts-{members}"));
+    let mirror = folder().join(format!("facts-{members}-filled"));
     if mirror.join(MARKER).is_file() {
         return Ok(mirror);
     }
@@ -47,9 +47,40 @@ pub fn mirror(members: usize) -> Result<PathBuf> {
     crate::corpus::remove(&mirror)?;
     fs::create_dir_all(&mirror)?;
     fs::rename(whole.join(HOST), mirror.join(HOST))?;
+    fill_buckets(&archive(&mirror))?;
+    fill_buckets(&submissions(&mirror))?;
     mark(&mirror)?;
     crate::corpus::remove(&whole)?;
     Ok(mirror)
+}
+
+/// Registrants of a published archive in one bucket: the last three digits of the CIK.
+const BUCKET_REGISTRANTS: u64 = 19;
+
+/// Numbers the clones of an archive anew: 2000000000, 2000001000 and so on are one bucket, 2000000001 begins the next.
+fn fill_buckets(path: &Path) -> Result<()> {
+    let anew = path.with_extension("anew");
+    let (mut from, mut to) = (ZipArchive::new(File::open(path)?)?, ZipWriter::new(File::create(&anew)?));
+    let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    let mut content = String::new();
+    for index in 0..from.len() {
+        let mut member = from.by_index(index)?;
+        let name = member.name()?.into_owned();
+        let clone = name.strip_prefix("CIK").and_then(|name| name.get(..10)).filter(|cik| cik.starts_with('2'));
+        let Some(cik) = clone else {
+            drop(member);
+            to.raw_copy_file(from.by_index_raw(index)?)?;
+            continue;
+        };
+        let number = cik.parse::<u64>()? - 2_000_000_001;
+        let anew = (2_000_000_000 + number % BUCKET_REGISTRANTS * 1000 + number / BUCKET_REGISTRANTS).to_string();
+        content.clear();
+        member.read_to_string(&mut content)?;
+        to.start_file(name.replace(cik, &anew), options)?;
+        to.write_all(content.replace(cik, &anew).as_bytes())?;
+    }
+    to.finish()?.sync_all()?;
+    Ok(fs::rename(anew, path)?)
 }
 
 /// Marks a mirror that is complete as one of samples: floors for whole files do not apply.

@@ -22,7 +22,7 @@ pub fn bench() -> Result<()> {
         ("archive compiled anew", facts_corpus::next_night(&first, "facts-anew", 0)?),
         ("3 % of members changed", facts_corpus::next_night(&first, "facts-changed", CHANGED_PERCENT)?),
     ];
-    println!("  {members} members in as many shards; a published archive has about 19 to a shard");
+    println!("  {members} members, about 19 to a shard, as in a published archive");
     for (_, night) in &nights {
         is_as_from_nothing(&first, night)?;
     }
