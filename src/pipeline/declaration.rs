@@ -129,7 +129,7 @@ pub enum Format {
         delimiters: Vec<char>,
         /// Whether `"` quotes a cell. When false a quotation mark is an ordinary character.
         quoting: bool,
-        /// Column names of a file without a header line.
+        /// Column names of a file without a header line. Where a copy begins with them all the same, that line is no record.
         #[serde(default)]
         header: Vec<String>,
         /// Lines after the header that are labels, not data.
@@ -139,11 +139,43 @@ pub enum Format {
         header_start: Option<String>,
         /// The character that the line after the header consists of.
         ruler: Option<char>,
+        /// Whether column names are compared in folded form ([`fold`](super::fold)): one mapping then reads a publisher's exports and its API.
+        #[serde(default)]
+        fold_header: bool,
+        #[serde(default)]
+        encoding: Encoding,
+    },
+    /// Lines of one length whose cells stand at fixed places.
+    FixedWidth {
+        /// Bytes of a record, without the line's end.
+        record_bytes: u32,
+        #[serde(default)]
+        encoding: Encoding,
+        /// The publisher's name of each field, its first byte (counted from 1) and its number of bytes.
+        fields: BTreeMap<String, [u32; 2]>,
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
+}
+
+/// What the bytes of a text stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+pub enum Encoding {
+    /// A record that is not UTF-8 is malformed.
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    /// As WHATWG, "Encoding", has it: every byte is a character.
+    #[serde(rename = "windows-1252")]
+    Windows1252,
+    /// ISO-8859-1: every byte is the character of that number.
+    #[serde(rename = "latin-1")]
+    Latin1,
+    /// For files that were put together from both: a cell that is UTF-8 is read so, any other as windows-1252.
+    #[serde(rename = "utf-8-or-windows-1252")]
+    Utf8OrWindows1252,
 }
 
 /// What a document is written in.

@@ -203,7 +203,28 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
         (
             "kind = \"delimited\", delimiters = [\"|\"]",
             "kind = \"shapefile\", delimiters = [\"|\"]",
-            &["pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `json_rows`, `document`"],
+            &[
+                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `document`",
+            ],
+        ),
+        (
+            "quoting = true",
+            "quoting = true, fold_header = true",
+            &[
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER` is never found in a folded header: write `owner`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER_NAME` is never found in a folded header: write `owner_name`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `PARCEL_NO` is never found in a folded header: write `parcel_no`",
+                "pipelines/test/parcels.toml:25: source.ignore: source `test.parcel_list`: `REMARK` is never found in a folded header: write `remark`",
+            ],
+        ),
+        (
+            "kind = \"delimited\", delimiters = [\"|\"], quoting = false, header = [\"PARCEL_NO\", \"SHARE\", \"NOTE\"]",
+            "kind = \"fixed_width\", record_bytes = 9, fields = { PARCEL_NO = [0, 4], SHARE = [5, 6], NAME = [2, 8] }",
+            &[
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: column `NAME` of `fields` is neither mapped nor ignored",
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: field `PARCEL_NO` does not lie within bytes 1 to 9",
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: field `SHARE` does not lie within bytes 1 to 9",
+            ],
         ),
         (
             "min_bytes = 100",
