@@ -13,7 +13,7 @@ mod words;
 use bytes::Bytes;
 
 pub use general::{
-    CONTRACTORS, Contact, DATES, Dataset, Entity, Fit, GeneralIndex, License, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Permit, Permits, Record, RowHit, Rows, folded,
+    Action, Businesses, Contact, DATES, Entity, GeneralIndex, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Officer, Permit, Permits, Record, RowHit, folded,
     person_words, spaced,
 };
 pub use metrics::{Estimate, MetricTable};

@@ -20,7 +20,7 @@ use crate::store::Manifest;
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
-    "license_id", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
+    "license_id", "source_id", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
     "business_name", "dba", "principals", "status", "issue_date", "effective_date", "last_renewed_date", "city", "zip",
 ];
 
@@ -30,6 +30,8 @@ pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor"
 /// What one list of licenses holds.
 #[derive(Debug, Default)]
 pub struct LicenseList {
+    /// The feed it is from.
+    pub source_id: String,
     pub professions: BTreeSet<String>,
     pub licenses: u64,
 }
@@ -80,6 +82,7 @@ impl Builder {
         let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
         let (cities, zips) = (texts("city")?, texts("zip")?);
         let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
+        let feeds = texts("source_id")?;
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
@@ -108,6 +111,9 @@ impl Builder {
             }
             if !list.professions.contains(professions.at(index)) {
                 list.professions.insert(professions.at(index).to_owned());
+            }
+            if list.source_id.is_empty() {
+                feeds.at(index).clone_into(&mut list.source_id);
             }
             list.licenses += 1;
             self.professions.push(professions.get(index))?;

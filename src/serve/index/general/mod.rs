@@ -15,13 +15,13 @@ mod search;
 mod spelling;
 
 pub use business::Businesses;
-pub use datasets::{Contact, Entity, License, Permit};
-pub use license::{CONTRACTORS, Licenses};
+pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
+pub use license::{LicenseList, Licenses};
 pub use load::NO_DAY;
 pub use owned::{Kind as NameKind, RowHit};
 pub use permit::{DATES, NO_VALUE, Permits};
-pub use rows::{Dataset, Record, Rows};
-pub use search::{Fit, Mode, Query as NameQuery, folded, person_words};
+pub use rows::Record;
+pub use search::{Mode, Query as NameQuery, folded, person_words};
 
 use crate::canonical::name::words;
 use crate::error::{Error, Result};

@@ -68,11 +68,6 @@ impl NamesBuilder {
         Ok(number)
     }
 
-    /// The name of a number.
-    pub fn bytes(&self, number: u32) -> &[u8] {
-        until_end(&self.text[self.starts[number as usize] as usize..])
-    }
-
     /// Sorts the places of words.
     pub fn finish(self) -> Names {
         let Self { text, starts } = self;

@@ -32,7 +32,7 @@ pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "
 pub const NO_VALUE: i64 = i64::MIN;
 
 /// The permits of a release.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Permits {
     pub rows: Numbered<Permit>,
     pub contacts: Children<Contact>,

@@ -114,12 +114,6 @@ impl<D: Dataset> Record<'_, D> {
         (!floats.is_null(self.row)).then(|| floats.value(self.row))
     }
 
-    /// Unscaled units of a decimal; the scale is the column's.
-    pub fn units(&self, name: &str) -> Option<i128> {
-        let decimals = self.rows.column::<Decimal128Array>(name)?;
-        (!decimals.is_null(self.row)).then(|| decimals.value(self.row))
-    }
-
     /// Writes a member of the column's own name.
     pub fn member(&self, json: &mut Json, name: &str) {
         self.member_as(json, name, name);
