@@ -104,9 +104,8 @@ pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, batch:
         properties = properties.set_column_dictionary_enabled(leaf(name), false).set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
     }
     // Of a few values that a type allows, every page holds most.
-    let is_selective = |name: &&String| {
-        contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String && column.column_type.values.is_empty())
-    };
+    let is_selective =
+        |name: &&String| contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String && column.column_type.values.is_empty());
     for name in std::iter::once(&"record_id".to_owned()).chain(contract.primary_key.iter().filter(is_selective)) {
         let path = ColumnPath::from(name.as_str());
         properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
