@@ -1,9 +1,10 @@
-use std::io::Read;
-
+use super::encoding::text_of;
 use super::header::Resolved;
+use super::lines::{Lines, MAX_LINE, trim_line_end};
 use super::text_frame::TextFrame;
-use super::{ByteReader, Decoded, Task, open, unreadable};
+use super::{Decoded, Task};
 use crate::error::{Error, Result};
+use crate::pipeline::{Encoding, fold};
 
 /// Layout of a delimited text file.
 pub(super) struct Layout<'a> {
@@ -15,33 +16,33 @@ pub(super) struct Layout<'a> {
     pub(super) header_start: Option<&'a str>,
     /// The character that the line after the header consists of.
     pub(super) ruler: Option<char>,
+    /// Whether the header's names are compared in folded form.
+    pub(super) is_folding: bool,
+    pub(super) encoding: Encoding,
 }
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-/// The longest line that is believed; a longer one means that the file is not text in lines.
-const MAX_LINE: usize = 8 << 20;
 
 /// A preamble of more lines than this is none: the header line is not there.
 const MAX_PREAMBLE_LINES: usize = 100;
 
 pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
-    let mut lines = Lines::new(open(task.path, task.member, task.max_bytes)?);
+    let mut lines = Lines::open(task)?;
     let (resolved, delimiter) = read_header(&mut lines, task, layout)?;
-    let mut frame = TextFrame::new(&resolved, task.input, task.member_number);
+    let mut frame = TextFrame::new(&resolved, layout.encoding, task);
     match task.only {
         Some(ranges) => {
             let mut reader = lines.into_reader(task)?;
             for (offset, length) in ranges {
                 reader.skip_to(*offset)?;
                 let record = reader.take_exactly(*length)?;
-                push_record(&mut frame, &resolved, delimiter, layout.is_quoting, &record, *offset);
+                push_record(&mut frame, &resolved, delimiter, layout, &record, *offset);
             }
         }
-        None if layout.is_quoting => read_quoted(&mut lines, &mut frame, &resolved, delimiter)?,
+        None if layout.is_quoting => read_quoted(&mut lines, &mut frame, &resolved, delimiter, layout)?,
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                push_plain(&mut frame, &resolved, delimiter, line, offset);
+                push_plain(&mut frame, &resolved, delimiter, layout, line, offset);
             }
         }
     }
@@ -54,13 +55,17 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
         let names: Vec<&str> = layout.header.iter().map(String::as_str).collect();
         return Ok((task.plan.resolve(&names)?, narrow(layout.delimiters[0])));
     }
-    let header = header_line(lines, layout.header_start)?;
+    let header = header_line(lines, layout)?;
     let text = header.as_str();
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
     let cells = cells_of(text.as_bytes(), narrow(delimiter), layout.is_quoting).unwrap_or_default();
-    let names: Vec<&str> = cells.iter().map(|cell| std::str::from_utf8(cell).unwrap_or_default().trim()).collect();
-    let resolved = task.plan.resolve(&names)?;
+    let name_of = |cell: &Vec<u8>| {
+        let name = std::str::from_utf8(cell).unwrap_or_default().trim();
+        if layout.is_folding { fold(name) } else { name.to_owned() }
+    };
+    let names: Vec<String> = cells.iter().map(name_of).collect();
+    let resolved = task.plan.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
     for _ in 0..layout.label_lines {
         lines.next_line()?;
     }
@@ -75,7 +80,8 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
 }
 
 /// The header line: the first line, or the first that begins as declared.
-fn header_line(lines: &mut Lines<'_>, header_start: Option<&str>) -> Result<String> {
+fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<String> {
+    let header_start = layout.header_start;
     for number in 0..MAX_PREAMBLE_LINES {
         let Some((_, line)) = lines.next_line()? else { break };
         let line = line.strip_prefix(BOM).filter(|_| number == 0).unwrap_or(line);
@@ -83,7 +89,8 @@ fn header_line(lines: &mut Lines<'_>, header_start: Option<&str>) -> Result<Stri
             return Err(Error::format("begins with `<`: an HTML or XML page, not the declared table"));
         }
         if header_start.is_none_or(|start| line.starts_with(start.as_bytes())) {
-            return String::from_utf8(line.to_vec()).map_err(|_| Error::format("the header line is not UTF-8"));
+            let text = text_of(layout.encoding, line).map(std::borrow::Cow::into_owned);
+            return text.ok_or_else(|| Error::format("the header line is not UTF-8"));
         }
     }
     Err(Error::format(
@@ -92,28 +99,34 @@ fn header_line(lines: &mut Lines<'_>, header_start: Option<&str>) -> Result<Stri
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.
-fn push_plain(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, line: &[u8], offset: u64) {
+fn push_plain(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) {
     let is_kept = match resolved.keep_position() {
         Some(0) => resolved.is_kept(|_| line),
         Some(place) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(place).unwrap_or_default()),
         None => true,
     };
     if is_kept && !line.is_empty() {
-        push_record(frame, resolved, delimiter, false, line, offset);
+        push_record(frame, resolved, delimiter, layout, line, offset);
     }
 }
 
-fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, is_quoting: bool, record: &[u8], offset: u64) {
-    if std::str::from_utf8(record).is_err() {
-        return frame.malformed("the record is not UTF-8".into(), record, offset);
+fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) {
+    let (whole, length) = (record, record.len() as u64);
+    // The first line is a record only where no header line stands before it.
+    let record = record.strip_prefix(BOM).filter(|_| offset == 0).unwrap_or(record);
+    if offset == 0 && is_declared_header(layout, delimiter, record) {
+        return;
+    }
+    if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
+        return frame.malformed("the record is not UTF-8".into(), whole, offset);
     }
     // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
-    if is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
+    if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         match cells_of(record, delimiter, true) {
             Some(cells) if has_width(resolved, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
-                frame.push(resolved, offset, record.len() as u64, |place| cells.get(place).map(Vec::as_slice));
+                frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice));
             }
-            cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), record, offset),
+            cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
         }
         return;
     }
@@ -121,13 +134,20 @@ fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, is_quo
     ends.extend(memchr::memchr_iter(delimiter, record));
     ends.push(record.len());
     if !has_width(resolved, ends.len(), record.last() == Some(&delimiter)) {
-        return frame.malformed(wrong_width(resolved, ends.len()), record, offset);
+        return frame.malformed(wrong_width(resolved, ends.len()), whole, offset);
     }
     let cell = |place: usize| {
         let start = if place == 0 { 0 } else { ends[place - 1] + 1 };
         Some(&record[start..ends[place]])
     };
-    frame.push(resolved, offset, record.len() as u64, cell);
+    frame.push(resolved, offset, length, cell);
+}
+
+/// Whether a line is the header that was declared for a file without one: some copies have it.
+fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
+    let same = |cell: &[u8], name: &String| text_of(layout.encoding, cell).is_some_and(|text| fold(&text) == fold(name));
+    let cells = cells_of(line, delimiter, layout.is_quoting).unwrap_or_default();
+    !layout.header.is_empty() && cells.len() == layout.header.len() && cells.iter().zip(layout.header).all(|(cell, name)| same(cell, name))
 }
 
 /// A record has as many cells as the header; one empty cell more is a trailing delimiter.
@@ -150,7 +170,7 @@ fn cells_of(record: &[u8], delimiter: u8, is_quoting: bool) -> Option<Vec<Vec<u8
 }
 
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
-fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved, delimiter: u8) -> Result<()> {
+fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
     let mut record: Vec<u8> = Vec::new();
     let mut is_open = false;
     let mut start = 0;
@@ -166,7 +186,7 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved
         }
         let whole = trim_line_end(&record);
         if !whole.is_empty() {
-            push_record(frame, resolved, delimiter, true, whole, start);
+            push_record(frame, resolved, delimiter, layout, whole, start);
         }
         record.clear();
         is_open = false;
@@ -175,69 +195,4 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved
         frame.malformed("a quotation mark is never closed".into(), &record, start);
     }
     Ok(())
-}
-
-fn trim_line_end(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// Splits a stream into lines, with the offset of each, in one buffer that grows to the longest line only.
-struct Lines<'a> {
-    reader: ByteReader<'a>,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    offset: u64,
-}
-
-impl<'a> Lines<'a> {
-    fn new(reader: ByteReader<'a>) -> Self {
-        Self { reader, buffer: vec![0; 1 << 18], start: 0, end: 0, offset: 0 }
-    }
-
-    /// The reader from the first byte on, for reading records by offset.
-    fn into_reader(mut self, task: &Task<'_>) -> Result<ByteReader<'a>> {
-        if self.reader.rewind()? { Ok(self.reader) } else { open(task.path, task.member, task.max_bytes) }
-    }
-
-    /// The next line without its ending, and the offset of its first byte.
-    fn next_line(&mut self) -> Result<Option<(u64, &[u8])>> {
-        Ok(self.next_line_with_end()?.map(|(offset, line)| (offset, trim_line_end(line))))
-    }
-
-    fn next_line_with_end(&mut self) -> Result<Option<(u64, &[u8])>> {
-        let mut searched = self.start;
-        let line_end = loop {
-            if let Some(found) = memchr::memchr(b'\n', &self.buffer[searched..self.end]) {
-                break searched + found + 1;
-            }
-            searched = self.end;
-            if self.end - self.start > MAX_LINE {
-                return Err(Error::format(format!("a line at byte {} is longer than {MAX_LINE} bytes", self.offset)));
-            }
-            if self.end == self.buffer.len() {
-                self.buffer.copy_within(self.start..self.end, 0);
-                searched -= self.start;
-                self.end -= self.start;
-                self.start = 0;
-                if self.end == self.buffer.len() {
-                    self.buffer.resize(self.buffer.len() * 2, 0);
-                }
-            }
-            let count = self.reader.read(&mut self.buffer[self.end..]).map_err(unreadable)?;
-            if count == 0 {
-                if self.start == self.end {
-                    return Ok(None);
-                }
-                break self.end;
-            }
-            self.end += count;
-        };
-        let line = &self.buffer[self.start..line_end];
-        let offset = self.offset;
-        self.offset += line.len() as u64;
-        self.start = line_end;
-        Ok(Some((offset, line)))
-    }
 }

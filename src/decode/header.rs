@@ -16,7 +16,7 @@ struct Wanted {
 }
 
 impl ColumnPlan {
-    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one digit.
+    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one digit, `""` is a column without a name.
     pub fn new(ignore: Vec<String>) -> Self {
         Self { ignore, ..Self::default() }
     }
@@ -42,8 +42,10 @@ impl ColumnPlan {
     /// `Format`, naming the columns: missing, twice there, or neither mapped nor ignored.
     pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
         // A trailing delimiter makes a last column without a name (data.census.gov).
-        let header = header.strip_suffix(&[""]).unwrap_or(header);
-        if let Some(twice) = header.iter().enumerate().find_map(|(index, name)| header[..index].contains(name).then_some(name)) {
+        let has_unnamed = self.ignore.iter().any(String::is_empty);
+        let header = header.strip_suffix(&[""]).filter(|_| !has_unnamed).unwrap_or(header);
+        let is_twice = |(index, name): &(usize, &&str)| !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
+        if let Some((_, twice)) = header.iter().enumerate().find(is_twice) {
             return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
         }
         let mut names = Vec::new();

@@ -6,6 +6,7 @@ use super::header::Resolved;
 use super::text_frame::TextFrame;
 use super::{Decoded, Task, open, unreadable};
 use crate::error::{Error, Result};
+use crate::pipeline::Encoding;
 
 /// Decodes a JSON array of arrays of strings, the first of which is the header (Census Data API, "Response format").
 pub(super) fn decode(task: &Task<'_>) -> Result<Decoded> {
@@ -17,7 +18,7 @@ pub(super) fn decode(task: &Task<'_>) -> Result<Decoded> {
     let header = cells_of(header.get()).ok_or_else(|| Error::format("the first row is not an array of column names"))?;
     let names: Vec<&str> = header.iter().map(|name| name.as_deref().unwrap_or_default()).collect();
     let resolved = task.plan.resolve(&names)?;
-    let mut frame = TextFrame::new(&resolved, task.input, task.member_number);
+    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task);
     match task.only {
         Some(ranges) => {
             for (offset, length) in ranges {

@@ -3,8 +3,11 @@
 
 mod archive;
 mod delimited;
+mod encoding;
+mod fixed_width;
 mod header;
 mod json_rows;
+mod lines;
 mod members;
 mod text_frame;
 mod xml;
@@ -71,13 +74,25 @@ pub struct Malformed {
 /// `Store`, when it cannot be read.
 ///
 /// # Issues
-/// A record with another number of cells than the header, or text that is not UTF-8.
+/// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let decoded = match task.format {
-        Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler } => {
-            let layout =
-                delimited::Layout { delimiters, is_quoting: *quoting, header, label_lines: *label_lines, header_start: header_start.as_deref(), ruler: *ruler };
+        Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler, fold_header, encoding } => {
+            let layout = delimited::Layout {
+                delimiters,
+                is_quoting: *quoting,
+                header,
+                label_lines: *label_lines,
+                header_start: header_start.as_deref(),
+                ruler: *ruler,
+                is_folding: *fold_header,
+                encoding: *encoding,
+            };
             delimited::decode(task, &layout)
+        }
+        Format::FixedWidth { record_bytes, encoding, fields } => {
+            let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
+            fixed_width::decode(task, &layout)
         }
         Format::JsonRows => json_rows::decode(task),
         Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),

@@ -1,13 +1,20 @@
 use polars::prelude::*;
 
+use super::encoding::text_of;
 use super::header::Resolved;
-use super::{Decoded, Malformed};
+use super::{Decoded, Malformed, Task};
 use crate::error::{Error, Result};
 use crate::issue::Severity;
+use crate::pipeline::Encoding;
 use crate::provenance::POINTERS;
 
 /// More records that cannot be read mean that the file is not the declared one; their texts are not collected without bound.
 const MAX_MALFORMED: usize = 10_000;
+
+/// Fixed-width files are padded with zero bytes as well as with blanks.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\0'
+}
 
 /// Collects kept records into text columns and pointers.
 pub(super) struct TextFrame {
@@ -15,21 +22,25 @@ pub(super) struct TextFrame {
     pointers: Vec<(u64, u64)>,
     malformed: Vec<Malformed>,
     malformed_count: usize,
+    encoding: Encoding,
     input: u64,
     member_number: u64,
 }
 
 impl TextFrame {
-    pub(super) fn new(resolved: &Resolved, input: u64, member_number: u64) -> Self {
+    pub(super) fn new(resolved: &Resolved, encoding: Encoding, task: &Task<'_>) -> Self {
         let columns = resolved.names.iter().map(|name| StringChunkedBuilder::new(name.as_str().into(), 1024)).collect();
-        Self { columns, pointers: Vec::new(), malformed: Vec::new(), malformed_count: 0, input, member_number }
+        Self { columns, pointers: Vec::new(), malformed: Vec::new(), malformed_count: 0, encoding, input: task.input, member_number: task.member_number }
     }
 
-    /// Adds a record; `cell` gives the bytes at a place in the file. Cells are trimmed; an empty one is null.
+    /// Adds a record whose cells are in the encoding; `cell` gives the bytes at a place in the file. Blanks and zero bytes at a cell's ends
+    /// are no part of it; an empty cell is null.
     pub(super) fn push<'c>(&mut self, resolved: &Resolved, offset: u64, length: u64, mut cell: impl FnMut(usize) -> Option<&'c [u8]>) {
         for (column, position) in self.columns.iter_mut().zip(&resolved.positions) {
-            let text = position.and_then(&mut cell).map(<[u8]>::trim_ascii).filter(|bytes| !bytes.is_empty());
-            column.append_option(text.map(|bytes| std::str::from_utf8(bytes).expect("the caller has checked the record")));
+            let bytes = position.and_then(&mut cell).map(<[u8]>::trim_ascii).unwrap_or_default();
+            let text = text_of(self.encoding, bytes).expect("the caller has checked the record");
+            let text = text.trim_matches(is_blank);
+            column.append_option((!text.is_empty()).then_some(text));
         }
         self.pointers.push((offset, length));
     }

@@ -6,6 +6,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 
+use super::encoding::windows_1252_character;
 use crate::error::{Error, Result};
 
 /// Elements inside each other; documents of agencies have less than ten.
@@ -155,15 +156,6 @@ fn declared_encoding(content: &[u8]) -> Option<String> {
     let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
     let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     Some(value[1..].split(quote).next()?.to_owned())
-}
-
-/// Source: WHATWG, "Encoding", index windows-1252.
-fn windows_1252_character(byte: u8) -> char {
-    const FROM_80: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™',
-        'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-    ];
-    byte.checked_sub(0x80).and_then(|place| FROM_80.get(usize::from(place))).copied().unwrap_or(char::from(byte))
 }
 
 impl<'d> XmlReader<'d> {

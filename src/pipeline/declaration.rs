@@ -13,6 +13,9 @@ pub struct Declaration {
     pub licence: String,
     pub homepage: String,
     pub cadence: Cadence,
+    /// What the layout of the sources is known from.
+    #[serde(default)]
+    pub layout_evidence: LayoutEvidence,
     /// Datasets built by this pipeline. Empty for a pipeline that only supplies sources to others.
     pub produces: Vec<String>,
     /// Sources of other declarations that the build also reads.
@@ -52,6 +55,17 @@ impl Cadence {
             Self::Yearly => 366,
         }
     }
+}
+
+/// What the layout of a pipeline's sources is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LayoutEvidence {
+    /// From files of the publisher.
+    #[default]
+    File,
+    /// From its documentation alone: no file has been seen.
+    Documented,
 }
 
 /// Candidate partitions by number, such as survey years. A candidate at either end none of whose files exists is not
@@ -129,7 +143,7 @@ pub enum Format {
         delimiters: Vec<char>,
         /// Whether `"` quotes a cell. When false a quotation mark is an ordinary character.
         quoting: bool,
-        /// Column names of a file without a header line.
+        /// Column names of a file without a header line. Where a copy begins with them all the same, that line is no record.
         #[serde(default)]
         header: Vec<String>,
         /// Lines after the header that are labels, not data.
@@ -139,11 +153,43 @@ pub enum Format {
         header_start: Option<String>,
         /// The character that the line after the header consists of.
         ruler: Option<char>,
+        /// Whether column names are compared in folded form ([`fold`](super::fold)): one mapping then reads a publisher's exports and its API.
+        #[serde(default)]
+        fold_header: bool,
+        #[serde(default)]
+        encoding: Encoding,
+    },
+    /// Lines of one length whose cells stand at fixed places.
+    FixedWidth {
+        /// Bytes of a record, without the line's end.
+        record_bytes: u32,
+        #[serde(default)]
+        encoding: Encoding,
+        /// The publisher's name of each field, its first byte (counted from 1) and its number of bytes.
+        fields: BTreeMap<String, [u32; 2]>,
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
+}
+
+/// What the bytes of a text stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+pub enum Encoding {
+    /// A record that is not UTF-8 is malformed.
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    /// As WHATWG, "Encoding", has it: every byte is a character.
+    #[serde(rename = "windows-1252")]
+    Windows1252,
+    /// ISO-8859-1: every byte is the character of that number.
+    #[serde(rename = "latin-1")]
+    Latin1,
+    /// For files that were put together from both: a cell that is UTF-8 is read so, any other as windows-1252.
+    #[serde(rename = "utf-8-or-windows-1252")]
+    Utf8OrWindows1252,
 }
 
 /// What a document is written in.
@@ -177,7 +223,14 @@ pub struct Expectations {
     pub warn_quarantined_percent: f64,
     /// Share of quarantined rows that blocks, percent.
     pub max_quarantined_percent: f64,
+    /// Share of published rows with a warning that blocks, percent, by the warning's code. Not judged below
+    /// [`FEWEST_ROWS_FOR_WARNED_SHARE`] rows.
+    #[serde(default)]
+    pub max_warned_percent: BTreeMap<String, f64>,
 }
+
+/// A few rows say nothing of a share.
+pub const FEWEST_ROWS_FOR_WARNED_SHARE: u64 = 100;
 
 fn default_max_bytes() -> u64 {
     2 << 30

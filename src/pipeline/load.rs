@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Declaration, Source};
+use super::{Declaration, Format, Source, fold};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
@@ -72,7 +72,9 @@ impl Declarations {
                 if !declaration.expect.contains_key(dataset_id) {
                     report(Place::Top, "produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
                 }
-                if let Some(other) = producers.insert(dataset_id, pipeline_id) {
+                // Several pipelines may each publish parts of a dataset: their partitions keep them apart, which the release makes sure of.
+                let is_shared = self.contracts.get(dataset_id).is_some_and(|contract| !contract.partition_by.is_empty());
+                if let Some(other) = producers.insert(dataset_id, pipeline_id).filter(|_| !is_shared) {
                     report(Place::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
                 }
             }
@@ -134,14 +136,7 @@ impl Declarations {
         for column in source.optional_columns.iter().filter(|column| !source.columns.contains_key(*column)) {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
-        if let super::Format::Delimited { delimiters, header, .. } = &source.format {
-            if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
-                report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
-            }
-            for column in header.iter().filter(|column| !mapped.contains(column) && !source.ignore.contains(column)) {
-                report("format", format!("column `{column}` of `header` is neither mapped nor ignored"));
-            }
-        }
+        check_format(source, &mapped, report);
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
@@ -151,10 +146,42 @@ impl Declarations {
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
     }
+}
 
-    /// The declaration that produces a dataset.
-    pub fn producer(&self, dataset_id: &str) -> Option<&Declaration> {
-        self.pipelines.values().find(|declaration| declaration.produces.iter().any(|id| id == dataset_id))
+fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
+    let is_known = |column: &String| mapped.contains(column) || source.ignore.contains(column);
+    let mut unknown = |columns: &mut dyn Iterator<Item = &String>, list: &str| {
+        for column in columns.filter(|column| !is_known(column)) {
+            report("format", format!("column `{column}` of `{list}` is neither mapped nor ignored"));
+        }
+    };
+    match &source.format {
+        Format::Delimited { delimiters, header, fold_header, .. } => {
+            unknown(&mut header.iter(), "header");
+            if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
+                report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
+            }
+            if !fold_header {
+                return;
+            }
+            // `#` stands for a digit.
+            let folded = |name: &str| fold(&name.replace('#', "0"));
+            for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
+                if !name.contains('{') && folded(name) != name.replace('#', "0") {
+                    report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
+                }
+            }
+        }
+        Format::FixedWidth { record_bytes, fields, .. } => {
+            unknown(&mut fields.keys(), "fields");
+            for (field, [first, length]) in fields {
+                let last = u64::from(*first) + u64::from(*length);
+                if *first == 0 || *length == 0 || last > u64::from(*record_bytes) + 1 {
+                    report("format", format!("field `{field}` does not lie within bytes 1 to {record_bytes}"));
+                }
+            }
+        }
+        Format::JsonRows | Format::Document { .. } => {}
     }
 }
 

@@ -114,7 +114,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             "cadence = ",
             "cadance = ",
             &[
-                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `produces`, `inputs`, `partition`, `source`, `expect`, `settings`",
+                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `layout_evidence`, `produces`, `inputs`, `partition`, `source`, `expect`, `settings`",
             ],
         ),
         ("cadence = \"yearly\"\n", "", &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"]),
@@ -196,16 +196,6 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             &["pipelines/test/parcels.toml:36: source.optional_columns: source `test.parcel_owners`: `SHARE` is not a mapped column"],
         ),
         (
-            "delimiters = [\"|\"]",
-            "delimiters = []",
-            &["pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: `delimiters`: give at least one ASCII delimiter"],
-        ),
-        (
-            "kind = \"delimited\", delimiters = [\"|\"]",
-            "kind = \"shapefile\", delimiters = [\"|\"]",
-            &["pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `json_rows`, `document`"],
-        ),
-        (
             "min_bytes = 100",
             "min_bytes = 100\nmax_bytes = 99",
             &["pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes"],
@@ -216,6 +206,46 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             &["pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`"],
         ),
         ("from = 2021", "from = 2031", &["pipelines/test/parcels.toml:14: partition.from: 2031 is after `to` 2030"]),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+    }
+}
+
+#[test]
+fn every_fault_of_a_format_is_named_with_file_line_and_key() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "delimiters = [\"|\"]",
+            "delimiters = []",
+            &["pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: `delimiters`: give at least one ASCII delimiter"],
+        ),
+        (
+            "kind = \"delimited\", delimiters = [\"|\"]",
+            "kind = \"shapefile\", delimiters = [\"|\"]",
+            &[
+                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `document`",
+            ],
+        ),
+        (
+            "quoting = true",
+            "quoting = true, fold_header = true",
+            &[
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER` is never found in a folded header: write `owner`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER_NAME` is never found in a folded header: write `owner_name`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `PARCEL_NO` is never found in a folded header: write `parcel_no`",
+                "pipelines/test/parcels.toml:25: source.ignore: source `test.parcel_list`: `REMARK` is never found in a folded header: write `remark`",
+            ],
+        ),
+        (
+            "kind = \"delimited\", delimiters = [\"|\"], quoting = false, header = [\"PARCEL_NO\", \"SHARE\", \"NOTE\"]",
+            "kind = \"fixed_width\", record_bytes = 9, fields = { PARCEL_NO = [0, 4], SHARE = [5, 6], NAME = [2, 8] }",
+            &[
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: column `NAME` of `fields` is neither mapped nor ignored",
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: field `PARCEL_NO` does not lie within bytes 1 to 9",
+                "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: field `SHARE` does not lie within bytes 1 to 9",
+            ],
+        ),
     ];
     for (from, to, expected) in cases {
         assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");

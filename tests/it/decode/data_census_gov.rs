@@ -5,13 +5,22 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 use pubdata::decode::{ColumnPlan, Decoded};
-use pubdata::pipeline::Format;
+use pubdata::pipeline::{Encoding, Format};
 
 use super::{decode_file, places};
 use crate::support::{project, shared_data};
 
 fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
-    let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1, header_start: None, ruler: None };
+    let format = Format::Delimited {
+        delimiters: vec![','],
+        quoting: true,
+        header: Vec::new(),
+        label_lines: 1,
+        header_start: None,
+        ruler: None,
+        fold_header: false,
+        encoding: Encoding::Utf8,
+    };
     let decoded = decode_file(path, None, &format, plan, None).unwrap();
     assert_eq!(decoded.malformed, Vec::new());
     let replayed = decode_file(path, None, &format, plan, Some(&places(&decoded.frame))).unwrap();

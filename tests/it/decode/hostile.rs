@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use pubdata::decode::{ColumnPlan, member_name};
-use pubdata::pipeline::Format;
+use pubdata::pipeline::{Encoding, Format};
 
 use super::{MAX_BYTES, Source, decode_file, delimited, plan_of};
 use crate::publisher::{archive, bomb, corrupt_archive};
@@ -94,7 +94,16 @@ proptest! {
 
     #[test]
     fn a_damaged_download_is_read_or_refused(bytes in mutated(DOWNLOAD)) {
-        let format = Format::Delimited { delimiters: vec![','], quoting: true, header: Vec::new(), label_lines: 1, header_start: None, ruler: None };
+        let format = Format::Delimited {
+        delimiters: vec![','],
+        quoting: true,
+        header: Vec::new(),
+        label_lines: 1,
+        header_start: None,
+        ruler: None,
+        fold_header: false,
+        encoding: Encoding::Utf8,
+    };
         check(&bytes, format, plan_of(&["GEO_ID", "NAME", "B01003_001E", "B01003_001M"]));
     }
 

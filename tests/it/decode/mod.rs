@@ -1,6 +1,9 @@
 //! Decoders on hostile and on real files: no panic, bounded work, and every pointer leads back to exactly its record.
 
 mod data_census_gov;
+mod encodings;
+mod fixed_width;
+mod folded;
 mod hostile;
 mod members;
 mod preamble;
@@ -11,7 +14,7 @@ use std::path::{Path, PathBuf};
 use polars::prelude::DataFrame;
 use pubdata::decode::{ColumnPlan, Decoded, Task, decode, read_range};
 use pubdata::error::Result;
-use pubdata::pipeline::Format;
+use pubdata::pipeline::{Encoding, Format};
 use pubdata::provenance::POINTERS;
 use tempfile::TempDir;
 
@@ -77,6 +80,8 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
         label_lines: 0,
         header_start: None,
         ruler: None,
+        fold_header: false,
+        encoding: Encoding::Utf8,
     }
 }
 

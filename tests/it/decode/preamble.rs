@@ -1,4 +1,4 @@
-use pubdata::pipeline::Format;
+use pubdata::pipeline::{Encoding, Format};
 
 use super::{Source, plan_of};
 
@@ -12,6 +12,8 @@ fn index(text: &str) -> Source {
         label_lines: 0,
         header_start: Some("CIK|".to_owned()),
         ruler: Some('-'),
+        fold_header: false,
+        encoding: Encoding::Utf8,
     };
     Source::new(text.as_bytes(), None, format, plan_of(&["CIK", "Form Type"]))
 }

@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+
+use super::encoding::text_of;
+use super::header::Resolved;
+use super::lines::Lines;
+use super::text_frame::TextFrame;
+use super::{Decoded, Task};
+use crate::error::Result;
+use crate::pipeline::Encoding;
+
+/// Layout of a file of records of one length.
+pub(super) struct Layout<'a> {
+    pub(super) record_bytes: usize,
+    pub(super) encoding: Encoding,
+    /// First byte, counted from 1, and number of bytes of each field.
+    pub(super) fields: &'a BTreeMap<String, [u32; 2]>,
+}
+
+/// Decodes lines of one length. A file without line ends is one line that is too long.
+pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
+    let names: Vec<&str> = layout.fields.keys().map(String::as_str).collect();
+    let resolved = task.plan.resolve(&names)?;
+    let mut frame = TextFrame::new(&resolved, layout.encoding, task);
+    let mut lines = Lines::open(task)?;
+    match task.only {
+        Some(ranges) => {
+            let mut reader = lines.into_reader(task)?;
+            for (offset, length) in ranges {
+                reader.skip_to(*offset)?;
+                push(&mut frame, &resolved, layout, &reader.take_exactly(*length)?, *offset);
+            }
+        }
+        None => {
+            while let Some((offset, line)) = lines.next_line()? {
+                // The mark that ends a text file of older systems stands alone behind the last record.
+                if !matches!(line, b"" | b"\x1a") {
+                    push(&mut frame, &resolved, layout, line, offset);
+                }
+            }
+        }
+    }
+    frame.finish()
+}
+
+fn push(frame: &mut TextFrame, resolved: &Resolved, layout: &Layout<'_>, record: &[u8], offset: u64) {
+    if record.len() != layout.record_bytes {
+        return frame.malformed(format!("the record has {} bytes, declared are {}", record.len(), layout.record_bytes), record, offset);
+    }
+    let cells: Vec<&[u8]> = layout.fields.values().map(|[first, length]| &record[*first as usize - 1..(*first + *length) as usize - 1]).collect();
+    if let Some((name, _)) = layout.fields.keys().zip(&cells).find(|(_, cell)| text_of(layout.encoding, cell).is_none()) {
+        return frame.malformed(format!("the field `{name}` is not UTF-8"), record, offset);
+    }
+    if resolved.is_kept(|place| cells[place]) {
+        frame.push(resolved, offset, record.len() as u64, |place| Some(cells[place]));
+    }
+}

@@ -1,0 +1,131 @@
+//! One declaration for the spellings that a publisher's exports and API have for the same columns.
+
+use pubdata::decode::ColumnPlan;
+use pubdata::pipeline::{Encoding, Format};
+
+use super::{Source, delimited, plan_of};
+use crate::support::shared_data;
+
+fn folded(header: &[&str]) -> Format {
+    match delimited(',', true, header) {
+        Format::Delimited { delimiters, quoting, header, .. } => {
+            Format::Delimited { delimiters, quoting, header, label_lines: 0, header_start: None, ruler: None, fold_header: true, encoding: Encoding::Utf8 }
+        }
+        _ => unreachable!(),
+    }
+}
+
+/// A cell of a source as text.
+fn cell(decoded: &pubdata::decode::Decoded, column: &str, row: usize) -> Option<String> {
+    decoded.frame.column(column).unwrap().str().unwrap().get(row).map(str::to_owned)
+}
+
+fn chicago() -> ColumnPlan {
+    let ignore = ["pin#", "pin##", "contractor_#_*", "contractor_##_*"];
+    let mut ignored: Vec<String> = ignore.iter().filter(|name| !name.ends_with('*')).map(|name| (*name).to_owned()).collect();
+    for digits in ["#", "##"] {
+        ignored.extend(["type", "name", "address", "city", "state", "zipcode", "phone"].map(|field| format!("contractor_{digits}_{field}")));
+    }
+    ignored.extend(["id", "amount_waived", "amount_paid", "latitude", "longitude", "location"].map(str::to_owned));
+    ignored.extend(["street_number", "street_direction", "street_name", "suffix", "work_description"].map(str::to_owned));
+    ColumnPlan::new(ignored)
+        .want("permit_number", &["permit"], false)
+        .want("type", &["permit_type"], false)
+        .want("issued", &["issue_date"], false)
+        .want("fee", &["total_fee", "total_permit_fee"], false)
+        .want("cost", &["estimated_cost", "reported_cost"], false)
+}
+
+#[test]
+fn an_export_and_an_api_answer_are_read_by_one_mapping() {
+    for (file, rows, issued, fee) in
+        [("chicago_Building_Permits.csv", 441, "03/22/2016", "$525.00"), ("chicago_ydr8-5enu.excerpt.csv", 10, "2006-01-12T00:00:00.000", "")]
+    {
+        let Some(path) = shared_data(&format!("general/permits/{file}")) else { return };
+        let source = Source::new(&std::fs::read(path).unwrap(), None, folded(&[]), chicago());
+        let decoded = source.decode(None).unwrap();
+        assert_eq!((decoded.frame.height(), decoded.malformed.len()), (rows, 0), "{file}");
+        source.assert_round_trip(&decoded);
+        if rows == 441 {
+            let permit = ["permit_number", "type", "issued", "fee", "cost"].map(|column| cell(&decoded, column, 0).unwrap());
+            assert_eq!(permit, ["100637362", "PERMIT - NEW CONSTRUCTION", issued, fee, "$20000.00"]);
+        }
+    }
+}
+
+#[test]
+fn blanks_in_names_and_before_values_are_no_part_of_them() {
+    for (file, expired, name) in [("ltbarbers.csv", "04/27/2021", "AYALA, LOUIS G"), ("ltcosmos.csv", "07/06/2022", "HENSLEE, KATHY DIANE")] {
+        let Some(path) = shared_data(&format!("general/license/{file}")) else { return };
+        let columns = ["license_type", "license_number", "license_expiration_date", "county", "name", "phone_number", "business_name", "license_subtype"];
+        let others = [
+            "mailing_address_line1",
+            "mailing_address_line2",
+            "mailing_address_city_state_zip",
+            "business_address_line1",
+            "business_address_line2",
+            "business_city_state_zip",
+            "business_county_code",
+            "business_county",
+            "business_zip",
+            "business_phone",
+            "continuing_education_flag",
+        ];
+        let plan = columns.iter().fold(ColumnPlan::new(others.map(str::to_owned).to_vec()), |plan, column| plan.want(column, &[column], false));
+        let source = Source::new(&std::fs::read(path).unwrap(), None, folded(&[]), plan);
+        let decoded = source.decode(None).unwrap();
+        assert_eq!(cell(&decoded, "license_expiration_date", 0).as_deref(), Some(expired));
+        assert_eq!(cell(&decoded, "name", 0).as_deref(), Some(name));
+        source.assert_round_trip(&decoded);
+    }
+}
+
+#[test]
+fn a_file_without_a_header_may_come_with_it() {
+    let Some(path) = shared_data("general/license/MasterLicenseData.csv") else { return };
+    let names: Vec<String> = (1..=52).map(|number| format!("COLUMN-{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let plan = || {
+        let ignore = names.iter().skip(3).map(|name| (*name).to_owned()).collect();
+        ColumnPlan::new(ignore).want("number", &[names[0]], false).want("updated", &[names[1]], false).want("name", &[names[2]], false)
+    };
+    let bytes = std::fs::read(path).unwrap();
+    let source = Source::new(&bytes, None, folded(&names), plan());
+    let decoded = source.decode(None).unwrap();
+    assert_eq!((decoded.frame.height(), decoded.malformed.len()), (80, 0));
+    assert_eq!(["number", "updated", "name"].map(|column| cell(&decoded, column, 0).unwrap()), ["1000001", "11/10/2020", "STOKES JOHN R"]);
+    source.assert_round_trip(&decoded);
+
+    let header = names.join(",").to_lowercase().replace("column-2,", "\"Column 2\",");
+    for start in ["", "\u{feff}"] {
+        let with_header = [start.as_bytes(), header.as_bytes(), b"\r\n", &bytes].concat();
+        let source = Source::new(&with_header, None, folded(&names), plan());
+        let again = source.decode(None).unwrap();
+        assert_eq!((again.frame.height(), again.malformed.len()), (80, 0));
+        assert_eq!(cell(&again, "number", 0).as_deref(), Some("1000001"));
+        source.assert_round_trip(&again);
+    }
+    let marked = [b"\xEF\xBB\xBF".as_slice(), &bytes].concat();
+    let source = Source::new(&marked, None, folded(&names), plan());
+    let decoded = source.decode(None).unwrap();
+    assert_eq!(cell(&decoded, "number", 0).as_deref(), Some("1000001"), "a byte order mark is no part of the first cell");
+    source.assert_round_trip(&decoded);
+}
+
+#[test]
+fn columns_without_a_name_are_ignored_by_an_empty_one() {
+    let bytes = b",Permit #,,Issued Date\n0,A-1,x,2024-01-02\n1,A-2,,2024-01-03\n";
+    let plan = |ignore: &[&str]| {
+        let plan = ColumnPlan::new(ignore.iter().map(|name| (*name).to_owned()).collect());
+        plan.want("permit", &["permit"], false).want("issued", &["issued_date"], false)
+    };
+    let source = Source::new(bytes, None, folded(&[]), plan(&[""]));
+    let decoded = source.decode(None).unwrap();
+    assert_eq!((decoded.frame.height(), decoded.malformed.len()), (2, 0));
+    assert_eq!(cell(&decoded, "issued", 1).as_deref(), Some("2024-01-03"));
+    source.assert_round_trip(&decoded);
+    let error = Source::new(bytes, None, folded(&[]), plan(&[])).decode(None).unwrap_err().to_string();
+    assert!(error.contains("column `` occurs twice"), "{error}");
+    let error = Source::new(b"Permit #,permit_\nA,B\n", None, folded(&[]), plan_of(&["permit"])).decode(None).unwrap_err().to_string();
+    assert!(error.contains("column `permit` occurs twice"), "two names that fold to one are not told apart: {error}");
+}
