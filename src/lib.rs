@@ -1,6 +1,7 @@
 //! Builds and serves trustworthy public data: publishers' bulk files in, one immutable release of Parquet parts out, and a
 //! read-only HTTP API on top. `docs/ARCHITECTURE.md` says which folder holds what and which may import which.
 
+pub mod canonical;
 pub mod cli;
 pub mod contract;
 pub mod datasets;

@@ -13,6 +13,7 @@ use source_text::SourceText;
 const LAYERS: &[(&str, &str)] = &[
     ("ids", ""),
     ("error", ""),
+    ("canonical", "error ids"),
     ("provenance", "ids"),
     ("issue", "ids provenance"),
     ("declared", "error"),
@@ -21,12 +22,12 @@ const LAYERS: &[(&str, &str)] = &[
     ("store", "contract declared error ids issue pipeline provenance"),
     ("fetch", "error ids issue pipeline provenance store"),
     ("decode", "error ids issue pipeline provenance"),
-    ("normalise", "contract error ids issue pipeline provenance"),
-    ("datasets", "contract decode error ids issue normalise pipeline provenance"),
+    ("normalise", "canonical contract error ids issue pipeline provenance"),
+    ("datasets", "canonical contract decode error ids issue normalise pipeline provenance"),
     ("validate", "contract decode error ids issue normalise pipeline provenance store"),
     ("publish", "contract error ids issue pipeline provenance store"),
     ("run", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish store validate"),
-    ("serve", "contract error ids provenance store"),
+    ("serve", "canonical contract error ids provenance store"),
     ("cli", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish run serve store validate"),
     ("main", ""),
     ("lib", ""),
@@ -73,11 +74,12 @@ const CRATES: &[(&str, &str)] = &[
     ("tower-http", "serve"),
     ("tracing", ANYWHERE),
     ("tracing-subscriber", "cli main"),
+    ("unicode-normalization", "canonical"),
     ("zip", "decode"),
 ];
 
 /// Folders whose result depends on their arguments only: no clock, no environment, no network, and no disk except the file that `decode` is given.
-const PURE: &[&str] = &["ids", "contract", "decode", "normalise", "datasets", "validate"];
+const PURE: &[&str] = &["ids", "canonical", "contract", "decode", "normalise", "datasets", "validate"];
 
 /// Folders and files of a home; only `store` may spell them.
 const HOME_NAMES: &[&str] = &["snapshots", "releases", "channels", "staging", "state", "ledger.jsonl", "keys.json", "manifest.json"];

@@ -1,0 +1,322 @@
+//! Addresses, normalised by USPS Publication 28 (not validated: no delivery point is looked up).
+
+pub use super::street::parse_street;
+use super::suffix::{directional, suffix};
+use super::{state, upper};
+
+/// What an address is the address of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AddressKind {
+    Street,
+    PoBox,
+    RuralRoute,
+    HighwayContract,
+    /// No number at its beginning: an intersection, a place.
+    #[default]
+    Unparsed,
+}
+
+/// The parts of an address, in their standard form; an empty text where there is none. Of a box or route, `number` is its number.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Address {
+    pub kind: AddressKind,
+    pub number: String,
+    pub predirectional: String,
+    pub street: String,
+    pub suffix: String,
+    pub postdirectional: String,
+    pub unit_kind: String,
+    pub unit: String,
+    pub city: String,
+    pub state: String,
+    pub zip: String,
+    pub zip4: String,
+}
+
+impl Address {
+    /// The address on one line: `618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234`.
+    pub fn normalized(&self) -> String {
+        let zip = if self.zip4.is_empty() { self.zip.clone() } else { format!("{}-{}", self.zip, self.zip4) };
+        let place = joined(&[&self.state, &zip], " ");
+        joined(&[&self.line(), &self.city, &place], ", ")
+    }
+
+    /// The street line, unit included.
+    pub fn line(&self) -> String {
+        let kind = match self.kind {
+            AddressKind::PoBox => "PO BOX",
+            AddressKind::RuralRoute => "RR",
+            AddressKind::HighwayContract => "HC",
+            AddressKind::Street | AddressKind::Unparsed => "",
+        };
+        joined(&[kind, &self.number, &self.predirectional, &self.street, &self.suffix, &self.postdirectional, &self.unit_kind, &self.unit], " ")
+    }
+
+    /// `number|predirectional|street|suffix|postdirectional|zip`, the unit apart; `None` for what is no street address.
+    pub fn key(&self) -> Option<String> {
+        self.is_street().then(|| [&*self.number, &self.predirectional, &self.street, &self.suffix, &self.postdirectional, &self.zip].join("|"))
+    }
+
+    /// `number|street|zip`, for a question that leaves out suffix or directionals; to be accepted only where one address answers it.
+    pub fn loose_key(&self) -> Option<String> {
+        self.is_street().then(|| [&*self.number, &self.street, &self.zip].join("|"))
+    }
+
+    fn is_street(&self) -> bool {
+        self.kind == AddressKind::Street && !self.number.is_empty() && !self.street.is_empty()
+    }
+}
+
+fn joined(parts: &[&str], between: &str) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(between)
+}
+
+/// Reads an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with or without commas. Without a comma before it, the city is what follows
+/// the first street suffix.
+pub fn parse_line(line: &str) -> Address {
+    let mut segments: Vec<Vec<&str>> =
+        line.split(',').map(|segment| segment.split_whitespace().collect::<Vec<_>>()).filter(|segment| !segment.is_empty()).collect();
+    if segments
+        .last()
+        .is_some_and(|last| matches!(upper(&last.join(" ")).replace('.', "").as_str(), "USA" | "US" | "UNITED STATES" | "UNITED STATES OF AMERICA"))
+    {
+        segments.pop();
+    }
+    let (mut zip5, mut zip4) = (String::new(), String::new());
+    let is_number_alone = segments.len() == 1 && segments[0].len() == 1;
+    if !is_number_alone && let Some((five, four)) = segments.last().and_then(|last| last.last()).filter(|word| word.len() >= 5).and_then(|word| zip(word)) {
+        (zip5, zip4) = (five, four.unwrap_or_default());
+        drop_last_words(&mut segments, 1);
+    }
+    let state = take_state(&mut segments, !zip5.is_empty());
+    let mut place = String::new();
+    if segments.len() > 1 {
+        place = segments.pop().unwrap_or_default().join(" ");
+    } else if let Some(words) = segments.first_mut()
+        && let Some(end) = street_end(words)
+    {
+        place = words.split_off(end).join(" ");
+    }
+    let street: Vec<String> = segments.iter().map(|segment| segment.join(" ")).collect();
+    Address { city: city(&place), state, zip: zip5, zip4, ..parse_street(&street.join(" ")) }
+}
+
+/// Takes the state off the end. A name in full (`New York`) is one only before a ZIP Code or behind a city.
+fn take_state(segments: &mut Vec<Vec<&str>>, has_zip: bool) -> String {
+    let count = segments.len();
+    let Some(last) = segments.last() else { return String::new() };
+    for length in (1..=last.len().min(4)).rev() {
+        let text = last[last.len() - length..].join(" ");
+        let is_whole_address = count == 1 && length == last.len();
+        let in_full = text.replace('.', "").len() > 2;
+        let leaves_a_city = count > 2 || (count == 2 && length < last.len());
+        if let Some(code) = state::usps(&text)
+            && !is_whole_address
+            && (!in_full || leaves_a_city || (has_zip && count > 1))
+        {
+            drop_last_words(segments, length);
+            return code.to_owned();
+        }
+    }
+    String::new()
+}
+
+fn drop_last_words(segments: &mut Vec<Vec<&str>>, words: usize) {
+    if let Some(last) = segments.last_mut() {
+        last.truncate(last.len() - words);
+        if last.is_empty() {
+            segments.pop();
+        }
+    }
+}
+
+/// Where the street ends in a line without commas: behind the first suffix that has a name before it, and the directional and unit that follow.
+fn street_end(words: &[&str]) -> Option<usize> {
+    let spelled: Vec<String> = words.iter().map(|word| upper(word).replace('.', "")).collect();
+    let has_name = |place: usize| spelled[1..place].iter().any(|word| directional(word).is_none());
+    let mut end = (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))? + 1;
+    let is_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
+    if spelled.get(end).is_some_and(|word| word.len() <= 2 && directional(word).is_some()) {
+        end += 1;
+    }
+    while let Some(word) = spelled.get(end) {
+        let designates = super::suffix::numbered_unit(word).is_some() && spelled.get(end + 1).is_some_and(is_numbered);
+        match (designates, is_numbered(word) || word.starts_with('#')) {
+            (true, _) => end += 2,
+            (false, true) => end += 1,
+            (false, false) => break,
+        }
+    }
+    (end < words.len()).then_some(end)
+}
+
+/// A city's name: upper case, without punctuation and `City of`, which is no part of it but in the City of Industry.
+pub fn city(text: &str) -> String {
+    let plain: String = upper(text).chars().filter(|c| !super::is_apostrophe(*c)).map(|c| if c.is_alphanumeric() || c == '-' { c } else { ' ' }).collect();
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    match words.as_slice() {
+        ["CITY", "OF", "INDUSTRY"] => "CITY OF INDUSTRY".to_owned(),
+        ["CITY" | "TOWN" | "VILLAGE", "OF", name @ ..] if !name.is_empty() => name.join(" "),
+        _ => words.join(" "),
+    }
+}
+
+/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number.
+pub fn zip(text: &str) -> Option<(String, Option<String>)> {
+    let text = text.trim();
+    let text = text.strip_suffix(".0").unwrap_or(text);
+    let (five, four) = match text.split_once(['-', ' ']) {
+        Some((five, four)) => (five, four.trim_start_matches('-').trim()),
+        None if text.len() == 9 => text.split_at_checked(5)?,
+        None => (text, ""),
+    };
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(five) || !is_digits(four) || !(3..=5).contains(&five.len()) || !matches!(four.len(), 0 | 4) || five.bytes().all(|byte| byte == b'0') {
+        return None;
+    }
+    Some((format!("{five:0>5}"), (!four.is_empty() && four != "0000").then(|| four.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Real lines: DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
+    #[test]
+    fn street_lines() {
+        let cases = [
+            ("83-09 TALBOT STREET", "83-09||TALBOT|ST||"),
+            ("408 1/2 47TH STREET", "408 1/2||47TH|ST||"),
+            ("123 1/2 Main St.", "123 1/2||MAIN|ST||"),
+            ("N6W23001 BLUEMOUND RD", "N6W23001||BLUEMOUND|RD||"),
+            ("W156 N8327 PILGRIM ROAD", "W156N8327||PILGRIM|RD||"),
+            ("2S440 SENECA DR", "2S440||SENECA|DR||"),
+            ("12-14 COLES ST", "12-14||COLES|ST||"),
+            ("1234 - 1240 MAIN ST", "1234-1240||MAIN|ST||"),
+            ("435 WEST 50TH STREET", "435|W|50TH|ST||"),
+            ("435 WEST 50 STREET", "435|W|50TH|ST||"),
+            ("301 SOUTH MILLS AVENUE", "301|S|MILLS|AVE||"),
+            ("7901 4TH ST N", "7901||4TH|ST|N|"),
+            ("6026 SW 191ST AVE", "6026|SW|191ST|AVE||"),
+            ("100 S.W. 8TH STREET", "100|SW|8TH|ST||"),
+            ("100 N E ST", "100|N|E|ST||"),
+            ("100 NORTH ST", "100||NORTH|ST||"),
+            ("100 NORTH AVENUE WEST", "100||NORTH|AVE|W|"),
+            ("ONE E. PROGRESS ROAD", "1|E|PROGRESS|RD||"),
+            ("1 EAST PROGRESS RD.", "1|E|PROGRESS|RD||"),
+            ("110 N. SECOND STREET, UNIT 5", "110|N|2ND|ST||"),
+            ("5 TWENTY-FIRST AVE", "5||21ST|AVE||"),
+            ("6409 DR MARTIN LUTHER KING STREET N", "6409||DR MARTIN LUTHER KING|ST|N|"),
+            ("201 BROADWAY", "201||BROADWAY|||"),
+            ("10 AVENUE D", "10||AVENUE D|||"),
+            ("10 AVE D", "10||AVENUE D|||"),
+            ("5 STATE HWY 9", "5||STATE HIGHWAY 9|||"),
+            ("5 COUNTY RD 12", "5||COUNTY ROAD 12|||"),
+            ("5 O'BRIEN PKWY", "5||OBRIEN|PKWY||"),
+            ("100 PARK PLACE BLVD", "100||PARK PLACE|BLVD||"),
+            ("2200 S. CYPRESS BEND DR.", "2200|S|CYPRESS BEND|DR||"),
+            ("6015 A PENNSYLVANIA AVE", "6015||PENNSYLVANIA|AVE||"),
+            ("123 A ST", "123||A|ST||"),
+        ];
+        for (line, key) in cases {
+            assert_eq!(parse_street(line).key().as_deref(), Some(key), "{line}");
+        }
+    }
+
+    #[test]
+    fn units() {
+        let cases = [
+            ("8812 W PICO BLVD #211", "8812 W PICO BLVD UNIT 211"),
+            ("2761 SATURN ST UNIT P", "2761 SATURN ST UNIT P"),
+            ("111 W WASHINGTON SUITE 450", "111 W WASHINGTON STE 450"),
+            ("100 N BISCAYNE BLVD,SUITE 3000", "100 N BISCAYNE BLVD STE 3000"),
+            ("60 NE 14TH ST APT# 1509", "60 NE 14TH ST APT 1509"),
+            ("114 S 11TH ST 104", "114 S 11TH ST UNIT 104"),
+            ("123 MAIN ST 2ND FLOOR", "123 MAIN ST FL 2"),
+            ("123 MAIN ST FL 2", "123 MAIN ST FL 2"),
+            ("123 MAIN ST REAR", "123 MAIN ST REAR"),
+            ("12 FRONT ST", "12 FRONT ST"),
+            ("12 SPACE PARK BLVD", "12 SPACE PARK BLVD"),
+            ("123 MAIN ST BLDG 3 APT 5", "123 MAIN ST BLDG 3 APT 5"),
+            ("1150 NW 72ND AVE TOWER 1 STE 455 #13093", "1150 NW 72ND AVE TOWER 1 STE 455 13093"),
+            ("6015 A PENNSYLVANIA AVE", "6015 PENNSYLVANIA AVE UNIT A"),
+        ];
+        for (line, normalized) in cases {
+            assert_eq!(parse_street(line).normalized(), normalized, "{line}");
+        }
+    }
+
+    #[test]
+    fn boxes_routes_and_what_is_neither() {
+        let cases = [
+            ("PO BOX 427", AddressKind::PoBox, "PO BOX 427"),
+            ("P.O. Box 321", AddressKind::PoBox, "PO BOX 321"),
+            ("POST OFFICE BOX 12-A", AddressKind::PoBox, "PO BOX 12-A"),
+            ("RR 2 BOX 15", AddressKind::RuralRoute, "RR 2 BOX 15"),
+            ("Rural Route 2, Box 15", AddressKind::RuralRoute, "RR 2 BOX 15"),
+            ("HC 1 BOX 2", AddressKind::HighwayContract, "HC 1 BOX 2"),
+            ("0 UNKNOWN", AddressKind::Unparsed, "0 UNKNOWN"),
+            ("MAIN ST & 5TH AVE", AddressKind::Unparsed, "MAIN ST 5TH AVE"),
+            ("", AddressKind::Unparsed, ""),
+        ];
+        for (line, kind, normalized) in cases {
+            let address = parse_street(line);
+            assert_eq!((address.kind, address.normalized().as_str(), address.key()), (kind, normalized, None), "{line}");
+        }
+    }
+
+    #[test]
+    fn whole_lines() {
+        let cases = [
+            ("618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234", "618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234"),
+            ("618 W ELMIRA ST, City of San Antonio, TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("618 West Elmira Street, San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("618 W Elmira St San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("114 S 11th St Apt 104 Nashville TN", "114 S 11TH ST APT 104, NASHVILLE, TN"),
+            ("435 West 50th Street, New York, New York 10019, USA", "435 W 50TH ST, NEW YORK, NY 10019"),
+            ("435 West 50th Street, New York", "435 W 50TH ST, NEW YORK"),
+            ("435 West 50th Street, New York, NY, 10019", "435 W 50TH ST, NEW YORK, NY 10019"),
+            ("110 N. SECOND STREET, UNIT 5, WEST DUNDEE, IL 60118", "110 N 2ND ST UNIT 5, WEST DUNDEE, IL 60118"),
+            ("618 W ELMIRA ST 78212", "618 W ELMIRA ST, 78212"),
+            ("PO Box 427, Oroville, WA 98844", "PO BOX 427, OROVILLE, WA 98844"),
+            ("201 BROADWAY, NASHVILLE, TN", "201 BROADWAY, NASHVILLE, TN"),
+        ];
+        for (line, normalized) in cases {
+            assert_eq!(parse_line(line).normalized(), normalized, "{line}");
+        }
+        let address = parse_line("618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234");
+        assert_eq!(address.key().as_deref(), Some("618|W|ELMIRA|ST||78212"));
+        assert_eq!(address.loose_key().as_deref(), Some("618|ELMIRA|78212"));
+    }
+
+    #[test]
+    fn zip_codes() {
+        let whole = |five: &str, four: &str| Some((five.to_owned(), (!four.is_empty()).then(|| four.to_owned())));
+        for (text, expected) in [
+            ("98273", whole("98273", "")),
+            ("982450321", whole("98245", "0321")),
+            ("063405834", whole("06340", "5834")),
+            ("60803-3402", whole("60803", "3402")),
+            ("60616-", whole("60616", "")),
+            ("98102.0", whole("98102", "")),
+            ("501", whole("00501", "")),
+            ("6340", whole("06340", "")),
+            ("98273-0000", whole("98273", "")),
+            ("", None),
+            ("-", None),
+            ("00000", None),
+            ("12", None),
+            ("V5K 0A1", None),
+            ("98273-12", None),
+        ] {
+            assert_eq!(zip(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn cities() {
+        assert_eq!(city("City of San Antonio"), "SAN ANTONIO");
+        assert_eq!(city("St. Paul"), "ST PAUL");
+        assert_eq!(city("City of Industry"), "CITY OF INDUSTRY");
+    }
+}

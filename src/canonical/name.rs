@@ -1,0 +1,288 @@
+//! Names of organisations and persons: split, and written so that equal names are equal texts.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::{is_apostrophe, upper};
+
+/// A business name as it is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationName {
+    /// All of it, the designator in its short form: `ACME WIDGETS LLC`.
+    pub normalized: String,
+    /// Without the designator: `ACME WIDGETS`.
+    pub core: String,
+    /// `LLC`, `INC`, …; none when the name states none.
+    pub designator: Option<&'static str>,
+}
+
+/// Parts of a person's name, as written; an empty text where there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Person {
+    pub first: String,
+    pub middle: String,
+    pub last: String,
+    pub suffix: String,
+}
+
+/// Which part of a person's name comes first when no comma says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// `STOKES JOHN R`
+    LastFirst,
+    /// `THOMAS J CLARKE II`
+    FirstLast,
+    /// 20 characters of last name, 14 of first name, then initials: `VALENCIA            KATHERINE     A`
+    Columns,
+}
+
+/// Legal forms, longest first; the last word of each spelling is what a name is searched for.
+const DESIGNATORS: &[(&str, &[&str])] = &[
+    ("LLLP", &["LIMITED LIABILITY LIMITED PARTNERSHIP", "LLLP"]),
+    ("PLLC", &["PROFESSIONAL LIMITED LIABILITY COMPANY", "PROFESSIONAL LIMITED LIABILITY CO", "PLLC"]),
+    ("LLP", &["LIMITED LIABILITY PARTNERSHIP", "LLP"]),
+    ("LLC", &["LIMITED LIABILITY COMPANY", "LIMITED LIABILITY CO", "LTD LIABILITY COMPANY", "LTD LIABILITY CO", "LLC"]),
+    ("LP", &["LIMITED PARTNERSHIP", "LP"]),
+    ("LC", &["LIMITED COMPANY", "LC"]),
+    ("PC", &["PROFESSIONAL CORPORATION", "PC"]),
+    ("PA", &["PROFESSIONAL ASSOCIATION", "PA"]),
+    ("NA", &["NATIONAL ASSOCIATION", "NA"]),
+    ("PLC", &["PUBLIC LIMITED COMPANY", "PLC"]),
+    ("INC", &["INCORPORATED", "INC"]),
+    ("CORP", &["CORPORATION", "CORP"]),
+    ("CO", &["COMPANY", "CO"]),
+    ("LTD", &["LIMITED", "LTD"]),
+    ("TRUST", &["TRUST"]),
+];
+
+/// What registries write behind the name of an entity that ended.
+const STATUS_WORDS: &[&str] = &[
+    "DISSOLVED",
+    "DELINQUENT",
+    "WITHDRAWN",
+    "MERGED",
+    "CONVERTED",
+    "REVOKED",
+    "EXPIRED",
+    "CANCELLED",
+    "CANCELED",
+    "SUSPENDED",
+    "NONCOMPLIANT",
+    "RELINQUISHED",
+];
+
+const MONTHS: &[&str] = &["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
+
+/// `I` and `V` are left out: they are initials far more often than the first or fifth of a name.
+const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "2ND", "3RD", "4TH", "ESQ"];
+
+/// A business name as it is compared: upper case, `&` as `AND`, without punctuation and a leading `THE`, single letters joined (`L L C`), the designator at the end in its
+/// short form.
+pub fn organization(text: &str) -> OrganizationName {
+    let mut words = joined_letters(plain_words(&upper(split_status(text).0)));
+    if words.len() > 1 && words[0] == "THE" {
+        words.remove(0);
+    }
+    let Some((designator, length)) = trailing_designator(&words) else {
+        let name = words.join(" ");
+        return OrganizationName { normalized: name.clone(), core: name, designator: None };
+    };
+    words.truncate(words.len() - length);
+    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are one name: designators before the last are shortened and stay.
+    if let Some((inner, length)) = trailing_designator(&words) {
+        words.truncate(words.len() - length);
+        words.push(inner.to_owned());
+    }
+    let core = words.join(" ");
+    OrganizationName { normalized: format!("{core} {designator}"), core, designator: Some(designator) }
+}
+
+/// Cuts what a registry appends to the name of an entity that ended: `("ACME, INC.", Some("Dissolved July 1, 2010"))`.
+pub fn split_status(text: &str) -> (&str, Option<&str>) {
+    for (comma, _) in text.match_indices(',') {
+        let status = text[comma + 1..].trim();
+        let mut words = status.split_whitespace().map(|word| word.trim_matches(',').to_uppercase());
+        let is_status = words.next().is_some_and(|word| STATUS_WORDS.contains(&word.as_str()))
+            && words.next().is_some_and(|word| MONTHS.contains(&word.as_str()))
+            && words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_status {
+            return (text[..comma].trim(), Some(status));
+        }
+    }
+    (text.trim(), None)
+}
+
+/// The parts of a person's name; `None` where there is no letter. A comma always ends the last name; without one, `order` says what comes first.
+pub fn person(text: &str, order: Order) -> Option<Person> {
+    if !text.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    if order == Order::Columns {
+        let characters: Vec<char> = text.chars().collect();
+        let column = |from: usize, to: usize| -> String { characters[from.min(characters.len())..to.min(characters.len())].iter().collect() };
+        let given = format!("{} {}", column(20, 34), column(34, usize::MAX));
+        return Some(assemble(&column(0, 20), &given));
+    }
+    if let Some((last, given)) = text.split_once(',') {
+        return Some(assemble(last, given));
+    }
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    if words.len() == 1 {
+        return Some(assemble(words[0], ""));
+    }
+    if order == Order::LastFirst {
+        let last = if words.len() > 2 && is_suffix(words[1]) { words.drain(..2).collect::<Vec<_>>().join(" ") } else { words.remove(0).to_owned() };
+        return Some(assemble(&last, &words.join(" ")));
+    }
+    let suffix = words.pop_if(|word| is_suffix(word)).unwrap_or_default();
+    let last = words.pop().unwrap_or_default();
+    Some(assemble(&format!("{last} {suffix}"), &words.join(" ")))
+}
+
+/// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or joined but single letters.
+pub fn words(text: &str) -> Vec<String> {
+    let plain: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
+    joined_letters(plain_words(&upper(&plain)))
+}
+
+/// Last and given names with the suffix taken out of either.
+fn assemble(last: &str, given: &str) -> Person {
+    let mut suffix = "";
+    let mut last: Vec<&str> = last.split_whitespace().collect();
+    let mut given: Vec<&str> = given.split([' ', '\t', ',']).filter(|word| !word.is_empty()).collect();
+    for words in [&mut last, &mut given] {
+        if words.len() > 1 || (words.len() == 1 && suffix.is_empty()) {
+            let keep = usize::from(!suffix.is_empty());
+            if words.len() > keep && words.last().is_some_and(|word| is_suffix(word)) {
+                suffix = words.pop().unwrap_or_default();
+            }
+        }
+    }
+    let middle = if given.is_empty() { String::new() } else { given[1..].join(" ") };
+    Person { first: given.first().copied().unwrap_or_default().to_owned(), middle, last: last.join(" "), suffix: suffix.trim_end_matches('.').to_owned() }
+}
+
+fn is_suffix(word: &str) -> bool {
+    let word = word.trim_end_matches('.').to_uppercase();
+    SUFFIXES.contains(&word.as_str())
+}
+
+/// Words of letters and digits; `&` is the word `AND`, an apostrophe leaves no gap.
+fn plain_words(upper: &str) -> Vec<String> {
+    let mut spaced = String::with_capacity(upper.len());
+    for c in upper.chars() {
+        match c {
+            '&' => spaced.push_str(" AND "),
+            c if is_apostrophe(c) => {}
+            c if c.is_alphanumeric() || is_combining_mark(c) => spaced.push(c),
+            _ => spaced.push(' '),
+        }
+    }
+    spaced.split_whitespace().map(str::to_owned).collect()
+}
+
+/// `L L C` is `LLC`, `J V` is `JV`.
+fn joined_letters(words: Vec<String>) -> Vec<String> {
+    let is_letter = |word: &str| word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
+    let mut joined: Vec<String> = Vec::with_capacity(words.len());
+    let mut open = false;
+    for word in words {
+        let letter = is_letter(&word);
+        match joined.last_mut() {
+            Some(last) if letter && open => last.push_str(&word),
+            _ => joined.push(word),
+        }
+        open = letter;
+    }
+    joined
+}
+
+/// The designator a name ends in and how many words it is; a name that is nothing but a designator keeps it as its name.
+fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
+    DESIGNATORS.iter().find_map(|(short, spellings)| {
+        spellings.iter().find_map(|spelling| {
+            let length = spelling.split(' ').count();
+            let ends = words.len() > length && spelling.split(' ').eq(words[words.len() - length..].iter().map(String::as_str));
+            ends.then_some((*short, length))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str, order: Order) -> [String; 4] {
+        let person = person(text, order).unwrap();
+        [person.first, person.middle, person.last, person.suffix]
+    }
+
+    /// Names of real rows: CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
+    #[test]
+    fn organizations() {
+        let cases = [
+            ("ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES", Some("LLC")),
+            ("PETER AGLIARDO CONTRACTOR", "PETER AGLIARDO CONTRACTOR", "PETER AGLIARDO CONTRACTOR", None),
+            ("ADJUSTABLE FORMS, INC.", "ADJUSTABLE FORMS INC", "ADJUSTABLE FORMS", Some("INC")),
+            ("435 WEST 50TH STREET LLC", "435 WEST 50TH STREET LLC", "435 WEST 50TH STREET", Some("LLC")),
+            ("WIDGETS L L C", "WIDGETS LLC", "WIDGETS", Some("LLC")),
+            ("Widgets L.L.C.", "WIDGETS LLC", "WIDGETS", Some("LLC")),
+            ("LIGHTBOURNE'S IMPORTS LLC", "LIGHTBOURNES IMPORTS LLC", "LIGHTBOURNES IMPORTS", Some("LLC")),
+            ("Lightbourne\u{2019}s Imports, LLC", "LIGHTBOURNES IMPORTS LLC", "LIGHTBOURNES IMPORTS", Some("LLC")),
+            ("E&E CONSTRUCTION AND CLEANING LLC", "E AND E CONSTRUCTION AND CLEANING LLC", "E AND E CONSTRUCTION AND CLEANING", Some("LLC")),
+            ("R.A.P CONSULTING LLC", "RAP CONSULTING LLC", "RAP CONSULTING", Some("LLC")),
+            ("THE DEWY DANDELION LLC", "DEWY DANDELION LLC", "DEWY DANDELION", Some("LLC")),
+            ("WPPP LEGACY LIMITED LIABILITY COMPANY", "WPPP LEGACY LLC", "WPPP LEGACY", Some("LLC")),
+            ("T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO", Some("INC")),
+            ("T. Wood Construction Company, Incorporated", "T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO", Some("INC")),
+            ("AMY HERNANDEZ MD , INC.", "AMY HERNANDEZ MD INC", "AMY HERNANDEZ MD", Some("INC")),
+            ("C C & R", "CC AND R", "CC AND R", None),
+            ("Builder J V", "BUILDER JV", "BUILDER JV", None),
+            ("Acme Widgets, Inc., Dissolved July 1, 2010", "ACME WIDGETS INC", "ACME WIDGETS", Some("INC")),
+            ("\u{FF21}cme Corp", "ACME CORP", "ACME", Some("CORP")),
+            ("THE TRUST", "TRUST", "TRUST", None),
+            ("---", "", "", None),
+        ];
+        for (text, normalized, core, designator) in cases {
+            let name = organization(text);
+            assert_eq!((name.normalized.as_str(), name.core.as_str(), name.designator), (normalized, core, designator), "{text}");
+        }
+    }
+
+    #[test]
+    fn status_text_is_split_only_where_it_is_one() {
+        assert_eq!(split_status("Acme, LLC, Delinquent May 1, 2019"), ("Acme, LLC", Some("Delinquent May 1, 2019")));
+        assert_eq!(split_status("Dissolved Solids, Inc."), ("Dissolved Solids, Inc.", None));
+        assert_eq!(split_status("Salt, Dissolved in Water, LLC"), ("Salt, Dissolved in Water, LLC", None));
+    }
+
+    #[test]
+    fn persons() {
+        let cases = [
+            ("AYALA, LOUIS G", Order::LastFirst, ["LOUIS", "G", "AYALA", ""]),
+            ("HARTON, HAROLD WINDELL", Order::LastFirst, ["HAROLD", "WINDELL", "HARTON", ""]),
+            ("CLEVENGER, JACK A JR", Order::LastFirst, ["JACK", "A", "CLEVENGER", "JR"]),
+            ("AGLIARDO JR, PETER", Order::LastFirst, ["PETER", "", "AGLIARDO", "JR"]),
+            ("MARTINEZ, EVA Q.", Order::FirstLast, ["EVA", "Q.", "MARTINEZ", ""]),
+            ("Smith, John, Jr.", Order::LastFirst, ["John", "", "Smith", "Jr"]),
+            ("STOKES JOHN R", Order::LastFirst, ["JOHN", "R", "STOKES", ""]),
+            ("THOMAS J CLARKE II", Order::FirstLast, ["THOMAS", "J", "CLARKE", "II"]),
+            ("LEROY BARRETT", Order::FirstLast, ["LEROY", "", "BARRETT", ""]),
+            ("O'BRIEN, MARY", Order::LastFirst, ["MARY", "", "O'BRIEN", ""]),
+            ("VALENCIA            KATHERINE     A       ", Order::Columns, ["KATHERINE", "A", "VALENCIA", ""]),
+            ("PROFIRIO DA SILVA   EDIANO                ", Order::Columns, ["EDIANO", "", "PROFIRIO DA SILVA", ""]),
+            ("PIMENTEL            PAULA SOARES  P       ", Order::Columns, ["PAULA", "SOARES P", "PIMENTEL", ""]),
+            ("CHER", Order::FirstLast, ["", "", "CHER", ""]),
+        ];
+        for (text, order, expected) in cases {
+            assert_eq!(parts(text, order), expected, "{text}");
+        }
+        assert_eq!(person(" - ", Order::LastFirst), None);
+    }
+
+    #[test]
+    fn words_are_those_of_search() {
+        assert_eq!(words("Peña & Sons, L.L.C."), ["PENA", "AND", "SONS", "LLC"]);
+        assert_eq!(words("O'BRIEN, MARY"), ["OBRIEN", "MARY"]);
+    }
+}

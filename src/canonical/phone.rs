@@ -1,0 +1,28 @@
+//! Telephone numbers.
+
+/// The ten digits of a North American number, without country code and extension; `None` where there are none such.
+pub fn phone(text: &str) -> Option<String> {
+    let number = text.split(['x', 'X']).next().unwrap_or_default();
+    if number.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+    let digits = if digits.len() == 11 { digits.strip_prefix('1')? } else { &digits };
+    let is_area_code = digits.len() == 10 && digits.as_bytes()[0] >= b'2';
+    is_area_code.then(|| digits.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::phone;
+
+    #[test]
+    fn only_ten_digits_are_a_number() {
+        for text in ["(708)638-9435", "708 638 9435", "1-708-638-9435", "(708) 638 9435 X", "708.638.9435 x12"] {
+            assert_eq!(phone(text).as_deref(), Some("7086389435"), "{text}");
+        }
+        for text in ["", "-", "638-9435", "000-000-0000", "1112223333", "70863894350", "SEE FILE 7086389435"] {
+            assert_eq!(phone(text), None, "{text}");
+        }
+    }
+}
