@@ -28,6 +28,8 @@ pub struct SourceFrame {
     /// The values of the URL variables.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
+    /// Day the archive's directory gives the member, `YYYYMMDD`.
+    pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
@@ -160,7 +162,8 @@ impl<'a> Context<'a> {
             length: malformed.length,
         };
         let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
-        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
+        let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
+        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), member_date, frame: decoded.frame, malformed })
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 
-pub use archive::member_name;
+pub use archive::{member_date, member_name};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::datasets::{Context, Table};
 use crate::error::Result;
+use crate::issue::Issue;
 use crate::pipeline::Declaration;
 use settings::Settings;
 
@@ -29,6 +30,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let officers = officers::table(&settings, &rows, &entities.ids)?;
     let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), texts::BUCKET.to_owned())].into();
     let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
-    let entity_issues = rows.issues.into_iter().chain(entities.issues).collect();
-    Ok(vec![table(ENTITY, entities.frame, entity_issues), table(OFFICER, officers.frame, officers.issues)])
+    let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =
+        rows.issues.into_iter().chain(entities.issues).chain(officers.issues).partition(|issue| issue.dataset_id == ENTITY);
+    Ok(vec![table(ENTITY, entities.frame, of_entities), table(OFFICER, officers.frame, of_officers)])
 }

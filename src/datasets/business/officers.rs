@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use polars::prelude::*;
 
@@ -6,7 +6,7 @@ use super::names::{ORGANIZATION, PartyColumns};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::texts::{BUCKET, Texts, constant, state, strings, zip};
-use super::{ENTITY, OFFICER};
+use super::OFFICER;
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};

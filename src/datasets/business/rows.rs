@@ -1,9 +1,8 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
 use super::settings::Settings;
-use super::texts::{Texts, tidy};
 use super::{ENTITY, OFFICER};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame};
@@ -30,13 +29,13 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     for source_id in &settings.entities {
         files.push(frames_of(context, source_id, ENTITY, &mut issues)?);
     }
-    let frame = tidy(newest(files, &mut issues)?)?;
+    let frame = newest(settings, files, &mut issues)?;
     let (entities, parties, parties_of) = match &settings.officers {
         _ if settings.is_row_per_party => grouped(context, &frame, &mut issues)?,
         Some(source_id) => {
             let files = frames_of(context, source_id, OFFICER, &mut issues)?;
-            let parties = tidy(stacked(files.into_iter().map(|file| file.frame).collect())?)?;
-            joined(frame, parties)?
+            let parties = stacked(files.into_iter().map(|file| file.frame).collect())?;
+            joined(frame, parties, &mut issues)?
         }
         None => (frame, DataFrame::empty(), Vec::new()),
     };
@@ -50,16 +49,21 @@ fn frames_of(context: &Context<'_>, source_id: &str, dataset_id: &str, issues: &
     Ok(frames)
 }
 
-/// The rows of the last file that has their entity's number. `sources` are in the order of age, and so are the files of each.
-fn newest(sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<Issue>) -> Result<DataFrame> {
-    let mut files: Vec<((usize, BTreeMap<String, String>), DataFrame)> = Vec::new();
-    for (age, source) in sources.into_iter().enumerate() {
-        files.extend(source.into_iter().map(|file| ((age, file.keys), file.frame)));
+/// How new a file is: its own day, then the place of its source in the declaration.
+type Age = (String, usize);
+
+/// The rows of the last file that has their entity's number. A file's day stands in its address; that of an archive is the day its member was put in: a daily file that is
+/// older than the quarterly one is part of it.
+fn newest(settings: &Settings, sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<Issue>) -> Result<DataFrame> {
+    let mut files: Vec<(Age, DataFrame)> = Vec::new();
+    for (place, source) in sources.into_iter().enumerate() {
+        let day = |file: &SourceFrame| settings.day_variable.as_ref().and_then(|name| file.keys.get(name)).cloned().or_else(|| file.member_date.clone());
+        files.extend(source.into_iter().map(|file| ((day(&file).unwrap_or_default(), place), file.frame)));
     }
     if files.iter().all(|(age, _)| *age == files[0].0) {
         return stacked(files.into_iter().map(|(_, frame)| frame).collect());
     }
-    let mut last: HashMap<&str, &(usize, BTreeMap<String, String>)> = HashMap::new();
+    let mut last: HashMap<&str, &Age> = HashMap::new();
     for (age, frame) in &files {
         for number in frame.column("entity_number")?.str()?.iter().flatten() {
             let newest = last.entry(number).or_insert(age);
@@ -75,7 +79,7 @@ fn newest(sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<Issue>) -> Result<Dat
         kept.push(frame.filter(&is_newest)?);
     }
     if replaced > 0 {
-        let detail = format!("{replaced} records of earlier files are replaced by those of later ones with the same entity number");
+        let detail = format!("{replaced} records are replaced by those of later files with the same entity number");
         issues.push(finding("replaced", Severity::Warning, ENTITY, &format!("{ENTITY}:replaced"), detail));
     }
     stacked(kept)
@@ -124,14 +128,20 @@ fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) ->
     Ok((entities, frame.clone(), groups))
 }
 
-/// Officers beside the entities they name; those of no entity of the file are left out.
-fn joined(mut entities: DataFrame, parties: DataFrame) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+/// Officers beside the entities they name; those of no entity of the file are left out, and counted.
+fn joined(mut entities: DataFrame, parties: DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (row, link) in Texts(&parties).column("link_number").into_iter().flatten().enumerate() {
+    for (row, link) in parties.column("link_number")?.str()?.iter().enumerate() {
         rows_of.entry(link.unwrap_or_default()).or_default().push(row);
     }
     let links = entities.column("link_number")?.str()?;
     let parties_of: Vec<Vec<usize>> = links.iter().map(|link| link.and_then(|link| rows_of.get(link)).cloned().unwrap_or_default()).collect();
+    let known: HashSet<&str> = links.iter().flatten().collect();
+    let left_out: usize = rows_of.iter().filter(|(link, _)| !known.contains(*link)).map(|(_, rows)| rows.len()).sum();
+    if left_out > 0 {
+        let detail = format!("{left_out} officers are of no entity that the registry lists");
+        issues.push(finding("no_entity", Severity::Warning, OFFICER, &format!("{OFFICER}:no_entity"), detail));
+    }
     let (of_entities, of_parties) = (pointers(&entities, POINTERS)?, pointers(&parties, POINTERS)?);
     let all = |(own, rows): (&Option<Vec<u64>>, &Vec<usize>)| {
         let others = rows.iter().filter_map(|row| of_parties[*row].as_deref()).flatten();

@@ -14,8 +14,10 @@ pub(super) struct Settings {
     pub state: String,
     /// Name of the feed in the rows.
     pub source_id: String,
-    /// Sources of entities, the oldest first: an entity is what the last file with its number says.
+    /// Sources of entities: an entity is what the last file with its number says.
     pub entities: Vec<String>,
+    /// URL variable that is the day of a file, `YYYYMMDD`. Of files of one day, that of the source that is named last counts.
+    pub day_variable: Option<String>,
     /// Source of officers that names their entity by `link_number`.
     pub officers: Option<String>,
     /// Whether an entity has a row for each of its parties.

@@ -3,7 +3,6 @@ use std::borrow::Cow;
 use polars::prelude::*;
 
 use crate::canonical;
-use crate::error::Result;
 
 /// Folder of all rows of a state that are not split.
 pub(super) const BUCKET: &str = "0";
@@ -84,17 +83,4 @@ pub(super) fn state(text: &str) -> Cow<'static, str> {
 /// A ZIP code's five and four digits, or the text as published: postal codes of other countries, and what was typed wrong.
 pub(super) fn zip(text: &str) -> (Cow<'_, str>, Option<String>) {
     canonical::address::zip(text).map_or((Cow::Borrowed(text), None), |(five, four)| (Cow::Owned(five), four))
-}
-
-/// Takes blanks that are not ASCII from both ends of every cell; one that has nothing else is null.
-pub(super) fn tidy(frame: DataFrame) -> Result<DataFrame> {
-    let height = frame.height();
-    let columns = frame.columns().iter().map(|column| match column.str() {
-        Ok(texts) if texts.iter().flatten().any(|text| text.trim().len() < text.len()) => {
-            let trimmed = texts.iter().map(|text| text.map(str::trim).filter(|text| !text.is_empty()));
-            trimmed.collect::<StringChunked>().with_name(column.name().clone()).into_column()
-        }
-        _ => column.clone(),
-    });
-    Ok(DataFrame::new(height, columns.collect())?)
 }
