@@ -1,10 +1,12 @@
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::{Global, output};
 use crate::error::Result;
-use crate::store::{self, LedgerEntry, Manifest};
+use crate::pipeline::LayoutEvidence;
+use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
 pub(super) struct StatusArgs {
@@ -70,6 +72,11 @@ fn print_release(manifest: &Manifest, channel: &str) {
         ]);
     }
     output::table(&rows);
+    let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
+    let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
+    if !documented.is_empty() {
+        anstream::println!("\nread by the publisher's documentation, no file having been seen: {}", documented.into_iter().collect::<Vec<_>>().join(", "));
+    }
 }
 
 fn print_runs(runs: &[LedgerEntry]) {

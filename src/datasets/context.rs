@@ -115,13 +115,21 @@ impl<'a> Context<'a> {
     /// Decodes the single snapshot of a source.
     ///
     /// # Errors
-    /// `Format` as [`Context::read`], and when the source has no snapshot or several.
+    /// `Format` as [`Context::read`], and when the source has none or several.
     pub fn read_one(&self, source_id: &str) -> Result<SourceFrame> {
+        self.read_optional(source_id)?.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
+    }
+
+    /// Decodes the single snapshot of a source; none when the publisher does not have it, which only a source with `required = false` may.
+    ///
+    /// # Errors
+    /// `Format` as [`Context::read`], and when the source has several snapshots.
+    pub fn read_optional(&self, source_id: &str) -> Result<Option<SourceFrame>> {
         let mut frames = self.read(source_id)?;
-        match (frames.pop(), frames.is_empty()) {
-            (Some(frame), true) => Ok(frame),
-            (first, _) => Err(Error::format(format!("source `{source_id}` has {} files where one is read", frames.len() + usize::from(first.is_some())))),
+        if frames.len() > 1 {
+            return Err(Error::format(format!("source `{source_id}` has {} files where one is read", frames.len())));
         }
+        Ok(frames.pop())
     }
 
     /// Decodes one snapshot; `adjust` adds columns or a row filter to the declared plan.

@@ -110,8 +110,10 @@ impl Archive {
         self.file.read_exact_at(&mut compressed, self.data_start(member)?).map_err(|error| Error::format(format!("cannot be read: {error}")))?;
         if member.is_deflated {
             content.clear();
-            // One byte of room more than declared, so that a member that is larger shows.
-            content.reserve(size + 1);
+            // One byte of room more than declared, so that a member that is larger shows. A larger buffer is a new one: growing copies.
+            if content.capacity() <= size {
+                *content = Vec::with_capacity(size + 1);
+            }
             let mut inflate = Decompress::new(false);
             let status = inflate.decompress_vec(&compressed, content, FlushDecompress::Finish);
             let status = status.map_err(|error| Error::format(format!("cannot be decompressed: {error}")))?;

@@ -13,6 +13,9 @@ pub struct Declaration {
     pub licence: String,
     pub homepage: String,
     pub cadence: Cadence,
+    /// What the layout of the sources is known from.
+    #[serde(default)]
+    pub layout_evidence: LayoutEvidence,
     /// Datasets built by this pipeline. Empty for a pipeline that only supplies sources to others.
     pub produces: Vec<String>,
     /// Sources of other declarations that the build also reads.
@@ -52,6 +55,17 @@ impl Cadence {
             Self::Yearly => 366,
         }
     }
+}
+
+/// What the layout of a pipeline's sources is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LayoutEvidence {
+    /// From files of the publisher.
+    #[default]
+    File,
+    /// From its documentation alone: no file has been seen.
+    Documented,
 }
 
 /// Candidate partitions by number, such as survey years. A candidate at either end none of whose files exists is not
@@ -209,7 +223,14 @@ pub struct Expectations {
     pub warn_quarantined_percent: f64,
     /// Share of quarantined rows that blocks, percent.
     pub max_quarantined_percent: f64,
+    /// Share of published rows with a warning that blocks, percent, by the warning's code. Not judged below
+    /// [`FEWEST_ROWS_FOR_WARNED_SHARE`] rows.
+    #[serde(default)]
+    pub max_warned_percent: BTreeMap<String, f64>,
 }
+
+/// A few rows say nothing of a share.
+pub const FEWEST_ROWS_FOR_WARNED_SHARE: u64 = 100;
 
 fn default_max_bytes() -> u64 {
     2 << 30

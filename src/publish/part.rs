@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
 use arrow::compute::{concat_batches, filter_record_batch};
@@ -11,6 +11,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
+use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
 
 use crate::contract::{Contract, Physical};
@@ -44,7 +45,7 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
     }
     // Ids that only rise cannot repeat; most tables are sorted that way.
     let do_ids_rise = (1..ids.len()).all(|row| ids.value(row - 1) < ids.value(row));
-    let mut seen_ids = HashSet::new();
+    let mut seen_ids = PlHashSet::with_capacity(if do_ids_rise { 0 } else { ids.len() });
     if let Some(id) = ids.iter().flatten().find(|id| !do_ids_rise && !seen_ids.insert(*id)) {
         return Err(Error::contract(format!("record id `{id}` is there twice")));
     }
@@ -53,9 +54,9 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
         let sort_by = contract.sort_by.join(", ");
         return Err(Error::contract(format!("record {} comes after {}, which is not the order of ({sort_by})", ids.value(row), ids.value(row - 1))));
     }
-    let keys = rows_of(batch, &contract.primary_key)?;
+    let keys = if contract.primary_key == contract.sort_by { order } else { rows_of(batch, &contract.primary_key)? };
     let do_keys_rise = (1..batch.num_rows()).all(|row| keys.row(row - 1) < keys.row(row));
-    let mut seen_keys = HashSet::new();
+    let mut seen_keys = PlHashSet::with_capacity(if do_keys_rise { 0 } else { batch.num_rows() });
     if let Some(row) = (0..batch.num_rows()).find(|&row| !do_keys_rise && !seen_keys.insert(keys.row(row))) {
         return Err(Error::contract(format!("record {} has the primary key ({}) of an earlier one", ids.value(row), contract.primary_key.join(", "))));
     }
@@ -98,12 +99,14 @@ pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, batch:
         // Each record id occurs once: a dictionary would hold them all and save nothing.
         .set_column_dictionary_enabled(record_id(), false)
         .set_column_encoding(record_id(), Encoding::DELTA_BYTE_ARRAY);
-    for leaf in ["offset", "length"] {
-        let path = ColumnPath::new([POINTERS, "list", "item", leaf].map(str::to_owned).to_vec());
-        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    let leaf = |name: &str| ColumnPath::new([POINTERS, "list", "item", name].map(str::to_owned).to_vec());
+    for name in ["offset", "length"] {
+        properties = properties.set_column_dictionary_enabled(leaf(name), false).set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
     }
-    let is_text = |name: &&String| contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String);
-    for name in std::iter::once(&"record_id".to_owned()).chain(contract.primary_key.iter().filter(is_text)) {
+    // Of a few values that a type allows, every page holds most.
+    let is_selective =
+        |name: &&String| contract.column(name).is_some_and(|column| column.column_type.physical == Physical::String && column.column_type.values.is_empty());
+    for name in std::iter::once(&"record_id".to_owned()).chain(contract.primary_key.iter().filter(is_selective)) {
         let path = ColumnPath::from(name.as_str());
         properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
     }

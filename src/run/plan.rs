@@ -359,6 +359,7 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
         licence: declaration.licence.clone(),
         homepage: declaration.homepage.clone(),
         cadence_days: declaration.cadence.days(),
+        layout_evidence: Some(declaration.layout_evidence),
         built_at: jiff::Timestamp::now().to_string(),
     })
 }

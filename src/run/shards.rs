@@ -19,7 +19,7 @@ use crate::pipeline::Declaration;
 use crate::provenance::Inputs;
 use crate::publish::{self, Lineage, Stage, StagedBuild, StagedPart};
 use crate::store::{self, BUCKET, Home, Manifest, Part, TaskEntry};
-use crate::validate::{example_of, judge_totals};
+use crate::validate::{Counts, example_of, judge_totals};
 
 /// What a sharded build is given.
 pub(super) struct ShardedTask<'a> {
@@ -220,15 +220,24 @@ impl ShardedTask<'_> {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
         for (dataset_id, expectations) in &self.declaration.expect {
             let mut rows = 0;
-            let mut quarantined: BTreeMap<String, u64> = BTreeMap::new();
+            let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
             for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
                 rows += part.rows;
-                part.report.quarantined.iter().for_each(|(rule, count)| *quarantined.entry(rule.clone()).or_insert(0) += count);
+                for (totals, counts) in [(&mut quarantined, &part.report.quarantined), (&mut warnings, &part.report.warnings)] {
+                    counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
+                }
             }
             let is_accepted = self.settings.accepted.iter().any(|accepted| accepted == dataset_id);
             let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| super::execute::rows_of(manifest, dataset_id, self.task_id));
             let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
-            let totals = judge_totals(expectations, dataset_id, rows, &quarantined, example, previous_rows, self.is_sample);
+            let totals = judge_totals(
+                expectations,
+                dataset_id,
+                &Counts { rows, quarantined: &quarantined, warnings: &warnings },
+                example,
+                previous_rows,
+                self.is_sample,
+            );
             blocked.extend(totals.blocked);
             notes.extend(totals.notes.into_iter().map(|note| format!("{dataset_id}: {note}")));
         }

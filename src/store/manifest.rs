@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::pipeline::LayoutEvidence;
 use crate::provenance::Snapshot;
 
 /// Format of the manifest file; readers refuse a newer one.
@@ -54,6 +55,9 @@ pub struct TaskEntry {
     pub licence: String,
     pub homepage: String,
     pub cadence_days: i64,
+    /// What the layout of its sources is known from; releases of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout_evidence: Option<LayoutEvidence>,
     /// RFC 3339 UTC; not hashed.
     pub built_at: String,
 }

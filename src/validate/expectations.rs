@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, Expectations, Issue, PartReport, Verdict};
+use crate::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
 pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
@@ -10,7 +11,8 @@ pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str,
     if let Some(expectations) = expectations {
         let rows = frame.height() as u64;
         let example = |rule: &str| quarantine.iter().find(|issue| issue.code == rule).map(example_of);
-        let totals = judge_totals(expectations, place, rows, &quarantined, example, previous_rows, is_sample);
+        let counts = Counts { rows, quarantined: &quarantined, warnings: &warnings };
+        let totals = judge_totals(expectations, place, &counts, example, previous_rows, is_sample);
         blocked.extend(totals.blocked);
         notes.extend(totals.notes);
         is_above_warning_level = self::is_above_warning_level(expectations, rows, &quarantined);
@@ -23,6 +25,17 @@ pub fn example_of(issue: &Issue) -> String {
     format!("{}: {}", issue.record.as_deref().unwrap_or("no record"), issue.detail)
 }
 
+/// The totals of a task's dataset.
+#[derive(Debug)]
+pub struct Counts<'a> {
+    /// Published.
+    pub rows: u64,
+    /// Records set aside, by rule.
+    pub quarantined: &'a BTreeMap<String, u64>,
+    /// Rows published with a warning, by code.
+    pub warnings: &'a BTreeMap<String, u64>,
+}
+
 /// What the totals of a dataset say.
 #[derive(Debug, Default)]
 pub struct Totals {
@@ -33,17 +46,17 @@ pub struct Totals {
 }
 
 /// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size are lifted for samples; the contract
-/// and the comparison with the last release never are. `example` finds a finding of a rule.
+/// and all shares never are. `example` finds a finding of a rule.
 pub fn judge_totals(
     expectations: &Expectations,
     place: &str,
-    rows: u64,
-    quarantined: &BTreeMap<String, u64>,
+    counts: &Counts<'_>,
     example: impl Fn(&str) -> Option<String>,
     previous_rows: Option<u64>,
     is_sample: bool,
 ) -> Totals {
     let Totals { mut blocked, mut notes } = Totals::default();
+    let Counts { rows, quarantined, warnings } = *counts;
     let set_aside: u64 = quarantined.values().sum();
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
 
@@ -96,6 +109,18 @@ pub fn judge_totals(
             expectations.max_quarantined_percent,
             setting("max_quarantined_percent")
         ));
+    }
+    for (code, most) in expectations.max_warned_percent.iter().filter(|_| rows >= FEWEST_ROWS_FOR_WARNED_SHARE) {
+        let warned = warnings.get(code).copied().unwrap_or(0);
+        let share = 100.0 * warned as f64 / rows as f64;
+        if share > *most {
+            blocked.push(format!(
+                "{place}: {warned} of {rows} rows have the warning {code}, {} %, but max_warned_percent allows {most}: the publisher changed the file or the \
+                 declaration is wrong: correct it, or raise `{code}` in {} when the records really are so",
+                percent(share),
+                setting("max_warned_percent")
+            ));
+        }
     }
     Totals { blocked, notes }
 }

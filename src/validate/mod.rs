@@ -22,7 +22,7 @@ use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
-pub use expectations::{example_of, is_above_warning_level, judge_totals};
+pub use expectations::{Counts, example_of, is_above_warning_level, judge_totals};
 pub use quarantine::quarantine_table;
 
 /// A built table before its contract was checked.

@@ -114,7 +114,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             "cadence = ",
             "cadance = ",
             &[
-                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `produces`, `inputs`, `partition`, `source`, `expect`, `settings`",
+                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `layout_evidence`, `produces`, `inputs`, `partition`, `source`, `expect`, `settings`",
             ],
         ),
         ("cadence = \"yearly\"\n", "", &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"]),
@@ -196,6 +196,26 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             &["pipelines/test/parcels.toml:36: source.optional_columns: source `test.parcel_owners`: `SHARE` is not a mapped column"],
         ),
         (
+            "min_bytes = 100",
+            "min_bytes = 100\nmax_bytes = 99",
+            &["pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes"],
+        ),
+        (
+            "column = \"vintage_year\"",
+            "column = \"vintage\"",
+            &["pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`"],
+        ),
+        ("from = 2021", "from = 2031", &["pipelines/test/parcels.toml:14: partition.from: 2031 is after `to` 2030"]),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+    }
+}
+
+#[test]
+fn every_fault_of_a_format_is_named_with_file_line_and_key() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
             "delimiters = [\"|\"]",
             "delimiters = []",
             &["pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: `delimiters`: give at least one ASCII delimiter"],
@@ -226,17 +246,6 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
                 "pipelines/test/parcels.toml:33: source.format: source `test.parcel_owners`: field `SHARE` does not lie within bytes 1 to 9",
             ],
         ),
-        (
-            "min_bytes = 100",
-            "min_bytes = 100\nmax_bytes = 99",
-            &["pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes"],
-        ),
-        (
-            "column = \"vintage_year\"",
-            "column = \"vintage\"",
-            &["pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`"],
-        ),
-        ("from = 2021", "from = 2031", &["pipelines/test/parcels.toml:14: partition.from: 2031 is after `to` 2030"]),
     ];
     for (from, to, expected) in cases {
         assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");

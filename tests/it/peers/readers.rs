@@ -114,6 +114,8 @@ fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
         licence: "CC0-1.0".to_owned(),
         homepage: "https://example.org/".to_owned(),
         cadence_days: 365,
+
+        layout_evidence: None,
         built_at: "2025-01-01T00:00:00Z".to_owned(),
     }
 }

@@ -129,6 +129,8 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         licence: "CC0-1.0".to_owned(),
         homepage: "https://example.org/".to_owned(),
         cadence_days: 365,
+
+        layout_evidence: None,
         built_at: NOW.to_owned(),
     };
     let table = BuiltTable {

@@ -124,6 +124,8 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
         licence: "Public domain".to_owned(),
         homepage: "https://publisher.example/".to_owned(),
         cadence_days: 366,
+
+        layout_evidence: None,
         built_at: draft.published_at.to_owned(),
     }
 }

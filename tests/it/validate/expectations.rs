@@ -67,6 +67,27 @@ fn share_of_quarantined_records_warns_and_then_blocks() {
 }
 
 #[test]
+fn share_of_rows_with_a_warning_blocks_by_its_code() {
+    let levels = Expectations { max_warned_percent: [("unmapped_status".to_owned(), 2.0)].into(), ..expectations() };
+    let with_warned = |rows: usize, warned: usize, is_sample: bool| {
+        let rows: Vec<Row> = (0..rows).map(|number| row(&format!("{number:02}"), "population")).collect();
+        let of_code = |code: &str, count: usize| -> Vec<_> {
+            rows.iter().take(count).map(|row| issue(code, Severity::Warning, row.record_id.as_deref(), None)).collect()
+        };
+        let issues = [of_code("unmapped_status", warned), of_code("bad_date", rows.len())].concat();
+        validate(contract(), Some(&levels), candidate(&rows, issues), &inputs(), None, is_sample).unwrap().blocked
+    };
+    let expected = "test.thing year=2023: 3 of 100 rows have the warning unmapped_status, 3 %, but max_warned_percent allows 2: the publisher changed the file or \
+                    the declaration is wrong: correct it, or raise `unmapped_status` in `max_warned_percent` under [expect.\"test.thing\"] in the pipeline's file when \
+                    the records really are so";
+    for is_sample in [false, true] {
+        assert_eq!(with_warned(100, 3, is_sample), [expected]);
+        assert_eq!(with_warned(100, 2, is_sample), Vec::<String>::new());
+        assert_eq!(with_warned(99, 99, is_sample), Vec::<String>::new(), "a few rows say nothing of a share");
+    }
+}
+
+#[test]
 fn findings_of_decode_count_as_records_set_aside() {
     let levels = Expectations { warn_quarantined_percent: 10.0, max_quarantined_percent: 50.0, ..expectations() };
     let issues = vec![

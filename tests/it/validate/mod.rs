@@ -130,6 +130,7 @@ pub fn expectations() -> Expectations {
         max_growth_percent: 20.0,
         warn_quarantined_percent: 100.0,
         max_quarantined_percent: 100.0,
+        max_warned_percent: BTreeMap::new(),
     }
 }
 

@@ -139,6 +139,26 @@ async fn companies_are_lined_up_by_fiscal_period() {
 }
 
 #[tokio::test]
+async fn statements_have_the_lines_that_are_declared() {
+    let declared: toml::Value = toml::from_str(include_str!("../../../../pipelines/sec/financials.toml")).unwrap();
+    let text = |value: &toml::Value| value.as_str().unwrap().to_owned();
+    let expected = |statement: &str| -> Vec<(String, String)> {
+        let lines = declared["settings"]["statements"][statement].as_array().unwrap();
+        lines.iter().map(|line| (text(&line["line"]), text(&line["label"]))).collect()
+    };
+    let answer = world().await.ok("/v1/financials/320193?limit=40").await;
+    let mut seen = std::collections::BTreeSet::new();
+    for statement in answer["data"]["statements"].as_array().unwrap() {
+        let name = statement["statement"].as_str().unwrap();
+        let cell = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
+        let shown: Vec<_> = statement["lines"].as_array().unwrap().iter().map(|line| (cell(line, "key"), cell(line, "label"))).collect();
+        assert_eq!(shown, expected(name), "{name}");
+        seen.insert(name);
+    }
+    assert!(seen.len() >= 2, "{seen:?}");
+}
+
+#[tokio::test]
 async fn statements_are_grouped_by_period_and_paged() {
     let world = world().await;
     let path = "/v1/financials/320193";

@@ -1,18 +1,25 @@
+//! The rows of the two tables of figures, and what they have in common.
+
+mod lines;
+mod values;
+
 use polars::prelude::*;
 
-use super::calendar::Series as History;
-use super::missing::Missing;
-use super::report::form_name;
-use super::select::{Finding, NO_START, Observation, Period, Selected};
-use super::settings::Rules;
-use super::warnings::Warnings;
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::sec::fact::{Amount, Unit};
+use crate::datasets::sec::financials::calendar::Series as History;
+use crate::datasets::sec::financials::report::form_name;
+use crate::datasets::sec::financials::select::{Finding, NO_START, Observation, Period, Selected};
+use crate::datasets::sec::financials::settings::Rules;
+use crate::datasets::sec::financials::warnings::Warnings;
 use crate::error::Result;
 use crate::ids::Cik;
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Day, pointer_column};
 use crate::provenance::SourcePointer;
+
+pub use lines::lines_frame;
+pub use values::values_frame;
 
 pub const VALUES: &str = "sec.financial_value";
 pub const LINES: &str = "sec.statement_line";
@@ -27,50 +34,6 @@ pub struct Source<'a> {
     /// Size of the member, for the pointers of what it does not say.
     pub size_bytes: u64,
 }
-
-/// Makes the rows of `sec.financial_value`: one per observation of a metric, and one per metric and series never reported.
-///
-/// # Errors
-/// When polars fails.
-pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
-    let count = |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
-    let mut rows = ValueRows { common: Common::new(sources.iter().map(count).sum()), ..ValueRows::default() };
-    for source in sources {
-        let texts = Texts::new(source.selected);
-        let mut missing = source.selected.missing.iter().peekable();
-        let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
-        for period in metrics {
-            while let Some(none) = missing.next_if(|none| (none.measure, none.series) < (period.measure, period.series)) {
-                rows.add_missing(rules, source, &texts, none);
-            }
-            for (number, position) in period.observations().enumerate() {
-                rows.add(rules, source, &texts, period, number, position);
-            }
-        }
-        missing.for_each(|none| rows.add_missing(rules, source, &texts, none));
-    }
-    rows.finish(bucket)
-}
-
-/// Makes the rows of `sec.statement_line`: one per statement line and period, with the latest value and, when restated, the first.
-///
-/// # Errors
-/// When polars fails.
-pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
-    let mut rows = LineRows::default();
-    for source in sources {
-        let texts = Texts::new(source.selected);
-        let periods = &source.selected.periods;
-        for line in &rules.lines {
-            let from = periods.partition_point(|period| period.measure < line.measure);
-            for period in periods[from..].iter().take_while(|period| period.measure == line.measure) {
-                rows.add(rules, source, &texts, line, period);
-            }
-        }
-    }
-    rows.finish(bucket)
-}
-
 impl Finding {
     /// The finding as an issue about the record that is not published.
     pub fn issue(&self, rules: &Rules, selected: &Selected, pointer: SourcePointer) -> Issue {
@@ -240,180 +203,6 @@ impl Common {
         ])
     }
 }
-
-struct ValueRows {
-    common: Common,
-    metric: StringChunkedBuilder,
-    as_of_date: Vec<Option<i32>>,
-    null_reason: StringChunkedBuilder,
-    observation: Vec<Option<i32>>,
-    is_latest: Vec<bool>,
-    change: StringChunkedBuilder,
-    conflicts: StringChunkedBuilder,
-}
-
-impl Default for ValueRows {
-    fn default() -> Self {
-        Self {
-            common: Common::new(0),
-            metric: texts("metric", 0),
-            as_of_date: Vec::new(),
-            null_reason: texts("null_reason", 0),
-            observation: Vec::new(),
-            is_latest: Vec::new(),
-            change: texts("change", 0),
-            conflicts: texts("conflicts", 0),
-        }
-    }
-}
-
-impl ValueRows {
-    /// `number` counts the observations of the period from 0; `position` is the observation's among the registrant's.
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period, number: usize, position: usize) {
-        let measure = &rules.measures[period.measure];
-        let observation = &source.selected.observations[position];
-        let id = self.common.begin_id(VALUES, &texts.cik);
-        id.push_str(&measure.key);
-        id.push(':');
-        push_period(id, period.start, period.end);
-        id.push(':');
-        id.push_str(&texts.accessions[observation.report as usize]);
-        self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
-        self.common.add_period(measure.unit, period);
-        self.common.add_observation(rules, source, texts, observation);
-        self.metric.append_value(&measure.key);
-        self.as_of_date.push(observation.as_of.map(Day::number));
-        self.null_reason.append_null();
-        self.observation.push(i32::try_from(number + 1).ok());
-        self.is_latest.push(position == period.latest());
-        self.change.append_value(observation.change.name());
-        let text = &mut self.common.text;
-        text.clear();
-        for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
-            push_item(text, rules.concept(*concept));
-            text.push('=');
-            push_amount(text, *value);
-        }
-        self.conflicts.append_value(&*text);
-    }
-
-    fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {
-        let Missing { series, reason, .. } = *missing;
-        let measure = &rules.measures[missing.measure];
-        let id = self.common.begin_id(VALUES, &texts.cik);
-        for part in [measure.key.as_str(), ":", series.name(), ":none"] {
-            id.push_str(part);
-        }
-        self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
-        self.common.add_missing(measure.unit, series, [source.input, source.member, 0, source.size_bytes]);
-        self.metric.append_value(&measure.key);
-        self.as_of_date.push(None);
-        self.null_reason.append_value(reason);
-        self.observation.push(None);
-        self.is_latest.push(true);
-        self.change.append_null();
-        self.conflicts.append_value("");
-    }
-
-    fn finish(self, bucket: &str) -> Result<DataFrame> {
-        let mut columns = self.common.finish(bucket)?;
-        columns.extend([
-            self.metric.finish().into_column(),
-            dates("as_of_date", self.as_of_date)?,
-            self.null_reason.finish().into_column(),
-            Column::new("observation".into(), self.observation),
-            Column::new("is_latest".into(), self.is_latest),
-            self.change.finish().into_column(),
-            self.conflicts.finish().into_column(),
-        ]);
-        Ok(DataFrame::new_infer_height(columns)?)
-    }
-}
-
-struct LineRows {
-    common: Common,
-    statement: StringChunkedBuilder,
-    line: StringChunkedBuilder,
-    label: StringChunkedBuilder,
-    is_restated: Vec<bool>,
-    first_value: StringChunkedBuilder,
-    first_accession_number: StringChunkedBuilder,
-    first_form: StringChunkedBuilder,
-    first_filed_date: Vec<Option<i32>>,
-}
-
-impl Default for LineRows {
-    fn default() -> Self {
-        Self {
-            common: Common::new(0),
-            statement: texts("statement", 0),
-            line: texts("line", 0),
-            label: texts("label", 0),
-            is_restated: Vec::new(),
-            first_value: texts("first_value", 0),
-            first_accession_number: texts("first_accession_number", 0),
-            first_form: texts("first_form", 0),
-            first_filed_date: Vec::new(),
-        }
-    }
-}
-
-impl LineRows {
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, line: &super::settings::Line, period: &Period) {
-        let observations = &source.selected.observations[period.observations()];
-        let latest = &source.selected.observations[period.latest()];
-        let id = self.common.begin_id(LINES, &texts.cik);
-        for part in [line.statement, ":", period.series.name(), ":"] {
-            id.push_str(part);
-        }
-        push_period(id, period.start, period.end);
-        id.push(':');
-        id.push_str(&line.key);
-        self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
-        self.common.add_period(rules.measures[line.measure].unit, period);
-        self.common.add_observation(rules, source, texts, latest);
-        self.statement.append_value(line.statement);
-        self.line.append_value(&line.key);
-        self.label.append_value(&line.label);
-        let is_restated = observations.iter().any(|observation| observation.change.is_restatement());
-        self.is_restated.push(is_restated);
-        if !is_restated {
-            for column in [&mut self.first_value, &mut self.first_accession_number, &mut self.first_form] {
-                column.append_null();
-            }
-            self.first_filed_date.push(None);
-            return;
-        }
-        let first = &observations[0];
-        let report = &source.selected.reports[first.report as usize];
-        let text = &mut self.common.text;
-        text.clear();
-        push_amount(text, first.value);
-        self.first_value.append_value(&*text);
-        self.first_accession_number.append_value(&texts.accessions[first.report as usize]);
-        self.first_form.append_value(form_name(report.form));
-        self.first_filed_date.push(Some(report.filed.number()));
-    }
-
-    fn finish(self, bucket: &str) -> Result<DataFrame> {
-        let mut columns = self.common.finish(bucket)?;
-        columns.extend([
-            self.statement.finish().into_column(),
-            self.line.finish().into_column(),
-            self.label.finish().into_column(),
-            Column::new("is_restated".into(), self.is_restated),
-            self.first_value.finish().into_column(),
-            self.first_accession_number.finish().into_column(),
-            self.first_form.finish().into_column(),
-            dates("first_filed_date", self.first_filed_date)?,
-        ]);
-        Ok(DataFrame::new_infer_height(columns)?)
-    }
-}
-
 fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Usd => "USD",
