@@ -57,13 +57,15 @@ impl<'f> PartyColumns<'f> {
         if declared == Some(ORGANIZATION) {
             return Some(Party { name: organization().or_else(name)?, kind: Some(ORGANIZATION) });
         }
-        if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)) {
+        // Where a type is always published, a party without one may be either.
+        let is_unsaid = self.kind.is_some() && declared.is_none();
+        if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)).filter(|_| !is_unsaid) {
             return Some(Party { name: Cow::Owned(name), kind: Some(PERSON) });
         }
         if let Some(name) = organization() {
             return Some(Party { name, kind: Some(ORGANIZATION) });
         }
-        let name = name()?;
+        let name = Cow::Owned(cell(self.name)?.split_whitespace().collect::<Vec<_>>().join(" "));
         let kind = match declared.or(default) {
             Some(PERSON) => Some(PERSON),
             _ => canonical::name::organization(&name).designator.filter(|designator| CERTAIN_DESIGNATORS.contains(designator)).map(|_| ORGANIZATION),
@@ -96,7 +98,9 @@ mod tests {
 
     #[test]
     fn a_column_of_initial_and_suffix_is_split() {
-        for (rest, expected) in [("A", ("A", "")), ("NJR.", ("N", "JR.")), ("JR", ("", "JR")), ("III", ("", "III")), ("JIII", ("J", "III")), ("MS.", ("", "MS."))] {
+        for (rest, expected) in
+            [("A", ("A", "")), ("NJR.", ("N", "JR.")), ("JR", ("", "JR")), ("III", ("", "III")), ("JIII", ("J", "III")), ("MS.", ("", "MS."))]
+        {
             assert_eq!(split_rest(rest), expected, "{rest}");
         }
     }

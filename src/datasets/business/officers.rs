@@ -2,11 +2,11 @@ use std::collections::HashSet;
 
 use polars::prelude::*;
 
+use super::OFFICER;
 use super::names::{ORGANIZATION, PartyColumns};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::texts::{BUCKET, Texts, constant, state, strings, zip};
-use super::OFFICER;
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
@@ -134,7 +134,8 @@ impl<'f> List<'f> {
         let columns = Columns::new(&Texts(&rows.parties), "party");
         let own = pointers(&rows.parties, POINTERS)?;
         for (entity, parties) in rows.parties_of.iter().enumerate() {
-            let has_other_role = |row: usize| columns.title.and_then(|titles| titles.get(row)).is_some_and(|title| self.settings.party_roles.get(title).is_some());
+            let has_other_role =
+                |row: usize| columns.title.and_then(|titles| titles.get(row)).is_some_and(|title| self.settings.party_roles.get(title).is_some());
             let rows = parties.iter().filter(|row| !has_other_role(**row));
             let officers = rows.filter_map(|row| Some((self.officer(&columns, *row)?, own[*row].clone().unwrap_or_default()))).collect();
             self.add(entity, ids[entity].as_deref(), officers);

@@ -96,7 +96,8 @@ fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
 /// One row per entity from rows that each name one of its parties. Entities whose rows contradict each other are set aside.
 fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let numbers = frame.column("entity_number")?.str()?;
-    let own: Vec<&StringChunked> = frame.columns().iter().filter(|column| !column.name().starts_with("party_")).filter_map(|column| column.str().ok()).collect();
+    let own: Vec<&StringChunked> =
+        frame.columns().iter().filter(|column| !column.name().starts_with("party_")).filter_map(|column| column.str().ok()).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut group_of: HashMap<&str, usize> = HashMap::new();
     for (row, number) in numbers.iter().enumerate() {
@@ -124,7 +125,8 @@ fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) ->
     });
     let firsts = IdxCa::from_vec("row".into(), groups.iter().map(|rows| rows[0] as IdxSize).collect());
     let mut entities = frame.take(&firsts)?;
-    entities.with_column(joined_pointers(groups.iter().map(|rows| rows.iter().filter_map(|row| numbers_of_row[*row].as_deref()).flatten().copied().collect())))?;
+    entities
+        .with_column(joined_pointers(groups.iter().map(|rows| rows.iter().filter_map(|row| numbers_of_row[*row].as_deref()).flatten().copied().collect())))?;
     Ok((entities, frame.clone(), groups))
 }
 
