@@ -11,12 +11,16 @@ use crate::issue::{Issue, Severity};
 use crate::pipeline::{Declaration, Declarations, Source, expand};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 
+/// The bucket of a build that is not split.
+const WHOLE: &str = "0";
+
 /// What a build may see: its declaration, its partition and its snapshots.
 pub struct Context<'a> {
     pub declaration: &'a Declaration,
     declarations: &'a Declarations,
     /// Value of the partition's URL variable, when the pipeline has partitions.
     pub partition: Option<String>,
+    bucket: String,
     inputs: Mutex<Inputs>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     /// Reads only these records: how one record is made again from its own bytes.
@@ -28,6 +32,8 @@ pub struct SourceFrame {
     /// The values of the URL variables.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
+    /// Day the archive's directory gives the member, `YYYYMMDD`.
+    pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
@@ -80,7 +86,12 @@ impl<'a> Context<'a> {
         only: Option<&[SourcePointer]>,
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
-        Self { declaration, declarations, partition, inputs: Mutex::new(inputs), locate, only }
+        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), locate, only }
+    }
+
+    /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
+    pub fn bucket(&self) -> &str {
+        &self.bucket
     }
 
     /// The inputs with every archive member numbered that was read.
@@ -168,7 +179,8 @@ impl<'a> Context<'a> {
             length: malformed.length,
         };
         let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
-        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
+        let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
+        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), member_date, frame: decoded.frame, malformed })
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
