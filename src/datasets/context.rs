@@ -11,12 +11,16 @@ use crate::issue::{Issue, Severity};
 use crate::pipeline::{Declaration, Declarations, Source, expand};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 
+/// The bucket of a build that is not split.
+const WHOLE: &str = "0";
+
 /// What a build may see: its declaration, its partition and its snapshots.
 pub struct Context<'a> {
     pub declaration: &'a Declaration,
     declarations: &'a Declarations,
     /// Value of the partition's URL variable, when the pipeline has partitions.
     pub partition: Option<String>,
+    bucket: String,
     inputs: Mutex<Inputs>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     /// Reads only these records: how one record is made again from its own bytes.
@@ -80,7 +84,12 @@ impl<'a> Context<'a> {
         only: Option<&[SourcePointer]>,
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
-        Self { declaration, declarations, partition, inputs: Mutex::new(inputs), locate, only }
+        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), locate, only }
+    }
+
+    /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
+    pub fn bucket(&self) -> &str {
+        &self.bucket
     }
 
     /// The inputs with every archive member numbered that was read.

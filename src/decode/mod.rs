@@ -6,6 +6,7 @@ mod delimited;
 mod encoding;
 mod fixed_width;
 mod header;
+mod json_records;
 mod json_rows;
 mod lines;
 mod members;
@@ -93,6 +94,9 @@ pub fn decode(task: &Task<'_>) -> Result<Decoded> {
         Format::FixedWidth { record_bytes, encoding, fields } => {
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
             fixed_width::decode(task, &layout)
+        }
+        Format::JsonRecords { records, fold_header } => {
+            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header })
         }
         Format::JsonRows => json_rows::decode(task),
         Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),

@@ -170,6 +170,14 @@ pub enum Format {
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,
+    /// A JSON array of objects, each a record (Socrata, ArcGIS, CKAN). Attributes of objects inside a record are named by both, joined by `.`.
+    JsonRecords {
+        /// Names that lead from the document to the array, joined by `.`: `features`, `result.records`. None when the document is the array.
+        records: Option<String>,
+        /// Whether names of attributes are compared in folded form ([`fold`](super::fold)); a `.` is then `_` too.
+        #[serde(default)]
+        fold_header: bool,
+    },
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
 }

@@ -148,6 +148,17 @@ impl Declarations {
     }
 }
 
+/// Names that no folded header has.
+fn check_folded(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
+    for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
+        // `#` stands for a digit.
+        let plain = name.replace('#', "0");
+        if !name.contains('{') && fold(&plain) != plain {
+            report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
+        }
+    }
+}
+
 fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
     let is_known = |column: &String| mapped.contains(column) || source.ignore.contains(column);
     let mut unknown = |columns: &mut dyn Iterator<Item = &String>, list: &str| {
@@ -161,15 +172,13 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
                 report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }
-            if !fold_header {
-                return;
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
-            // `#` stands for a digit.
-            let folded = |name: &str| fold(&name.replace('#', "0"));
-            for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
-                if !name.contains('{') && folded(name) != name.replace('#', "0") {
-                    report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
-                }
+        }
+        Format::JsonRecords { fold_header, .. } => {
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
         }
         Format::FixedWidth { record_bytes, fields, .. } => {

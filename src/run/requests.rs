@@ -49,7 +49,7 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             source_version: expand(&source.source_version, &keys)?,
             source_date: source.source_date.clone(),
             is_archive: source.is_archive(),
-            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::Document { syntax: Syntax::Json }),
+            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::JsonRecords { .. } | Format::Document { syntax: Syntax::Json }),
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,
