@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 pub use general::{
     Action, Businesses, Contact, DATES, Entity, GeneralIndex, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Officer, Permit,
-    Permits, Record, RowHit, folded, person_words, spaced,
+    Permits, Record, RowHit, folded, is_persons_name, person_words, persons_name, spaced,
 };
 pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;
