@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
-use arrow::compute::{concat_batches, filter_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow::compute::concat_batches;
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -147,8 +147,11 @@ pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
     Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
 }
 
-/// Rows of a published part that are taken over into another.
-pub struct CarriedRows(RecordBatch);
+/// Rows of a published part that are taken over into another, as the runs of their subjects.
+pub struct CarriedRows {
+    batch: RecordBatch,
+    runs: Vec<Range<usize>>,
+}
 
 /// The rows of a part whose subject is wanted.
 ///
@@ -157,14 +160,10 @@ pub struct CarriedRows(RecordBatch);
 pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROW_GROUP_ROWS).build()?;
     let schema = reader.schema();
-    let mut kept = Vec::new();
-    for batch in reader {
-        let batch = batch?;
-        let is_kept = |id: Option<&str>| id.and_then(|id| id.split(':').nth(1)).is_some_and(&is_wanted);
-        let mask: BooleanArray = record_ids(&batch)?.iter().map(|id| Some(is_kept(id))).collect();
-        kept.push(filter_record_batch(&batch, &mask)?);
-    }
-    Ok(CarriedRows(concat_batches(&schema, &kept)?))
+    let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+    let batch = if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? };
+    let runs = runs_by_subject(&batch)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
+    Ok(CarriedRows { batch, runs })
 }
 
 /// Puts carried rows among new ones. Both are in the contract's order, which begins with the subject.
@@ -173,23 +172,30 @@ pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Resul
 /// `Store`, when the carried rows do not have the columns of the new ones, or point to what is not among `inputs`.
 pub fn with_carried(new: RecordBatch, carried: &CarriedRows, inputs: &Inputs) -> Result<RecordBatch> {
     let schema = new.schema();
-    let columns: Vec<ArrayRef> = schema.fields().iter().map(|field| column_of(&carried.0, field.name()).cloned()).collect::<Result<_>>()?;
-    let carried =
-        RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
-    check_pointers(&carried, inputs)?;
-    let (new_runs, carried_runs) = (runs_by_subject(&new)?, runs_by_subject(&carried)?);
-    let mut runs: Vec<(&str, &RecordBatch, Range<usize>)> = new_runs.into_iter().map(|(subject, rows)| (subject, &new, rows)).collect();
-    runs.extend(carried_runs.into_iter().map(|(subject, rows)| (subject, &carried, rows)));
-    runs.sort_by_key(|(subject, ..)| *subject);
-    let slices: Vec<RecordBatch> = runs.into_iter().map(|(_, batch, rows)| batch.slice(rows.start, rows.len())).collect();
-    Ok(concat_batches(&schema, &slices)?)
+    let columns: Vec<ArrayRef> = schema.fields().iter().map(|field| column_of(&carried.batch, field.name()).cloned()).collect::<Result<_>>()?;
+    let old = RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
+    let (new_ids, old_ids) = (record_ids(&new)?, record_ids(&old)?);
+    let mut runs: Vec<(&str, RecordBatch)> = Vec::with_capacity(carried.runs.len());
+    for rows in &carried.runs {
+        let kept = old.slice(rows.start, rows.len());
+        check_pointers(&kept, inputs)?;
+        runs.push((subject_of(old_ids.value(rows.start)), kept));
+    }
+    runs.extend(runs_by_subject(&new)?.into_iter().map(|(_, rows)| (subject_of(new_ids.value(rows.start)), new.slice(rows.start, rows.len()))));
+    runs.sort_by_key(|(subject, _)| *subject);
+    Ok(concat_batches(&schema, runs.iter().map(|(_, rows)| rows))?)
+}
+
+/// The second place of a record id.
+fn subject_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
 }
 
 /// The rows of each subject, which are together.
 fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
     let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
     for (row, id) in record_ids(batch)?.iter().enumerate() {
-        let subject = id.and_then(|id| id.split(':').nth(1)).unwrap_or_default();
+        let subject = id.map(subject_of).unwrap_or_default();
         match runs.last_mut().filter(|(last, _)| *last == subject) {
             Some((_, rows)) => rows.end = row + 1,
             None => runs.push((subject, row..row + 1)),
@@ -203,10 +209,12 @@ fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
     let not_pointers = || Error::store("the last release's rows hold no pointers");
     let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
     let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+    let first = lists.value_offsets().first().copied().unwrap_or_default() as usize;
+    let end = lists.value_offsets().last().copied().unwrap_or_default() as usize;
     let text = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
     let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
     let mut checked = None;
-    for index in 0..fields.len() {
+    for index in first..end {
         let place = (source_ids.value(index), snapshots.value(index), members.is_valid(index));
         if checked.replace(place) == Some(place) {
             continue;
@@ -222,10 +230,15 @@ fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
 
 /// Carried records by warning code.
 pub fn warnings_of(carried: &CarriedRows) -> Result<BTreeMap<String, u64>> {
-    let lists = column_of(&carried.0, "warnings")?.as_list_opt::<i32>().and_then(|lists| lists.values().as_string_opt::<i32>());
-    let codes = lists.ok_or_else(|| Error::store("column `warnings` is no list of texts"))?;
+    let not_texts = || Error::store("column `warnings` is no list of texts");
+    let lists = column_of(&carried.batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
+    let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
     let mut counts = BTreeMap::new();
-    codes.iter().flatten().for_each(|code| *counts.entry(code.to_owned()).or_insert(0) += 1);
+    for rows in &carried.runs {
+        for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
+            *counts.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
+        }
+    }
     Ok(counts)
 }
 
