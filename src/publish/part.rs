@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
 use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use crate::contract::{Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
-use crate::provenance::POINTERS;
+use crate::provenance::{Inputs, POINTERS};
 use crate::store::Part;
 
 /// Rows of a row group: small enough to read one for a few records, large enough to compress well.
@@ -146,11 +147,14 @@ pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
     Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
 }
 
+/// Rows of a published part that are taken over into another.
+pub struct CarriedRows(RecordBatch);
+
 /// The rows of a part whose subject is wanted.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
-pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<RecordBatch> {
+pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROW_GROUP_ROWS).build()?;
     let schema = reader.schema();
     let mut kept = Vec::new();
@@ -160,7 +164,69 @@ pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Resul
         let mask: BooleanArray = record_ids(&batch)?.iter().map(|id| Some(is_kept(id))).collect();
         kept.push(filter_record_batch(&batch, &mask)?);
     }
-    Ok(concat_batches(&schema, &kept)?)
+    Ok(CarriedRows(concat_batches(&schema, &kept)?))
+}
+
+/// Puts carried rows among new ones. Both are in the contract's order, which begins with the subject.
+///
+/// # Errors
+/// `Store`, when the carried rows do not have the columns of the new ones, or point to what is not among `inputs`.
+pub fn with_carried(new: RecordBatch, carried: &CarriedRows, inputs: &Inputs) -> Result<RecordBatch> {
+    let schema = new.schema();
+    let columns: Vec<ArrayRef> = schema.fields().iter().map(|field| column_of(&carried.0, field.name()).cloned()).collect::<Result<_>>()?;
+    let carried =
+        RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
+    check_pointers(&carried, inputs)?;
+    let (new_runs, carried_runs) = (runs_by_subject(&new)?, runs_by_subject(&carried)?);
+    let mut runs: Vec<(&str, &RecordBatch, Range<usize>)> = new_runs.into_iter().map(|(subject, rows)| (subject, &new, rows)).collect();
+    runs.extend(carried_runs.into_iter().map(|(subject, rows)| (subject, &carried, rows)));
+    runs.sort_by_key(|(subject, ..)| *subject);
+    let slices: Vec<RecordBatch> = runs.into_iter().map(|(_, batch, rows)| batch.slice(rows.start, rows.len())).collect();
+    Ok(concat_batches(&schema, &slices)?)
+}
+
+/// The rows of each subject, which are together.
+fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
+    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    for (row, id) in record_ids(batch)?.iter().enumerate() {
+        let subject = id.and_then(|id| id.split(':').nth(1)).unwrap_or_default();
+        match runs.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, rows)) => rows.end = row + 1,
+            None => runs.push((subject, row..row + 1)),
+        }
+    }
+    Ok(runs)
+}
+
+/// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.
+fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
+    let not_pointers = || Error::store("the last release's rows hold no pointers");
+    let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+    let text = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
+    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+    let mut checked = None;
+    for index in 0..fields.len() {
+        let place = (source_ids.value(index), snapshots.value(index), members.is_valid(index));
+        if checked.replace(place) == Some(place) {
+            continue;
+        }
+        let mut of_source = inputs.of_source(place.0).map(|(_, snapshot)| snapshot.sha256.to_string()).peekable();
+        let is_input = of_source.peek().is_some() && (place.2 || of_source.any(|sha256| sha256 == place.1));
+        if !is_input {
+            return Err(Error::store(format!("a row of the last release points to {} {}, which is not an input of this build", place.0, place.1)));
+        }
+    }
+    Ok(())
+}
+
+/// Carried records by warning code.
+pub fn warnings_of(carried: &CarriedRows) -> Result<BTreeMap<String, u64>> {
+    let lists = column_of(&carried.0, "warnings")?.as_list_opt::<i32>().and_then(|lists| lists.values().as_string_opt::<i32>());
+    let codes = lists.ok_or_else(|| Error::store("column `warnings` is no list of texts"))?;
+    let mut counts = BTreeMap::new();
+    codes.iter().flatten().for_each(|code| *counts.entry(code.to_owned()).or_insert(0) += 1);
+    Ok(counts)
 }
 
 /// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
@@ -185,7 +251,7 @@ fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
-fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a arrow::array::ArrayRef> {
+fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 

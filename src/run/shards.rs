@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use polars::prelude::DataFrame;
-
 use super::execute::{Checked, QUARANTINE, check};
 use super::report::SubjectCounts;
 use super::{RunSettings, SharedObserver};
@@ -17,7 +15,7 @@ use crate::ids::Digest;
 use crate::issue::Issue;
 use crate::pipeline::Declaration;
 use crate::provenance::Inputs;
-use crate::publish::{self, Lineage, Stage, StagedBuild, StagedPart};
+use crate::publish::{self, CarriedRows, Lineage, Stage, StagedBuild, StagedPart};
 use crate::store::{self, BUCKET, Home, Manifest, Part, TaskEntry};
 use crate::validate::{Counts, example_of, judge_totals};
 
@@ -178,26 +176,27 @@ impl ShardedTask<'_> {
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
-        let mut tables = super::execute::guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        let tables = super::execute::guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        let mut kept = BTreeMap::new();
         if !carried.is_empty() {
-            for table in &mut tables {
-                let bytes = before.get(table.dataset_id.as_str()).ok_or_else(|| Error::store(format!("{}: no part to carry from", table.dataset_id)))?;
-                let batch = publish::rows_of_subjects(bytes.clone(), |subject| carried.contains(subject))?;
-                let contract = super::execute::contract(self.settings, &table.dataset_id)?;
-                let rows = publish::frame(contract, &batch, &mut inputs).context(place)?;
-                table.frame = appended(std::mem::take(&mut table.frame), rows).context(place)?;
+            for table in &tables {
+                let bytes = before.remove(table.dataset_id.as_str()).ok_or_else(|| Error::store(format!("{}: no part to carry from", table.dataset_id)))?;
+                let rows = publish::rows_of_subjects(bytes, |subject| carried.contains(subject)).context(place)?;
+                kept.insert(table.dataset_id.clone(), rows);
             }
         }
-        self.finish_shard(shard, fingerprint, changed.len(), tables, &inputs, stage)
+        self.finish_shard(shard, fingerprint, changed.len(), tables, &kept, &inputs, stage)
     }
 
-    /// Validates and writes the tables of a shard.
+    /// Validates the tables of a shard and writes them with the rows that are kept of the last release.
+    #[expect(clippy::too_many_arguments, reason = "each is a fact of the shard; a struct would only rename them")]
     fn finish_shard(
         &self,
         shard: &Shard,
         fingerprint: Digest,
         built_subjects: usize,
         tables: Vec<Table>,
+        kept: &BTreeMap<String, CarriedRows>,
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<ShardOutcome> {
@@ -210,7 +209,10 @@ impl ShardedTask<'_> {
         };
         let lineage = Lineage { fingerprint, subjects: shard.subjects.iter().map(line).collect() };
         if blocked.is_empty() {
-            tables.into_iter().try_for_each(|table| stage.add(table, inputs, Some(&lineage)))?;
+            for table in tables {
+                let carried = kept.get(&table.dataset_id);
+                stage.add(table, inputs, Some(&lineage), carried)?;
+            }
         }
         Ok(ShardOutcome { issues, blocked, built_subjects })
     }
@@ -269,17 +271,6 @@ fn carried_subjects(shard: &Shard, before: &BTreeMap<&str, bytes::Bytes>) -> Res
         carried = Some(carried.map_or(same.clone(), |carried| carried.intersection(&same).cloned().collect()));
     }
     Ok(carried.unwrap_or_default())
-}
-
-/// Puts carried rows under new ones; validation sorts them.
-fn appended(new: DataFrame, carried: DataFrame) -> Result<DataFrame> {
-    let mut new = new;
-    if new.column("warnings").is_err() {
-        let none = polars::prelude::Column::new_scalar("warnings".into(), polars::prelude::Scalar::from(polars::prelude::PlSmallStr::EMPTY), new.height());
-        new.with_column(none)?;
-    }
-    let names = new.get_column_names_owned();
-    Ok(new.vstack(&carried.select(names)?)?)
 }
 
 /// Our own disk and settings count before what a source holds; of several damaged members the first is named, with their number.
