@@ -2,6 +2,7 @@
 //! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
 //! environment, the network or the store.
 
+mod buckets;
 mod business;
 mod census;
 mod context;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
+pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 
 use crate::error::{Error, Result};
@@ -30,10 +32,14 @@ pub struct Pipeline {
     pub check: fn(&Declaration) -> Result<()>,
 }
 
+/// Makes all tables of a partition, or of one bucket of it.
+pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
+
 /// How a pipeline makes its tables.
+#[derive(Clone, Copy)]
 pub enum Build {
-    /// All tables of a partition at once.
-    Whole(fn(&Context<'_>) -> Result<Vec<Table>>),
+    /// All tables of a partition at once, or bucket by bucket where the declaration says so.
+    Whole(BuildWhole),
     /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
     Sharded(fn(&Context<'_>) -> Result<Box<dyn Sharded>>),
 }

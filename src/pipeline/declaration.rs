@@ -25,6 +25,8 @@ pub struct Declaration {
     pub partition: Option<PartitionRange>,
     #[serde(rename = "source", default)]
     pub sources: Vec<Source>,
+    /// How a build that is too large for memory is split.
+    pub buckets: Option<Buckets>,
     /// What is expected of each produced dataset, by dataset id.
     #[serde(default)]
     pub expect: BTreeMap<String, Expectations>,
@@ -133,6 +135,16 @@ pub struct Source {
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// A build in buckets: the rows of all sources are split by the hash of one column, and each bucket is built by itself.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buckets {
+    /// How many; 1 is a build that is not split.
+    pub count: u32,
+    /// Our name of the column, the same in every source that is split. A source without it is given to each bucket whole.
+    pub key: String,
 }
 
 /// A list that comes page by page: pages are fetched until one has fewer records than it could.

@@ -5,6 +5,9 @@ use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
 
+/// More buckets than this are too many files.
+const MAX_BUCKETS: u32 = 4_096;
+
 /// All declarations and contracts of one installation.
 #[derive(Debug, Clone)]
 pub struct Declarations {
@@ -79,6 +82,7 @@ impl Declarations {
                 }
             }
             self.check_partition(declaration, &mut report);
+            self.check_buckets(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
                 report(Place::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
@@ -107,6 +111,23 @@ impl Declarations {
         for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
             if !contract.partition_by.contains(&range.column) {
                 report(place, "column", format!("`{}` is not partitioned by `{}`", contract.dataset_id, range.column));
+            }
+        }
+    }
+
+    fn check_buckets(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+        let Some(buckets) = &declaration.buckets else { return };
+        let place = Place::Table("buckets");
+        if !(1..=MAX_BUCKETS).contains(&buckets.count) {
+            report(place, "count", format!("{} is not a number from 1 to {MAX_BUCKETS}", buckets.count));
+        }
+        let inputs = declaration.inputs.iter().filter_map(|source_id| self.source(source_id)).map(|(_, source)| source);
+        if !declaration.sources.iter().chain(inputs).any(|source| source.columns.contains_key(&buckets.key)) {
+            report(place, "key", format!("`{}` is a column of no source", buckets.key));
+        }
+        for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
+            if !contract.partition_by.iter().any(|column| column == "bucket") {
+                report(place, "count", format!("`{}` is not partitioned by `bucket`", contract.dataset_id));
             }
         }
     }
