@@ -244,7 +244,8 @@ fn published_records_of_registries_are_those_of_the_states() {
         cases.push((read(fixture(&format!("business/fl_sunbiz/basic/source/sftp.floridados.gov/doc/cor/{name}"))), "20230929c.txt"));
     }
     let mut archive =
-        zip::ZipArchive::new(std::fs::File::open(fixture("business/fl_sunbiz/basic/source/sftp.floridados.gov/doc/quarterly/cor/cordata.zip")).unwrap()).unwrap();
+        zip::ZipArchive::new(std::fs::File::open(fixture("business/fl_sunbiz/basic/source/sftp.floridados.gov/doc/quarterly/cor/cordata.zip")).unwrap())
+            .unwrap();
     for place in 0..archive.len() {
         let mut member = Vec::new();
         archive.by_index(place).unwrap().read_to_end(&mut member).unwrap();
