@@ -145,7 +145,8 @@ impl<'a> Context<'a> {
             plan = plan.want(name, &source_names, source.optional_columns.contains(name));
         }
         let plan = adjust(plan);
-        let member = source.member.as_ref().map(|pattern| decode::member_name(&path, pattern)).transpose().context(place)?;
+        let pattern = source.member.as_ref().map(|pattern| expand(pattern, &snapshot.keys)).transpose()?;
+        let member = pattern.map(|pattern| decode::member_name(&path, &pattern)).transpose().context(place)?;
         let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
         let empty = Vec::new();
         let only = self.only.as_ref().map(|ranges| ranges.get(&snapshot.sha256).unwrap_or(&empty).as_slice());

@@ -6,6 +6,7 @@ mod census;
 mod context;
 mod nces;
 mod sec;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -75,6 +76,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
 ];
 
 /// The code of a pipeline.

@@ -26,6 +26,11 @@ pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
     }
 }
 
+/// Whether an archive has a member of exactly that name.
+pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
+    Ok(open_archive(path)?.index_for_name(member).is_some())
+}
+
 /// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
 pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;

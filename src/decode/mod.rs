@@ -10,6 +10,7 @@ mod json_rows;
 mod lines;
 mod members;
 mod text_frame;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ pub fn decode(task: &Task<'_>) -> Result<Decoded> {
             fixed_width::decode(task, &layout)
         }
         Format::JsonRows => json_rows::decode(task),
+        Format::Xlsx => xlsx::decode(task),
         Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),
     };
     decoded.context(|| task.member.map_or_else(|| file_name(task.path), |member| format!("{} member {member}", file_name(task.path))))
