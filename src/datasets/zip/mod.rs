@@ -124,13 +124,18 @@ impl Subject<'_> {
         let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
         let county = if is_military { None } else { named.or_else(|| primary(parts, &zcta_match).map(|part| part.fips.clone())) };
         // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
-        if !is_military && !is_county_named && county.is_some() || self.crosswalk.is_none() && zcta.is_some() {
+        let is_by_land = !is_military && !is_county_named && county.is_some();
+        if is_by_land || (self.crosswalk.is_none() && zcta.is_some()) {
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
         }
         let county = county.map(|fips| {
-            let name = self.county_name(&fips, place, &mut pointers);
+            let part = parts.iter().find(|part| is_by_land && part.fips == fips);
+            let name = self.county_name(&fips, part.and_then(|part| part.name.clone()), place, &mut pointers);
             (fips, name)
         });
+        if place.is_some_and(|place| place.has_bad_point) {
+            warnings.push(("bad_coordinate", "the place has coordinates that are none".to_owned()));
+        }
         Some(Zip {
             code: self.code.to_owned(),
             zip_type: if is_military { "military".to_owned() } else { self.zip_type(warnings) },
@@ -205,12 +210,12 @@ impl Subject<'_> {
     }
 
     /// The county's name in the national list, else in the relationship file, else with the place.
-    fn county_name(&self, fips: &str, place: Option<&Place>, pointers: &mut Vec<u64>) -> Option<String> {
+    fn county_name(&self, fips: &str, part: Option<String>, place: Option<&Place>, pointers: &mut Vec<u64>) -> Option<String> {
         if let Some(county) = self.sources.county_names.get(fips) {
             pointers.extend(&county.pointers);
             return Some(county.name.clone());
         }
-        place.filter(|place| place.county_fips.as_deref() == Some(fips)).and_then(|place| place.county_name.clone())
+        part.or_else(|| place.filter(|place| place.county_fips.as_deref() == Some(fips))?.county_name.clone())
     }
 
     /// The counties of a ZIP code: those that its tabulation area has a part in, and the one that is named.

@@ -19,6 +19,8 @@ pub(super) struct Place {
     pub(super) county_name: Option<String>,
     pub(super) lat: Option<f64>,
     pub(super) lon: Option<f64>,
+    /// Whether the source has coordinates that are none.
+    pub(super) has_bad_point: bool,
     pub(super) accuracy: Option<String>,
     pub(super) pointers: Vec<u64>,
 }
@@ -175,13 +177,15 @@ fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMa
         // The county's code is relative to the state; of a territory it is GeoNames' own.
         let digits = county_code.get(row).filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
         let county_fips = digits.filter(|_| country == "US").zip(state.as_deref().and_then(state::fips)).map(|(county, state)| format!("{state}{county}"));
+        let point = lat.get(row).and_then(|text| degrees(text, 90.0)).zip(lon.get(row).and_then(|text| degrees(text, 180.0)));
         let place = Place {
             name: name.to_owned(),
             state,
             county_fips,
             county_name: county.get(row).map(str::to_owned),
-            lat: lat.get(row).and_then(|text| degrees(text, 90.0)),
-            lon: lon.get(row).and_then(|text| degrees(text, 180.0)),
+            has_bad_point: point.is_none() && (lat.get(row).is_some() || lon.get(row).is_some()),
+            lat: point.map(|(lat, _)| lat),
+            lon: point.map(|(_, lon)| lon),
             accuracy: accuracy.get(row).map(str::to_owned),
             pointers,
         };
