@@ -271,7 +271,7 @@ impl<'a> Context<'a> {
     fn parts_of(&self, number: u64, snapshot: &Snapshot) -> Result<Vec<SourcePart>> {
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let members = members(source, &path).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let members = members(source, &snapshot.keys, &path).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
         let mut inputs = self.inputs.lock().expect("no build panicked while numbering");
         let part = |member: Option<String>| {
             Ok(SourcePart {
@@ -370,9 +370,9 @@ fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
 }
 
 /// The members of a file that are read one after the other as tables; none, once, for a file that is not packed.
-fn members(source: &Source, path: &Path) -> Result<Vec<Option<String>>> {
+fn members(source: &Source, keys: &BTreeMap<String, String>, path: &Path) -> Result<Vec<Option<String>>> {
     Ok(match (&source.member, &source.members) {
-        (Some(pattern), _) => vec![Some(decode::member_name(path, pattern)?)],
+        (Some(pattern), _) => vec![Some(decode::member_name(path, &expand(pattern, keys)?)?)],
         (None, Some(pattern)) => decode::member_names(path, pattern)?.into_iter().map(Some).collect(),
         (None, None) => vec![None],
     })

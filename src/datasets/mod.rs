@@ -10,6 +10,7 @@ mod license;
 mod nces;
 mod permit;
 mod sec;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -108,6 +109,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
 ];
 
 /// The code of a pipeline.

@@ -12,6 +12,7 @@ mod lines;
 mod members;
 mod spill;
 mod text_frame;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -110,6 +111,7 @@ pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFram
             Some(layout) => delimited::decode(task, &layout, sink),
             None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
         },
+        Format::Xlsx => xlsx::decode(task, sink),
     };
     decoded.context(|| task.place())
 }
