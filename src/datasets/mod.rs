@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use polars::prelude::DataFrame;
 
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;

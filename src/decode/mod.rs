@@ -4,6 +4,7 @@
 mod archive;
 mod delimited;
 mod encoding;
+mod feed;
 mod fixed_width;
 mod header;
 mod json_rows;
@@ -20,6 +21,7 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 
 pub use archive::member_name;
+pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
