@@ -7,7 +7,7 @@ use crate::error::{Error, IoExt, Result};
 use crate::store::Home;
 
 /// Reads the log of a home from its oldest event on, and then what is added to it. Never writes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EventTail {
     folder: PathBuf,
     /// The segment that is being read: its first number and the bytes taken.
