@@ -18,6 +18,7 @@ use polars::prelude::DataFrame;
 
 pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;

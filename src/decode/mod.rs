@@ -4,6 +4,7 @@
 mod archive;
 mod delimited;
 mod encoding;
+mod feed;
 mod fixed_width;
 mod header;
 mod json_records;
@@ -23,6 +24,7 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
+pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
 pub use spill::{Spill, read_spilled};

@@ -1,10 +1,12 @@
 //! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
 
 mod day;
+mod instant;
 
 use polars::prelude::*;
 
 pub use day::Day;
+pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
 
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;
