@@ -35,7 +35,7 @@ pub struct SourceFrame {
     /// The values of the URL variables; of pages, without their number.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
-    /// Day the archive's directory gives the last of the members, `YYYYMMDD`.
+    /// Day of the newest archive member that the records are from, `YYYY-MM-DD`, where the archive says it.
     pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
@@ -271,14 +271,19 @@ impl<'a> Context<'a> {
     fn parts_of(&self, number: u64, snapshot: &Snapshot) -> Result<Vec<SourcePart>> {
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let place = || format!("{} ({})", snapshot.source_id, snapshot.url);
-        let mut parts = Vec::new();
-        for member in members(source, &path).context(place)? {
-            let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
-            let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
-            parts.push(SourcePart { number, keys: file_keys(source, snapshot), snapshot: snapshot.clone(), member, member_date, member_number });
-        }
-        Ok(parts)
+        let members = members(source, &snapshot.keys, &path).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let mut inputs = self.inputs.lock().expect("no build panicked while numbering");
+        let part = |member: Option<String>| {
+            Ok(SourcePart {
+                number,
+                keys: file_keys(source, snapshot),
+                snapshot: snapshot.clone(),
+                member_number: inputs.member_number(member.as_deref()),
+                member_date: member.as_deref().map(|member| decode::member_date(&path, member)).transpose()?.flatten(),
+                member,
+            })
+        };
+        members.into_iter().map(part).collect()
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
@@ -365,9 +370,9 @@ fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
 }
 
 /// The members of a file that are read one after the other as tables; none, once, for a file that is not packed.
-fn members(source: &Source, path: &Path) -> Result<Vec<Option<String>>> {
+fn members(source: &Source, keys: &BTreeMap<String, String>, path: &Path) -> Result<Vec<Option<String>>> {
     Ok(match (&source.member, &source.members) {
-        (Some(pattern), _) => vec![Some(decode::member_name(path, pattern)?)],
+        (Some(pattern), _) => vec![Some(decode::member_name(path, &expand(pattern, keys)?)?)],
         (None, Some(pattern)) => decode::member_names(path, pattern)?.into_iter().map(Some).collect(),
         (None, None) => vec![None],
     })

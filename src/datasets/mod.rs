@@ -6,8 +6,11 @@ mod buckets;
 mod business;
 mod census;
 mod context;
+mod license;
 mod nces;
+mod permit;
 mod sec;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +18,7 @@ use polars::prelude::DataFrame;
 
 pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -86,10 +90,27 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "business.tx_comptroller", logic: 1, build: Build::Whole(business::build), check: business::check },
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
+    Pipeline { pipeline_id: "license.ca_cslb", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.ct_elicense", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.nyc_dcwp", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.tx_tdlr", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.wa_lni", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
+    Pipeline { pipeline_id: "permit.austin", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.chicago", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.la", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nashville", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nola", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nyc_bis", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nyc_now", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.san_antonio", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.seattle", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.seattle_before_2018", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.sf", logic: 1, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
 ];
 
 /// The code of a pipeline.

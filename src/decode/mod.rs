@@ -4,6 +4,7 @@
 mod archive;
 mod delimited;
 mod encoding;
+mod feed;
 mod fixed_width;
 mod header;
 mod json_records;
@@ -12,6 +13,7 @@ mod lines;
 mod members;
 mod spill;
 mod text_frame;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
+pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
 pub use spill::{Spill, read_spilled};
@@ -110,6 +113,7 @@ pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFram
             Some(layout) => delimited::decode(task, &layout, sink),
             None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
         },
+        Format::Xlsx => xlsx::decode(task, sink),
     };
     decoded.context(|| task.place())
 }

@@ -105,7 +105,7 @@ pub struct Source {
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
-    /// The archive member to read: a name or `*.csv`. Present exactly when the file is a ZIP archive.
+    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive.
     pub member: Option<String>,
     /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
     pub members: Option<String>,
@@ -202,6 +202,8 @@ pub enum Format {
         #[serde(default)]
         fold_header: bool,
     },
+    /// A sheet of a spreadsheet workbook (Office Open XML), which is the archive's member `xl/worksheets/sheetN.xml`; its first row is the header.
+    Xlsx,
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
 }

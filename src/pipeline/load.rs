@@ -144,7 +144,8 @@ impl Declarations {
         }
         if let Some(keys) = declaration.first_keys(source) {
             let ignored = source.ignore.iter().map(|column| ("ignore", column));
-            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(ignored) {
+            let member = source.member.iter().map(|member| ("member", member));
+            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored) {
                 if let Err(error) = super::expand(template, &keys) {
                     report(key, error.to_string());
                 }
@@ -220,7 +221,8 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
                 }
             }
         }
-        Format::JsonRows | Format::Document { .. } => {}
+        Format::Xlsx if source.member.is_none() => report("member", "a sheet is a member of its workbook, such as xl/worksheets/sheet1.xml".to_owned()),
+        Format::JsonRows | Format::Xlsx | Format::Document { .. } => {}
     }
 }
 
