@@ -4,4 +4,5 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
+mod license;
 mod taxonomy;
