@@ -5,6 +5,7 @@ mod blocks;
 mod channels;
 mod diff;
 mod durable;
+mod events;
 mod home;
 mod keys;
 mod ledger;
@@ -13,11 +14,16 @@ mod partial;
 mod plans;
 mod record;
 mod releases;
+mod scratch;
 mod snapshots;
 mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
+pub use events::{
+    EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
+    StreamFiling,
+};
 pub use home::{Home, RunLock};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
@@ -26,6 +32,7 @@ pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
 pub use record::{Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};
 pub use releases::{IncompleteRelease, Releases};
+pub use scratch::Scratch;
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 

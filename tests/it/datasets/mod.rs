@@ -1,8 +1,13 @@
 //! The pipelines over the fixtures: every published row of every case, and the figures that everybody can look up.
 
+mod business;
 mod cases;
 mod figures;
 mod filings;
 mod golden;
+<<<<<<< HEAD
 mod license;
+=======
+mod permits;
+>>>>>>> main
 mod taxonomy;
