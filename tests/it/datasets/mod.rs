@@ -5,5 +5,9 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
+<<<<<<< HEAD
+mod license;
+=======
 mod permits;
+>>>>>>> main
 mod taxonomy;
