@@ -70,7 +70,9 @@ impl NamesBuilder {
 
     /// Sorts the places of words.
     pub fn finish(self) -> Names {
-        let Self { text, starts } = self;
+        let Self { mut text, mut starts } = self;
+        text.shrink_to_fit();
+        starts.shrink_to_fit();
         let first_words = sorted_places(&text, |visit| starts.iter().filter(|start| text[**start as usize] != END).for_each(|start| visit(*start)));
         let other_words = sorted_places(&text, |visit| visit_other_words(&text, visit));
         let mut blocks = Vec::with_capacity(text.len() / BLOCK + 1);

@@ -105,6 +105,7 @@ impl OwnedBuilder {
             self.raw.push(raw_mark(&text));
             others.push((row, kind));
         }
+        self.raw.shrink_to_fit();
         Ok(OwnedNames { names: self.names.finish(), raw: self.raw, rows, others })
     }
 }
@@ -193,7 +194,9 @@ impl SharedBuilder {
             }
         }
         starts.push(self.pairs.len() as u32);
-        SharedNames { names, starts, rows: self.pairs.into_iter().map(|(_, row)| row).collect() }
+        let mut rows: Vec<u32> = self.pairs.into_iter().map(|(_, row)| row).collect();
+        rows.shrink_to_fit();
+        SharedNames { names, starts, rows }
     }
 }
 

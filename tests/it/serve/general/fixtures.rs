@@ -117,7 +117,7 @@ async fn coverage_names_states_lists_and_jurisdictions() {
     };
     assert_eq!((evidence("FL"), evidence("CO")), (json!("file"), json!("documented")));
     assert_eq!(values("business.entity", "state"), ["CO", "CT", "FL", "IA", "NY", "OR", "PA", "TX"]);
-    assert_eq!(values("license.license", "state"), ["CA", "CT", "NY", "TX", "WA"]);
+    assert_eq!(values("license.license", "state"), ["AZ", "CA", "CO", "CT", "FL", "NY", "OR", "TX", "WA"]);
     assert!(values("permit.permit", "jurisdiction").contains(&"us-il-chicago".to_owned()));
     let problem = served.get("/v1/business/search?name=acme&state=DE").await;
     assert_eq!(problem.problem(), (404, "coverage_unavailable".to_owned()));
