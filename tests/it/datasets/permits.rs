@@ -149,7 +149,7 @@ async fn permits_say_nothing_of_persons_that_must_not_be_said() {
             // Organisations only: each such name of the fixtures has one of these words.
             let words =
                 ["LLC", "INC", "CORP", "CO", "GROUP", "REALTY", "SCA", "AUTHORITY", "CENTER", "TRUST", "ASSOCIATES", "LP", "L.P.", "PARTNERSHIP", "MUSIC"];
-            let others = ["NYCHA", "HOUSING", "CONDO", "UNIVERSITY", "SCHOOL", "DEPT", "CITY", "HOMES", "HOTEL"];
+            let others = ["NYCHA", "HOUSING", "CONDO", "UNIVERSITY", "SCHOOL", "DEPT", "CITY", "HOMES", "HOTEL", "CONGREGATION"];
             let is_organization = name.to_uppercase().split([' ', ',', '-', '/', '.']).any(|word| words.contains(&word) || others.contains(&word));
             assert!(is_trade || name.is_empty() || is_organization || name.contains("L.P."), "{record_id}: {name}");
             assert!(party["phone"].is_null() || !name.is_empty(), "{record_id}");
