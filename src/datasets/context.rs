@@ -35,6 +35,8 @@ pub struct SourceFrame {
     /// The values of the URL variables; of pages, without their number.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
+    /// Day the archive's directory gives the last of the members, `YYYYMMDD`.
+    pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
@@ -268,16 +270,15 @@ impl<'a> Context<'a> {
 
     fn parts_of(&self, number: u64, snapshot: &Snapshot) -> Result<Vec<SourcePart>> {
         let source = self.source(&snapshot.source_id)?;
-        let members = members(source, &(self.locate)(snapshot)).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
-        let mut inputs = self.inputs.lock().expect("no build panicked while numbering");
-        let part = |member: Option<String>| SourcePart {
-            number,
-            keys: file_keys(source, snapshot),
-            snapshot: snapshot.clone(),
-            member_number: inputs.member_number(member.as_deref()),
-            member,
-        };
-        Ok(members.into_iter().map(part).collect())
+        let path = (self.locate)(snapshot);
+        let place = || format!("{} ({})", snapshot.source_id, snapshot.url);
+        let mut parts = Vec::new();
+        for member in members(source, &path).context(place)? {
+            let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
+            let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
+            parts.push(SourcePart { number, keys: file_keys(source, snapshot), snapshot: snapshot.clone(), member, member_date, member_number });
+        }
+        Ok(parts)
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
@@ -343,12 +344,14 @@ pub(super) struct SourcePart {
     /// Of the file it is a part of.
     keys: BTreeMap<String, String>,
     member: Option<String>,
+    member_date: Option<String>,
     pub(super) member_number: u64,
 }
 
 impl SourcePart {
     pub(super) fn frame(&self, frame: DataFrame, malformed: Vec<(Malformed, SourcePointer)>) -> SourceFrame {
-        SourceFrame { keys: self.keys.clone(), source_version: self.snapshot.source_version.clone(), frame, malformed }
+        let (keys, source_version) = (self.keys.clone(), self.snapshot.source_version.clone());
+        SourceFrame { keys, source_version, member_date: self.member_date.clone(), frame, malformed }
     }
 }
 
@@ -375,6 +378,7 @@ impl SourceFrame {
     /// Adds the records of a further page or member.
     fn append(&mut self, other: Self) -> Result<()> {
         self.malformed.extend(other.malformed);
+        self.member_date = self.member_date.take().max(other.member_date);
         self.frame.vstack_mut(&other.frame)?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! environment, the network or the store.
 
 mod buckets;
+mod business;
 mod census;
 mod context;
 mod nces;
@@ -75,6 +76,14 @@ pub struct Subject {
 
 /// Every pipeline that produces datasets, one line each.
 pub const REGISTRY: &[Pipeline] = &[
+    Pipeline { pipeline_id: "business.co_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ct_sots", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.fl_sunbiz", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ia_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ny_dos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.or_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.pa_dos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.tx_comptroller", logic: 1, build: Build::Whole(business::build), check: business::check },
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },

@@ -55,6 +55,17 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
     pattern.len() == text.len() && pattern.bytes().zip(text.bytes()).all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
 }
 
+/// The day that the archive's directory gives a member, `YYYYMMDD`; none when it gives none.
+///
+/// # Errors
+/// `Format`, when the file is no ZIP archive or has no such member.
+pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
+    let mut archive = open_archive(path)?;
+    let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
+    let entry = archive.by_index_raw(index).map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
+    Ok(entry.last_modified().map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
+}
+
 /// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
 pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 
-pub use archive::{member_name, member_names};
+pub use archive::{member_date, member_name, member_names};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
 pub use spill::{Spill, read_spilled};

@@ -58,6 +58,17 @@ pub async fn publish(case: &Case) -> Published {
             files = files.with(&[(path, &earlier)]);
         }
         "api_key" => selector.push_str("/vintage=2023"),
+        // A few records that are set aside are a large share of so few.
+        "bad_records" => {
+            let path = format!("pipelines/{}.toml", case.pipeline_id.replace('.', "/"));
+            let text = std::fs::read_to_string(project(&path)).unwrap();
+            let lenient = |line: &str| match line.split_once(" = ") {
+                Some((key @ ("warn_quarantined_percent" | "max_quarantined_percent"), _)) => format!("{key} = 100.0\n"),
+                _ => format!("{line}\n"),
+            };
+            let lenient: String = text.lines().map(lenient).collect();
+            files = files.with(&[(&path, &lenient)]);
+        }
         _ => {}
     }
     let home = tempfile::tempdir().unwrap();
