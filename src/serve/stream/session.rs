@@ -161,14 +161,22 @@ impl Session {
     /// Waits for the frame that carries the key, of clients that cannot set headers.
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         let time = self.service.settings.limits.stream_auth_time;
-        let late = || End::error(UNAUTHORIZED, Code::MissingApiKey.name(), format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()));
+        let late = || {
+            End::error(
+                UNAUTHORIZED,
+                Code::MissingApiKey.name(),
+                format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()),
+            )
+        };
         let deadline = Instant::now() + time;
         loop {
             let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
             let Some(text) = text_of(message)? else { continue };
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
-                Ok(_) => return Err(End::error(UNAUTHORIZED, Code::MissingApiKey.name(), "the first message must be `auth`, or the key be sent with the upgrade")),
+                Ok(_) => {
+                    return Err(End::error(UNAUTHORIZED, Code::MissingApiKey.name(), "the first message must be `auth`, or the key be sent with the upgrade"));
+                }
                 Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
             };
             let client = self.service.keys.holder(&token, self.service.now()).map_err(|problem| End::of(&problem))?;

@@ -2,5 +2,6 @@
 
 mod business;
 mod geo;
+mod names;
 mod permits;
 mod sec;
