@@ -65,15 +65,14 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         date_formats: &settings.date_formats,
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
-    for (input, snapshot) in context.snapshots(&settings.licenses) {
-        let source = context.read_snapshot(input, &snapshot, |plan| plan)?;
+    for source in context.read(&settings.licenses)? {
         findings.extend(source.issues(LICENSE));
         let cells = Cells::new(&source.frame, &settings)?;
         let reader = Reader {
             context,
             settings: &settings,
-            source_id: snapshot.source_id.clone(),
-            as_of: snapshot.source_date.clone(),
+            source_id: settings.licenses.clone(),
+            as_of: as_of(context, &settings.licenses, &source),
             cadence: context.declaration.cadence,
         };
         let mut cases = Cases::default();
@@ -109,6 +108,13 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         tables.extend(actions.finish(&[text(), text(), text(), text(), text(), text(), Cell::Ordinal(0)])?);
     }
     Ok(tables)
+}
+
+/// The publisher's date of a file; of pages, the latest.
+fn as_of(context: &Context<'_>, source_id: &str, file: &SourceFrame) -> String {
+    let snapshots = context.snapshots(source_id).into_iter().map(|(_, snapshot)| snapshot);
+    let of_file = snapshots.filter(|snapshot| file.keys.iter().all(|(variable, value)| snapshot.keys.get(variable) == Some(value)));
+    of_file.map(|snapshot| snapshot.source_date).max().unwrap_or_default()
 }
 
 fn joined_file<'f>(frames: &'f [SourceFrame], settings: &'f Settings) -> Result<Option<JoinedFile<'f>>> {

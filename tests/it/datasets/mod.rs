@@ -5,9 +5,6 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
-<<<<<<< HEAD
 mod license;
-=======
 mod permits;
->>>>>>> main
 mod taxonomy;
