@@ -3,5 +3,6 @@
 mod business;
 mod geo;
 mod names;
+mod license;
 mod permits;
 mod sec;
