@@ -2,7 +2,7 @@
 
 mod business;
 mod geo;
-mod names;
 mod license;
+mod names;
 mod permits;
 mod sec;
