@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Listing;
+
 /// One pipeline: its sources, the datasets it produces, and what is expected of them.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -98,10 +100,15 @@ pub struct Source {
     /// Values of the variables, other than the partition's.
     #[serde(default)]
     pub variables: BTreeMap<String, Vec<String>>,
+    /// How the publisher hands out a list in pages, where it has no file of the whole.
+    pub pages: Option<Pages>,
+    /// How files are found whose names change, on the page that the URL is.
+    pub listing: Option<Listing>,
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
-    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive.
+    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive; with
+    /// `listing`, of those files whose names end in `.zip`.
     pub member: Option<String>,
     /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
     pub members: Option<String>,
@@ -133,6 +140,16 @@ pub struct Source {
     pub required: bool,
 }
 
+/// A list that comes page by page: pages are fetched until one has fewer records than it could.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// The URL's variable that is the number of records before the page.
+    pub variable: String,
+    /// Records of a full page, as the URL asks for them.
+    pub records: u64,
+}
+
 /// Syntax of a file. Knows nothing of agencies.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -146,6 +163,8 @@ pub enum Format {
         /// Column names of a file without a header line. Where a copy begins with them all the same, that line is no record.
         #[serde(default)]
         header: Vec<String>,
+        /// Fewest cells of a record, where some are shorter than the header: the others are empty.
+        fewest_cells: Option<usize>,
         /// Lines after the header that are labels, not data.
         #[serde(default)]
         label_lines: u32,
@@ -172,6 +191,14 @@ pub enum Format {
     JsonRows,
     /// A sheet of a spreadsheet workbook (Office Open XML), which is the archive's member `xl/worksheets/sheetN.xml`; its first row is the header.
     Xlsx,
+    /// A JSON array of objects, each a record (Socrata, ArcGIS, CKAN). Attributes of objects inside a record are named by both, joined by `.`.
+    JsonRecords {
+        /// Names that lead from the document to the array, joined by `.`: `features`, `result.records`. None when the document is the array.
+        records: Option<String>,
+        /// Whether names of attributes are compared in folded form ([`fold`](super::fold)); a `.` is then `_` too.
+        #[serde(default)]
+        fold_header: bool,
+    },
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
 }

@@ -138,6 +138,23 @@ impl Declarations {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         check_format(source, &mapped, report);
+        if let Some(listing) = &source.listing {
+            if let Err(error) = listing.check() {
+                report("listing", error.to_string());
+            }
+            if !source.variables.is_empty() || source.url.contains('{') || source.pages.is_some() || source.on_demand.is_some() {
+                report("listing", "the URL is the page's: without variables and pages, and not on demand".to_owned());
+            }
+        }
+        if let Some(pages) = &source.pages {
+            if !source.url.contains(&format!("{{{}}}", pages.variable)) {
+                report("pages", format!("the URL has no variable `{{{}}}`", pages.variable));
+            }
+            let is_read = matches!(source.format, Format::Delimited { .. } | Format::JsonRecords { .. }) && !source.is_archive();
+            if pages.records == 0 || !is_read || source.on_demand.is_some() {
+                report("pages", "pages have records, are delimited text or JSON records, are not packed and not fetched on demand".to_owned());
+            }
+        }
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
@@ -146,6 +163,17 @@ impl Declarations {
     /// The source of that id and the declaration it stands in.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+}
+
+/// Names that no folded header has.
+fn check_folded(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
+    for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
+        // `#` stands for a digit.
+        let plain = name.replace('#', "0");
+        if !name.contains('{') && fold(&plain) != plain {
+            report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
+        }
     }
 }
 
@@ -162,15 +190,13 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
                 report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }
-            if !fold_header {
-                return;
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
-            // `#` stands for a digit.
-            let folded = |name: &str| fold(&name.replace('#', "0"));
-            for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
-                if !name.contains('{') && folded(name) != name.replace('#', "0") {
-                    report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
-                }
+        }
+        Format::JsonRecords { fold_header, .. } => {
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
         }
         Format::FixedWidth { record_bytes, fields, .. } => {
@@ -194,7 +220,9 @@ impl Declaration {
         for (name, values) in &source.variables {
             keys.insert(name.clone(), values.first()?.clone());
         }
+        keys.extend(source.pages.iter().map(|pages| (pages.variable.clone(), "0".to_owned())));
         keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
+        keys.extend(source.listing.iter().flat_map(super::Listing::sample));
         Some(keys)
     }
 }

@@ -5,6 +5,7 @@ mod encodings;
 mod fixed_width;
 mod folded;
 mod hostile;
+mod json_records;
 mod members;
 mod preamble;
 mod xml;
@@ -77,6 +78,7 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
         delimiters: vec![delimiter],
         quoting,
         header: header.iter().map(|name| (*name).to_owned()).collect(),
+        fewest_cells: None,
         label_lines: 0,
         header_start: None,
         ruler: None,
