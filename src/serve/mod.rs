@@ -44,7 +44,7 @@ use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
 use crate::store::{Home, Keys, Releases};
-use auth::KeyRing;
+use auth::{Client, KeyRing};
 use catalog::Catalog;
 use metrics::Metrics;
 use parts::Parts;
@@ -114,6 +114,15 @@ impl Service {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// Takes what a batch costs beyond one request.
+    fn charge(&self, client: &Client, count: u64) -> problem::Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let allowance = self.limiter.take_many(client, count, self.now());
+        if allowance.is_allowed { Ok(()) } else { Err(allowance.refusal()) }
     }
 
     fn now(&self) -> Timestamp {

@@ -61,8 +61,9 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         contacts.vstack_mut(&made.contacts)?;
         issues.extend(made.issues);
     }
-    let partition: BTreeMap<String, String> =
-        [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", "0")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let partition: BTreeMap<String, String> = [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", "0")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
     let mut tables = vec![Table { dataset_id: PERMIT.to_owned(), partition: partition.clone(), frame: permits, issues }];
     // A list without parties has no such table.
     if !settings.contacts.is_empty() {

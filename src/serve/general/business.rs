@@ -24,7 +24,11 @@ pub const PARAMETERS: &[Parameter] = &[
     STATE,
     Parameter { name: "status", kind: Kind::SomeOf(ENTITIES, "status"), description: "Comma list of statuses." },
     Parameter { name: "entity_type", kind: Kind::SomeOf(ENTITIES, "entity_type"), description: "Comma list of legal forms." },
-    Parameter { name: "jurisdiction", kind: Kind::Text { min: 2, max: 60 }, description: "Where it was formed: postal code or name of a state, or a country as published." },
+    Parameter {
+        name: "jurisdiction",
+        kind: Kind::Text { min: 2, max: 60 },
+        description: "Where it was formed: postal code or name of a state, or a country as published.",
+    },
     Parameter { name: "agent", kind: Kind::Text { min: 2, max: 120 }, description: "Name of the registered agent." },
     Parameter { name: "entity_number", kind: Kind::Text { min: 1, max: 40 }, description: "The registry's number; leading zeros do not matter." },
     CITY,
@@ -93,7 +97,8 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let paging = Paging::of(call)?;
     let covered = businesses.rows.values("state");
     let states = states_of(call, &covered, "businesses")?;
-    let searched: Vec<String> = covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
+    let searched: Vec<String> =
+        covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
     let (found, is_cut) = find(call, businesses, &searched)?;
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
@@ -190,7 +195,11 @@ async fn answer_one(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         if let Some(state) = state.filter(|state| !covered.contains(&state.as_str())) {
             return Err(not_covered("entity_id", format!("businesses of {state} are not covered"), &covered));
         }
-        return Err(Problem::of_field(Code::NotFound, "entity_id", format!("no business has the id `{entity_id}`; an id is the state and the registry's number, such as FL-L23000448570")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "entity_id",
+            format!("no business has the id `{entity_id}`; an id is the state and the registry's number, such as FL-L23000448570"),
+        ));
     };
     let records = businesses.rows.fetch(call, &[row]).await?;
     let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };
@@ -217,7 +226,10 @@ async fn answer_one(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = meta_of(&[ENTITIES, OFFICERS], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
     note_implied(&mut meta, &records);
     if record.texts("identifiers").iter().any(|text| text.starts_with("tx_comptroller_number=")) {
-        meta.notice("NOT_A_TAX_ID", "tx_comptroller_number is the Texas Comptroller's number of a franchise tax account, not an employer identification number.");
+        meta.notice(
+            "NOT_A_TAX_ID",
+            "tx_comptroller_number is the Texas Comptroller's number of a franchise tax account, not an employer identification number.",
+        );
     }
     if record.text("officers_complete").is_none() && officers.is_empty() {
         meta.notice("OFFICERS_NOT_LISTED", "The registry publishes no officers of this entity.");

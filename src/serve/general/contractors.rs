@@ -17,7 +17,11 @@ use crate::serve::problem::{Code, Problem, Result};
 /// The endpoint's parameters.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State, as a postal code; needed with a number that is no license id." },
-    Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession, with a number that is no license id." },
+    Parameter {
+        name: "profession",
+        kind: Kind::OneOf(LICENSES, "profession"),
+        description: "Only licenses of this profession, with a number that is no license id.",
+    },
     Parameter { name: "permits_from", kind: Kind::Date, description: "First day of permits, inclusive." },
     Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },
     LIMIT,
@@ -53,7 +57,11 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
     let found = licenses_of(call, licenses, &rows).await?;
     let found = if rows.len() > 1 { written_so(found, text) } else { found };
     match found.len() {
-        0 => Err(Problem::of_field(Code::NotFound, "license", format!("no license of that state has the number `{text}`; this does not prove that there is none"))),
+        0 => Err(Problem::of_field(
+            Code::NotFound,
+            "license",
+            format!("no license of that state has the number `{text}`; this does not prove that there is none"),
+        )),
         1 => {
             let only = found.into_iter().next().ok_or_else(|| Problem::internal(&"a row was not read"))?;
             let row = licenses.find(only.license.at("license_id")).ok_or_else(|| Problem::internal(&"a row has no id"))?;
@@ -72,10 +80,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let paging = Paging::of(call)?;
     let days = day_range(call, "permits_from", "permits_to")?;
     let (row, found) = license_of_path(call, licenses).await?;
-    let mut meta = meta_of(
-        &[LICENSES, ACTIONS, PERMITS, CONTACTS],
-        format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)),
-    );
+    let mut meta =
+        meta_of(&[LICENSES, ACTIONS, PERMITS, CONTACTS], format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)));
     let none = Permits::default();
     let permits = call.release.general.permits.as_ref().unwrap_or(&none);
     let mut linked = permits_of(licenses, permits, row, &found.license);

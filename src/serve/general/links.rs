@@ -68,7 +68,10 @@ pub async fn parties<'a>(call: &Call<'_>, permits: &'a Permits, records: &[Recor
         let records = licenses.rows.fetch(call, &rows).await?;
         ids.extend(rows.iter().zip(&records).map(|(row, record)| (*row, record.at("license_id").to_owned())));
     }
-    let party = |(contact, link): (Record<'a, Contact>, Option<(u32, &'static str)>)| Party { contact, license: link.and_then(|(row, method)| Some((ids.get(&row)?.clone(), method))) };
+    let party = |(contact, link): (Record<'a, Contact>, Option<(u32, &'static str)>)| Party {
+        contact,
+        license: link.and_then(|(row, method)| Some((ids.get(&row)?.clone(), method))),
+    };
     Ok(found.into_iter().zip(linked).map(|(contacts, links)| contacts.into_iter().zip(links).map(party).collect()).collect())
 }
 

@@ -1,18 +1,20 @@
-//! The general reference families: businesses, licenses, permits, the contractors behind them and the properties they are for.
+//! The general reference families: businesses, licenses, permits, the contractors behind them and the properties they are for; ZIP codes and sales tax.
 
 pub mod business;
 pub mod contractors;
 pub mod license;
 mod license_record;
 mod links;
-pub mod permits;
 mod permit_filter;
 mod permit_place;
 mod permit_record;
+pub mod permits;
 pub mod properties;
 mod ranked;
 mod summary;
+pub mod tax;
 pub mod verify;
+pub mod zip;
 
 use std::collections::BTreeSet;
 
@@ -33,8 +35,13 @@ const DEFAULT_LIMIT: usize = 25;
 /// Beyond this a total is only said to be at least so many.
 const MAX_COUNTED: usize = 10_000;
 
-const STATE: Parameter = Parameter { name: "state", kind: Kind::States, description: "Comma list of states, as postal codes; all that are covered when absent." };
-const CITY: Parameter = Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "Only in this city, as the source names it; case and punctuation do not matter." };
+const STATE: Parameter =
+    Parameter { name: "state", kind: Kind::States, description: "Comma list of states, as postal codes; all that are covered when absent." };
+const CITY: Parameter = Parameter {
+    name: "city",
+    kind: Kind::Text { min: 1, max: 80 },
+    description: "Only in this city, as the source names it; case and punctuation do not matter.",
+};
 const ZIP: Parameter = Parameter { name: "zip", kind: Kind::Zip, description: "Only in this ZIP code, five digits." };
 
 /// Where a list of found things is read from.

@@ -105,7 +105,8 @@ fn areas(call: &Call<'_>, permits: &Permits) -> Result<Option<Vec<u32>>> {
     }
     let code = |code: Option<u32>, field: &str, what: String| code.ok_or_else(|| not_covered(field, what, &jurisdictions(permits)));
     let zip = zip.map(|zip| code(permits.zips.find(zip), "zip", format!("no permit of this release is in the ZIP code {zip}"))).transpose()?;
-    let city_code = city_name.map(|name| code(permits.cities.find(&spaced(&city(name))), "city", format!("permits of `{name}` are not covered"))).transpose()?;
+    let city_code =
+        city_name.map(|name| code(permits.cities.find(&spaced(&city(name))), "city", format!("permits of `{name}` are not covered"))).transpose()?;
     let takes = |row: u32| zip.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
     let rows = rows_where(permits, &parts, takes);
     if rows.is_empty()
@@ -122,7 +123,9 @@ fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) ->
 
 /// The parts of a state's jurisdictions.
 fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
-    let state = usps(text).filter(|_| text.len() == 2).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+    let state = usps(text)
+        .filter(|_| text.len() == 2)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
     let is_of = |part: &usize| permits.states.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|known| known == state);
     let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
     if parts.is_empty() { Err(not_covered("state", format!("permits of {state} are not covered"), &jurisdictions(permits))) } else { Ok(parts) }

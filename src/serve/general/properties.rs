@@ -82,7 +82,10 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
     });
     match found.quality {
         "unit_ignored" => meta.notice("UNIT_IGNORED", "No permit names the unit that was asked for: these are all permits of the building."),
-        "street_and_zip" => meta.notice("ADDRESS_COMPLETED", "The address that was asked for lacks, or has another, suffix or directional; only one address here has its number, street and place."),
+        "street_and_zip" => meta.notice(
+            "ADDRESS_COMPLETED",
+            "The address that was asked for lacks, or has another, suffix or directional; only one address here has its number, street and place.",
+        ),
         _ => {}
     }
     meta.page = Some(paging.page(rows.len(), false));
@@ -105,8 +108,10 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
         true => (candidates.iter().collect(), "street_and_zip"),
         false => (exact, "exact"),
     };
-    let properties: BTreeMap<&str, &str> =
-        chosen.iter().filter_map(|candidate| Some((candidate.permit.text("property_id")?, candidate.permit.text("address_normalized").unwrap_or_default()))).collect();
+    let properties: BTreeMap<&str, &str> = chosen
+        .iter()
+        .filter_map(|candidate| Some((candidate.permit.text("property_id")?, candidate.permit.text("address_normalized").unwrap_or_default())))
+        .collect();
     if properties.len() > 1 {
         let ids: Vec<String> = properties.keys().map(|id| (*id).to_owned()).collect();
         let listed: Vec<String> = properties.iter().map(|(id, address)| format!("{id} ({address})")).collect();
@@ -114,7 +119,11 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
         return Err(Problem { candidates: ids, ..Problem::of_field(Code::AmbiguousIdentifier, "address", message) });
     }
     if chosen.is_empty() {
-        return Err(Problem::of_field(Code::NotFound, "address", format!("no permit of this release is for `{}`; a property without permits is not known here", address.normalized())));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "address",
+            format!("no permit of this release is for `{}`; a property without permits is not known here", address.normalized()),
+        ));
     }
     Ok(of_unit(&chosen, &address, quality))
 }

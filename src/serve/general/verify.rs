@@ -22,7 +22,11 @@ const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
 
 /// The endpoint's parameters.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "number", kind: Kind::Text { min: 1, max: 40 }, description: "Number of the license; blanks, dots, leading zeros and a board's prefix do not matter." },
+    Parameter {
+        name: "number",
+        kind: Kind::Text { min: 1, max: 40 },
+        description: "Number of the license; blanks, dots, leading zeros and a board's prefix do not matter.",
+    },
     Parameter { name: "license_number", kind: Kind::Text { min: 1, max: 40 }, description: "The same as `number`." },
     Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State whose board issued it, as a postal code." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
@@ -49,9 +53,14 @@ pub fn note_no_match(meta: &mut Meta) {
 /// # Errors
 /// `missing_parameter` or `invalid_parameter`; `coverage_unavailable`, with the states that are covered.
 pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> {
-    let text = call.query.get("state").ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
+    let text = call
+        .query
+        .get("state")
+        .ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
     let is_code = text.len() == 2;
-    let state = usps(text).filter(|_| is_code).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+    let state = usps(text)
+        .filter(|_| is_code)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
     let covered = licenses.rows.values("state");
     covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
 }
@@ -101,8 +110,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
     let query = call.query;
     let number = match (query.get("number"), query.get("license_number")) {
-        (Some(_), Some(_)) => return Err(Problem::of_field(Code::InvalidParameter, "license_number", "`license_number` is the same as `number`: give one of them")),
-        (number, alias) => number.or(alias).ok_or_else(|| Problem::of_field(Code::MissingParameter, "number", "`number` is needed; /v1/license/search takes a name"))?,
+        (Some(_), Some(_)) => {
+            return Err(Problem::of_field(Code::InvalidParameter, "license_number", "`license_number` is the same as `number`: give one of them"));
+        }
+        (number, alias) => {
+            number.or(alias).ok_or_else(|| Problem::of_field(Code::MissingParameter, "number", "`number` is needed; /v1/license/search takes a name"))?
+        }
     };
     let state = state_of(call, licenses)?;
     let profession = query.get("profession");
@@ -120,7 +133,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),
         false => found.iter().filter_map(|found| as_of(call, &found.license)).min(),
     };
-    let name_match = query.get("name").filter(|_| !found.is_empty()).map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(NameMatch::None));
+    let name_match =
+        query.get("name").filter(|_| !found.is_empty()).map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(NameMatch::None));
     json.object(|json| {
         json.key("query").object(|json| {
             json.key("number_normalized").text(found.first().map_or(normalized(number, &[]).as_str(), |found| found.license.at("number_normalized")));
@@ -146,7 +160,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         note_no_match(&mut meta);
     }
     if found.len() > 1 {
-        meta.notice("SEVERAL_LICENSES", "Several licenses have this number, in different trades or lists; they are not the same license. `profession` narrows.");
+        meta.notice(
+            "SEVERAL_LICENSES",
+            "Several licenses have this number, in different trades or lists; they are not the same license. `profession` narrows.",
+        );
     }
     note_statuses(call, &mut meta, &found);
     Ok(meta)
@@ -171,7 +188,9 @@ impl Checked<'_> {
 
 fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, profession: Option<&str>) -> Vec<Checked<'a>> {
     let date = |source: &str| {
-        let is_of = |part: &&crate::store::Part| part.partition.get("state").is_some_and(|known| known == state) && part.partition.get("source").is_some_and(|known| known == source);
+        let is_of = |part: &&crate::store::Part| {
+            part.partition.get("state").is_some_and(|known| known == state) && part.partition.get("source").is_some_and(|known| known == source)
+        };
         licenses.rows.parts().iter().filter(is_of).filter_map(|part| source_date(&call.release.manifest, part)).max()
     };
     let lists = lists_of(licenses, state).filter(|(_, list)| profession.is_none_or(|profession| list.professions.contains(profession)));

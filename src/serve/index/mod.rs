@@ -13,8 +13,8 @@ mod words;
 use bytes::Bytes;
 
 pub use general::{
-    Action, Businesses, Contact, DATES, Entity, GeneralIndex, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Officer, Permit, Permits, Record, RowHit, folded,
-    person_words, spaced,
+    Action, AddressFit, Boundaries, Businesses, Contact, DATES, Entity, GeneralIndex, Jurisdictions, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE,
+    NameKind, NameQuery, Officer, Permit, Permits, Rates, Record, RowHit, Rules, StateTax, TaxClass, TaxIndex, Zips, folded, person_words, spaced,
 };
 pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;

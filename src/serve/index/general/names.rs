@@ -139,9 +139,7 @@ fn sort_group(text: &[u8], group: &mut [u32]) {
         u64::from_be_bytes(first)
     };
     let mut keyed: Vec<(u64, u32)> = group.iter().map(|place| (key(*place), *place)).collect();
-    keyed.sort_unstable_by(|a, b| {
-        a.0.cmp(&b.0).then_with(|| until_end(&text[a.1 as usize..]).cmp(until_end(&text[b.1 as usize..]))).then(a.1.cmp(&b.1))
-    });
+    keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| until_end(&text[a.1 as usize..]).cmp(until_end(&text[b.1 as usize..]))).then(a.1.cmp(&b.1)));
     for (place, (_, sorted)) in group.iter_mut().zip(keyed) {
         *place = sorted;
     }

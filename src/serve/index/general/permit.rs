@@ -280,12 +280,19 @@ impl Permits {
 
 impl Builder {
     /// Adds a part and its parties.
-    async fn read(mut self, (parts, manifest): (&Parts, &Manifest), (part, contacts): (&Part, Option<&Part>), jurisdiction: String, start: u32) -> Result<Self> {
+    async fn read(
+        mut self,
+        (parts, manifest): (&Parts, &Manifest),
+        (part, contacts): (&Part, Option<&Part>),
+        jurisdiction: String,
+        start: u32,
+    ) -> Result<Self> {
         self.of_part.clear();
         let name = jurisdiction.clone();
         let mut made = read_part((parts, &manifest.release_id), part, COLUMNS, self, move |made, first, table| made.add(&name, start + first, table)).await?;
         if let Some(contacts) = contacts {
-            made = read_part((parts, &manifest.release_id), contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
+            made = read_part((parts, &manifest.release_id), contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table))
+                .await?;
         }
         Ok(made)
     }

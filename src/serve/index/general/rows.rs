@@ -232,7 +232,8 @@ impl<D: Dataset> Numbered<D> {
 
     /// The different values of a partition column, in order.
     pub fn values(&self, column: &str) -> Vec<&str> {
-        let values: std::collections::BTreeSet<&str> = self.parts.iter().filter(|part| part.rows > 0).filter_map(|part| part.partition.get(column)).map(String::as_str).collect();
+        let values: std::collections::BTreeSet<&str> =
+            self.parts.iter().filter(|part| part.rows > 0).filter_map(|part| part.partition.get(column)).map(String::as_str).collect();
         values.into_iter().collect()
     }
 

@@ -169,19 +169,13 @@ struct Search<'a> {
 impl Names {
     /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the mark of the name as it is written.
     pub fn search(&self, query: &Query, mode: Mode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
-        let search = Search {
-            names: self,
-            query,
-            mode,
-            organization: Weighted::new(self, &query.words),
-            person: Weighted::new(self, &query.person),
-            raw,
-        };
+        let search = Search { names: self, query, mode, organization: Weighted::new(self, &query.words), person: Weighted::new(self, &query.person), raw };
         let (candidates, is_cut) = search.candidates(accepts);
         let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| search.hit(number)).collect();
         if mode == Mode::Best && hits.len() < ENOUGH {
             let (near, is_near_cut) = search.near(accepts);
-            let mut added: Vec<Hit> = near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
+            let mut added: Vec<Hit> =
+                near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
             hits.append(&mut added);
             return Hits { hits, is_cut: is_cut || is_near_cut };
         }
