@@ -5,6 +5,7 @@
 mod business;
 mod census;
 mod context;
+mod license;
 mod nces;
 mod permit;
 mod sec;
@@ -81,6 +82,11 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "business.tx_comptroller", logic: 1, build: Build::Whole(business::build), check: business::check },
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
+    Pipeline { pipeline_id: "license.ca_cslb", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.ct_elicense", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.nyc_dcwp", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.tx_tdlr", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.wa_lni", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
     Pipeline { pipeline_id: "permit.austin", logic: 1, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "permit.chicago", logic: 1, build: Build::Whole(permit::build), check: permit::check },

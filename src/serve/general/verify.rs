@@ -155,7 +155,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("name_match").optional_text(name_match.map(NameMatch::name));
         json.key("checked_sources").array(|json| checked.iter().for_each(|checked| checked.write(json)));
     });
-    let mut meta = meta_of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), licenses.rows.values("state").join(", ")));
+    let covered = licenses.rows.values("state");
+    let mut meta = meta_of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
     if found.is_empty() {
         note_no_match(&mut meta);
     }

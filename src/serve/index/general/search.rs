@@ -133,14 +133,14 @@ impl<'a> Weighted<'a> {
         Self { total: words.iter().map(|(_, weight)| weight).sum(), words }
     }
 
-    /// The words one of which every name with half of the weight has.
+    /// The words one of which every name with more than half of the weight has.
     fn telling(&self) -> Vec<&'a str> {
         let mut sorted = self.words.clone();
         sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         let mut rest = self.total;
         let mut telling = Vec::new();
         for (word, weight) in sorted {
-            if rest < 0.5 * self.total {
+            if rest <= self.half() {
                 break;
             }
             telling.push(word);
@@ -149,10 +149,15 @@ impl<'a> Weighted<'a> {
         telling
     }
 
-    /// Score of a name by the words it shares; none when it has less than half of the weight.
+    /// Half of the weight, with what rounding may add to it.
+    fn half(&self) -> f64 {
+        0.5 * self.total + 1e-9
+    }
+
+    /// Score of a name by the words it shares; none unless it has more than half of the weight.
     fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
         let share = matched / (self.total + OTHER_WORD * others as f64);
-        (matched >= 0.5 * self.total).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
+        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
     }
 }
 
