@@ -206,13 +206,12 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The names of the place, as cities are compared: that of the address, else those of its ZIP code.
+    /// The names of the place, as cities are compared: that of the address where its ZIP code has it, else those of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
         let of_zip = self.zips.zip(location.zip_row).map(|(zips, row)| zips.city_names(row)).unwrap_or_default();
-        match location.address.city.as_str() {
-            "" => of_zip,
-            name => vec![name.to_owned()],
-        }
+        let city = &location.address.city;
+        // A city that is not the ZIP code's does not count.
+        if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) { of_zip } else { vec![city.clone()] }
     }
 
     fn zips_of_city(&self, location: &Location) -> Vec<u32> {

@@ -47,7 +47,7 @@ impl Found<'_> {
             self.write_match(json.key("match"), category);
             json.key("sourcing").text("destination");
             json.key("freight_taxable").optional_flag(self.freight_taxable());
-            json.key("effective_date").optional_day(first.and_then(Candidate::effective_day).or_else(|| self.search.and_then(|search| search.rule_day())));
+            json.key("effective_date").optional_day(first.and_then(|first| first.effective_day().or(self.search.and_then(|search| search.rule_day()))));
             self.write_coverage(json.key("coverage"));
             self.write_provenance(json.key("provenance"), manifest);
         });

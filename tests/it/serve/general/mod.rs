@@ -6,6 +6,9 @@ mod document;
 mod licenses;
 mod permits;
 mod properties;
+mod streamlined;
+mod taxes;
+mod zips;
 
 use pubdata::canonical::name::organization;
 use pubdata::store::PartReport;

@@ -42,8 +42,8 @@ fn half_a_cent_goes_up_and_for_a_refund_down() {
 
 #[test]
 fn a_price_with_the_tax_in_it_is_taken_apart() {
-    let including = Sale { prices_include_tax: true, ..sale(&[vec![60_000, 10_000]], &[Item { amount: 10_700, class: Some(0) }], Rounding::Line) };
-    let taxed = calculate(&including);
+    let (rates, items) = ([vec![60_000, 10_000]], [Item { amount: 10_700, class: Some(0) }]);
+    let taxed = calculate(&Sale { prices_include_tax: true, ..sale(&rates, &items, Rounding::Line) });
     assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()), (10_000, 700, &[600, 100][..]));
 }
 
@@ -135,8 +135,8 @@ proptest! {
     fn a_price_with_its_tax_added_is_taken_apart_to_the_cent(rates in prop::collection::vec(0i64..200_000, 1..6), amount in -10_000_000i64..10_000_000) {
         let classes = [rates];
         let added = calculate(&sale(&classes, &[Item { amount, class: Some(0) }], Rounding::Line))[0].tax;
-        let including = Sale { prices_include_tax: true, ..sale(&classes, &[Item { amount: amount + added, class: Some(0) }], Rounding::Line) };
-        let taken = calculate(&including);
+        let items = [Item { amount: amount + added, class: Some(0) }];
+        let taken = calculate(&Sale { prices_include_tax: true, ..sale(&classes, &items, Rounding::Line) });
         prop_assert!((taken[0].tax - added).abs() <= 1);
         prop_assert_eq!(taken[0].taxable + taken[0].tax, amount + added);
     }
