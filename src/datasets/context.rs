@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
 
-use crate::decode::{self, Archive, ColumnPlan, Malformed, Member};
+use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
 use crate::pipeline::{Declaration, Declarations, Source, expand};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
@@ -24,15 +23,15 @@ pub struct Context<'a> {
     inputs: Mutex<Inputs>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     /// Reads only these records: how one record is made again from its own bytes.
-    only: Option<BTreeMap<Digest, Vec<(u64, u64)>>>,
+    only: Option<Ranges>,
 }
 
-/// The decoded records of one snapshot.
+/// The decoded records of one file.
 pub struct SourceFrame {
-    /// The values of the URL variables.
+    /// The values of the URL variables; of pages, without their number.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
-    /// Day the archive's directory gives the member, `YYYYMMDD`.
+    /// Day the archive's directory gives the last of the members, `YYYYMMDD`.
     pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
@@ -113,15 +112,35 @@ impl<'a> Context<'a> {
         inputs.of_source(source_id).map(|(number, snapshot)| (number, snapshot.clone())).collect()
     }
 
-    /// Decodes every snapshot of a source with the columns its declaration maps.
+    /// Decodes every file of a source with the columns its declaration maps. Pages of one list are one file.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when a file is not what was declared.
     pub fn read(&self, source_id: &str) -> Result<Vec<SourceFrame>> {
-        self.snapshots(source_id).iter().map(|(number, snapshot)| self.read_snapshot(*number, snapshot, |plan| plan)).collect()
+        let mut frames: Vec<SourceFrame> = Vec::new();
+        for (number, snapshot) in self.in_page_order(source_id)? {
+            let frame = self.read_snapshot(number, &snapshot, |plan| plan)?;
+            match frames.last_mut().filter(|last| last.keys == frame.keys) {
+                Some(last) => last.append(frame)?,
+                None => frames.push(frame),
+            }
+        }
+        for file in &mut frames {
+            file.frame.rechunk_mut();
+        }
+        Ok(frames)
     }
 
-    /// Decodes the single snapshot of a source.
+    /// The snapshots of a source, in the order of their keys; pages of one list in their own.
+    fn in_page_order(&self, source_id: &str) -> Result<Vec<(u64, Snapshot)>> {
+        let source = self.source(source_id)?;
+        let mut snapshots = self.snapshots(source_id);
+        let page = |snapshot: &Snapshot| source.pages.as_ref().and_then(|pages| snapshot.keys.get(&pages.variable)?.parse::<u64>().ok());
+        snapshots.sort_by_cached_key(|(_, snapshot)| (file_keys(source, snapshot), page(snapshot)));
+        Ok(snapshots)
+    }
+
+    /// Decodes the single file of a source.
     ///
     /// # Errors
     /// `Format` as [`Context::read`], and when the source has none or several.
@@ -129,10 +148,10 @@ impl<'a> Context<'a> {
         self.read_optional(source_id)?.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
     }
 
-    /// Decodes the single snapshot of a source; none when the publisher does not have it, which only a source with `required = false` may.
+    /// Decodes the single file of a source; none when the publisher does not have it, which only a source with `required = false` may.
     ///
     /// # Errors
-    /// `Format` as [`Context::read`], and when the source has several snapshots.
+    /// `Format` as [`Context::read`], and when the source has several files.
     pub fn read_optional(&self, source_id: &str) -> Result<Option<SourceFrame>> {
         let mut frames = self.read(source_id)?;
         if frames.len() > 1 {
@@ -156,36 +175,44 @@ impl<'a> Context<'a> {
             plan = plan.want(name, &source_names, source.optional_columns.contains(name));
         }
         let plan = adjust(plan);
-        let member = source.member.as_ref().map(|pattern| decode::member_name(&path, pattern)).transpose().context(place)?;
-        let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
-        let empty = Vec::new();
-        let only = self.only.as_ref().map(|ranges| ranges.get(&snapshot.sha256).unwrap_or(&empty).as_slice());
-        let task = decode::Task {
-            path: &path,
-            format: &source.format,
-            member: member.as_deref(),
-            plan: &plan,
-            input: number,
-            member_number,
-            max_bytes: source.max_bytes,
-            only,
+        let mut file = SourceFrame {
+            keys: file_keys(source, snapshot),
+            source_version: snapshot.source_version.clone(),
+            member_date: None,
+            frame: DataFrame::empty(),
+            malformed: Vec::new(),
         };
-        let decoded = decode::decode(&task).context(place)?;
+        for member in members(source, &path).context(place)? {
+            let decoded = self.decode(source, number, snapshot, member.as_deref(), &plan).context(place)?;
+            file.append(decoded)?;
+        }
+        Ok(file)
+    }
+
+    /// Decodes a snapshot, or one of its members.
+    fn decode(&self, source: &Source, number: u64, snapshot: &Snapshot, member: Option<&str>, plan: &ColumnPlan) -> Result<SourceFrame> {
+        let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member);
+        let key = (snapshot.sha256, member.map(str::to_owned));
+        let only = self.only.as_ref().map(|ranges| ranges.get(&key).map(Vec::as_slice).unwrap_or_default());
+        let max_bytes = if source.members.is_some() { source.max_member_bytes } else { source.max_bytes };
+        let path = (self.locate)(snapshot);
+        let task = decode::Task { path: &path, format: &source.format, member, plan, input: number, member_number, max_bytes, only };
+        let decoded = decode::decode(&task)?;
         let pointer = |malformed: &Malformed| SourcePointer {
             source_id: snapshot.source_id.clone(),
             snapshot: snapshot.sha256,
-            member: member.clone(),
+            member: member.map(str::to_owned),
             offset: malformed.offset,
             length: malformed.length,
         };
         let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
-        let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
-        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), member_date, frame: decoded.frame, malformed })
+        let member_date = member.map(|member| decode::member_date(&path, member)).transpose()?.flatten();
+        Ok(SourceFrame { keys: file_keys(source, snapshot), source_version: snapshot.source_version.clone(), member_date, frame: decoded.frame, malformed })
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
     pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
-        self.only.as_ref().is_none_or(|ranges| ranges.contains_key(&snapshot.sha256))
+        self.only.as_ref().is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
     }
 
     /// Number of an archive member, for pointers.
@@ -237,7 +264,35 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The values of a snapshot's variables; pages of one list have the same.
+fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
+    let mut keys = snapshot.keys.clone();
+    source.pages.iter().for_each(|pages| drop(keys.remove(&pages.variable)));
+    keys
+}
+
+/// The members of a file that are read one after the other as tables; none, once, for a file that is not packed.
+fn members(source: &Source, path: &Path) -> Result<Vec<Option<String>>> {
+    Ok(match (&source.member, &source.members) {
+        (Some(pattern), _) => vec![Some(decode::member_name(path, pattern)?)],
+        (None, Some(pattern)) => decode::member_names(path, pattern)?.into_iter().map(Some).collect(),
+        (None, None) => vec![None],
+    })
+}
+
 impl SourceFrame {
+    /// Adds the records of a further page or member.
+    fn append(&mut self, other: Self) -> Result<()> {
+        self.malformed.extend(other.malformed);
+        self.member_date = self.member_date.take().max(other.member_date);
+        if self.frame.width() == 0 {
+            self.frame = other.frame;
+        } else {
+            self.frame.vstack_mut(&other.frame)?;
+        }
+        Ok(())
+    }
+
     /// The findings of decoding, as findings about a dataset.
     pub fn issues(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.malformed.iter().map(move |(malformed, pointer)| Issue {

@@ -4,7 +4,7 @@ use super::lines::{Lines, MAX_LINE, trim_line_end};
 use super::text_frame::TextFrame;
 use super::{Decoded, Task};
 use crate::error::{Error, Result};
-use crate::pipeline::{Encoding, fold};
+use crate::pipeline::{Encoding, Format, fold};
 
 /// Layout of a delimited text file.
 pub(super) struct Layout<'a> {
@@ -19,6 +19,23 @@ pub(super) struct Layout<'a> {
     /// Whether the header's names are compared in folded form.
     pub(super) is_folding: bool,
     pub(super) encoding: Encoding,
+}
+
+impl<'a> Layout<'a> {
+    /// The layout of a format; none when it is another.
+    pub(super) fn of(format: &'a Format) -> Option<Self> {
+        let Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler, fold_header, encoding } = format else { return None };
+        Some(Self {
+            delimiters,
+            is_quoting: *quoting,
+            header,
+            label_lines: *label_lines,
+            header_start: header_start.as_deref(),
+            ruler: *ruler,
+            is_folding: *fold_header,
+            encoding: *encoding,
+        })
+    }
 }
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -47,6 +64,27 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
         }
     }
     frame.finish()
+}
+
+/// Counts the records of a file, whatever is in them.
+pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
+    let mut lines = Lines::open(task)?;
+    if layout.header.is_empty() {
+        header_line(&mut lines, layout)?;
+    }
+    for _ in 0..layout.label_lines + u32::from(layout.ruler.is_some()) {
+        lines.next_line()?;
+    }
+    let mut count = 0;
+    let mut is_open = false;
+    while let Some((_, line)) = lines.next_line()? {
+        let is_inside = is_open;
+        if layout.is_quoting {
+            is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
+        }
+        count += u64::from(!is_inside && !line.is_empty());
+    }
+    Ok(count)
 }
 
 fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> Result<(Resolved, u8)> {

@@ -1,3 +1,4 @@
+use super::archive::is_text;
 use crate::error::{Error, Result};
 
 /// Which columns of a file are read, which are known and not used, and which rows are kept.
@@ -38,7 +39,7 @@ impl ColumnPlan {
 
     /// Whether a column is mapped or ignored.
     pub(super) fn knows(&self, column: &str) -> bool {
-        self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column)) || self.ignore.iter().any(|pattern| matches(pattern, column))
+        self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column)) || self.ignore.iter().any(|pattern| is_text(pattern, column))
     }
 
     /// Whether a column inside that one is mapped or ignored.
@@ -133,9 +134,4 @@ impl Resolved {
     pub(super) fn keep_position(&self) -> Option<usize> {
         self.keep.as_ref().and_then(|(column, _)| self.positions[*column])
     }
-}
-
-fn matches(pattern: &str, column: &str) -> bool {
-    pattern.len() == column.len()
-        && pattern.bytes().zip(column.bytes()).all(|(wanted, byte)| if wanted == b'#' { byte.is_ascii_digit() } else { wanted == byte })
 }

@@ -28,9 +28,8 @@ pub(super) struct Layout<'a> {
 /// Decodes an array of objects. An attribute of an object inside a record has the name of both, joined by `.`; an object or array whose own
 /// name is mapped or ignored is one cell, its JSON text.
 pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
-    let mut bytes = Vec::new();
-    open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Error::format("is not UTF-8"))?;
+    let text = read_text(task)?;
+    let text = text.as_str();
     let records = records(text, layout)?;
     let names = names(&records, task, layout)?;
     let resolved = task.plan.resolve_attributes(&names)?;
@@ -55,8 +54,19 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
     frame.finish()
 }
 
+/// Counts the records of a file, whatever is in them.
+pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
+    Ok(records(&read_text(task)?, layout)?.len() as u64)
+}
+
+fn read_text(task: &Task<'_>) -> Result<String> {
+    let mut bytes = Vec::new();
+    open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|_| Error::format("is not UTF-8"))
+}
+
 /// The records of a document, each with its place in the text.
-pub(super) fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> {
+fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let not_json = |error: serde_json::Error| Error::format(format!("is not JSON: {error}"));
     let mut value: &RawValue = serde_json::from_str(text).map_err(not_json)?;

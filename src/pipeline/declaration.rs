@@ -98,6 +98,8 @@ pub struct Source {
     /// Values of the variables, other than the partition's.
     #[serde(default)]
     pub variables: BTreeMap<String, Vec<String>>,
+    /// How the publisher hands out a list in pages, where it has no file of the whole.
+    pub pages: Option<Pages>,
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
@@ -131,6 +133,16 @@ pub struct Source {
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// A list that comes page by page: pages are fetched until one has fewer records than it could.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// The URL's variable that is the number of records before the page.
+    pub variable: String,
+    /// Records of a full page, as the URL asks for them.
+    pub records: u64,
 }
 
 /// Syntax of a file. Knows nothing of agencies.

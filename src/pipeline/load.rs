@@ -137,6 +137,15 @@ impl Declarations {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         check_format(source, &mapped, report);
+        if let Some(pages) = &source.pages {
+            if !source.url.contains(&format!("{{{}}}", pages.variable)) {
+                report("pages", format!("the URL has no variable `{{{}}}`", pages.variable));
+            }
+            let is_read = matches!(source.format, Format::Delimited { .. } | Format::JsonRecords { .. }) && !source.is_archive();
+            if pages.records == 0 || !is_read || source.on_demand.is_some() {
+                report("pages", "pages have records, are delimited text or JSON records, are not packed and not fetched on demand".to_owned());
+            }
+        }
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
@@ -201,6 +210,7 @@ impl Declaration {
         for (name, values) in &source.variables {
             keys.insert(name.clone(), values.first()?.clone());
         }
+        keys.extend(source.pages.iter().map(|pages| (pages.variable.clone(), "0".to_owned())));
         keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
         Some(keys)
     }

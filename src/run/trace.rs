@@ -279,7 +279,8 @@ fn remake(
         Made::Tables(tables, inputs) => (tables, inputs),
         Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key == record_id.subject(), entry)?,
     };
-    let Some(table) = tables.into_iter().find(|table| table.dataset_id == record_id.dataset_id()) else { return Ok(None) };
+    let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
+    let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };
     let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {
         return Err(Error::format(detail));

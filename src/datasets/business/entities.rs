@@ -6,7 +6,7 @@ use super::ENTITY;
 use super::names::{ORGANIZATION, PartyColumns};
 use super::rows::Rows;
 use super::settings::Settings;
-use super::texts::{BUCKET, Texts, constant, state, strings};
+use super::texts::{Texts, constant, state, strings};
 use crate::canonical;
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::Context;
@@ -31,7 +31,14 @@ pub(super) struct Entities {
 /// Builds the table of entities.
 pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> Result<Entities> {
     let frame = with_role_addresses(settings, rows)?;
-    let mut reader = Reader { settings, texts: Texts(&frame), height: frame.height(), rejects: Rejects::new(frame.height()), warnings: Vec::new() };
+    let mut reader = Reader {
+        settings,
+        bucket: context.bucket(),
+        texts: Texts(&frame),
+        height: frame.height(),
+        rejects: Rejects::new(frame.height()),
+        warnings: Vec::new(),
+    };
     let numbers = reader.numbers();
     let names = reader.names();
     let ids: Vec<Option<String>> = numbers.iter().map(|number| number.as_deref().map(|number| entity_id(&settings.state, number))).collect();
@@ -87,6 +94,7 @@ fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
 
 struct Reader<'f> {
     settings: &'f Settings,
+    bucket: &'f str,
     texts: Texts<'f>,
     height: usize,
     rejects: Rejects,
@@ -140,7 +148,7 @@ impl<'f> Reader<'f> {
         let mut columns = vec![
             strings("record_id", ids.iter().map(|id| Some(record_id(id.as_deref())))),
             constant("state", &self.settings.state, self.height),
-            constant("bucket", BUCKET, self.height),
+            constant("bucket", self.bucket, self.height),
             strings("entity_id", ids.iter().map(Option::as_deref)),
             strings("entity_number", numbers.iter().map(Option::as_deref)),
             constant("source_id", &self.settings.source_id, self.height),

@@ -27,8 +27,8 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings = Settings::read(context.declaration)?;
     let rows = rows::read(context, &settings)?;
     let entities = entities::table(context, &settings, &rows)?;
-    let officers = officers::table(&settings, &rows, &entities.ids)?;
-    let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), texts::BUCKET.to_owned())].into();
+    let officers = officers::table(context.bucket(), &settings, &rows, &entities.ids)?;
+    let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), context.bucket().to_owned())].into();
     let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
     let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =
         rows.issues.into_iter().chain(entities.issues).chain(officers.issues).partition(|issue| issue.dataset_id == ENTITY);

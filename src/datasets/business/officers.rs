@@ -6,7 +6,7 @@ use super::OFFICER;
 use super::names::{ORGANIZATION, PartyColumns};
 use super::rows::Rows;
 use super::settings::Settings;
-use super::texts::{BUCKET, Texts, constant, state, strings, zip};
+use super::texts::{Texts, constant, state, strings, zip};
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
@@ -20,7 +20,7 @@ pub(super) struct Officers {
 }
 
 /// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of one that is set aside are left out.
-pub(super) fn table(settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
+pub(super) fn table(bucket: &str, settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
     let mut list = List { settings, entries: Vec::new(), issues: Vec::new() };
     if rows.parties_of.is_empty() {
         list.add_blocks(&rows.entities, ids);
@@ -35,7 +35,7 @@ pub(super) fn table(settings: &Settings, rows: &Rows, ids: &[Option<String>]) ->
     let columns = vec![
         strings("record_id", entries.iter().map(|entry| Some(record_id(id(entry), entry.seq)))),
         constant("state", &settings.state, height),
-        constant("bucket", BUCKET, height),
+        constant("bucket", bucket, height),
         strings("entity_id", entries.iter().map(|entry| Some(id(entry)))),
         Column::new("seq".into(), entries.iter().map(|entry| entry.seq).collect::<Vec<i32>>()),
         strings("name", entries.iter().map(|entry| Some(&*entry.officer.name))),

@@ -4,9 +4,6 @@ use polars::prelude::*;
 
 use crate::canonical;
 
-/// Folder of all rows of a state that are not split.
-pub(super) const BUCKET: &str = "0";
-
 /// The text columns of a frame that a registry may or may not have.
 pub(super) struct Texts<'f>(pub &'f DataFrame);
 

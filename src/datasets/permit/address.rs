@@ -1,7 +1,7 @@
 //! Where the work is: the address in one form, the parcel, and the property that both belong to.
 
 use super::cells::Reader;
-use super::settings::Parcel;
+use super::settings::{Lookup, Parcel};
 use crate::canonical::{address, state};
 
 /// The address and parcel of a permit.
@@ -20,16 +20,16 @@ pub(super) struct Place {
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Place {
     let settings = reader.settings;
-    let line2 = joined(reader, &settings.line2).filter(|unit| unit != "0");
+    let unit = joined(reader, &settings.line2).filter(|unit| unit != "0");
     let published = joined(reader, &settings.line1);
     let mut address = match &published {
-        Some(whole) if settings.has_whole_addresses => address::parse_line(&comparable(whole)),
-        Some(line1) => address::parse_street(&comparable(line1)),
+        Some(whole) if settings.has_whole_addresses => address::parse_line(&comparable(whole, &settings.suffix)),
+        Some(line1) => address::parse_street(&comparable(line1, &settings.suffix)),
         None => address::parse_street(""),
     };
     if !settings.has_whole_addresses {
         address.zip = zip(reader).unwrap_or_default();
-        address.city = reader.owned("city").unwrap_or_default();
+        address.city = reader.text("city").map(address::city).unwrap_or_default();
         address.state = reader.text("address_state").and_then(state::usps).unwrap_or_default().to_owned();
     }
     if let Some(city) = settings.city.get(&address.city) {
@@ -43,7 +43,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Place {
         address.state.clone_from(&settings.jurisdiction.state);
     }
     if address.unit.is_empty()
-        && let Some(unit) = line2.as_deref().filter(|unit| is_unit(unit))
+        && let Some(unit) = unit.as_deref().filter(|unit| is_unit(unit))
     {
         address.unit_kind = "UNIT".to_owned();
         address.unit = unit.to_uppercase();
@@ -62,9 +62,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Place {
         city: present(&address.city),
         state: present(&address.state),
         zip: present(&address.zip),
+        line2: unit.or_else(|| present(address.unit.trim()).filter(|_| settings.has_whole_addresses)),
         property_id: property.map(|property| format!("{}:{property}", settings.jurisdiction.id)),
         line1,
-        line2,
         key,
         parcel,
     }
@@ -87,9 +87,11 @@ fn zip(reader: &mut Reader<'_>) -> Option<String> {
     zip
 }
 
-/// A street line without what is no address: `5660 New England Dr [Mary's Planet]`, `303 02nd St`.
-fn comparable(line: &str) -> String {
-    let line = line.split('[').next().unwrap_or_default();
+/// A street line without what is no address: `5660 New England Dr [Mary's Planet]`, `303 02nd St`; its last word as others write it.
+fn comparable(line: &str, suffixes: &Lookup) -> String {
+    let line = line.split('[').next().unwrap_or_default().trim();
+    let (street, last) = line.rsplit_once(' ').unwrap_or(("", line));
+    let line = suffixes.get(last).map_or_else(|| line.to_owned(), |suffix| format!("{street} {suffix}"));
     let word = |word: &str| {
         let number = word.trim_start_matches('0');
         let is_ordinal = number.len() < word.len() && number.len() > 2 && ["ST", "ND", "RD", "TH"].iter().any(|end| number.to_uppercase().ends_with(end));
@@ -135,9 +137,16 @@ mod tests {
 
     #[test]
     fn lines_are_read_without_what_is_no_address() {
-        assert_eq!(comparable("303 02nd St"), "303 2nd St");
-        assert_eq!(comparable("100 0 ST"), "100 0 ST");
-        assert_eq!(comparable("5660 New England Dr [Mary's Planet Of Fashions]").trim(), "5660 New England Dr");
+        let suffixes = Lookup::from_iter([("Tr".to_owned(), "TER".to_owned())]);
+        let cases = [
+            ("303 02nd St", "303 2nd St"),
+            ("100 0 ST", "100 0 ST"),
+            ("89 Alpine Tr", "89 Alpine TER"),
+            ("5660 New England Dr [Mary's Planet Of Fashions]", "5660 New England Dr"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(comparable(line, &suffixes), expected);
+        }
     }
 
     #[test]

@@ -137,9 +137,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
 
 fn party(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Option<Contact> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
-    let (kind, name) = (cell("type"), stated_name(reader, prefix));
+    let (kind, party, name) = (cell("type"), cell("party"), stated_name(reader, prefix));
     let number = cell("license_number").filter(|number| number.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0'));
-    if name.is_none() && number.is_none() && kind.is_none_or(|_| group.role.is_some()) {
+    if name.is_none() && number.is_none() && kind.is_none() && party.is_none() {
         return None;
     }
     let license_type = cell("license_type");
@@ -154,8 +154,8 @@ fn party(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Option<
         (None, Some(kind)) => role_of(reader, kind),
         (None, None) => "unknown".to_owned(),
     };
-    let is_person_by_type = kind.is_some_and(|kind| group.person_types.contains(kind));
-    let is_organization = name.as_ref().is_some_and(|name| !name.is_of_a_person && !is_person_by_type && is_organization(&name.text));
+    let is_a_person = party.is_some_and(|party| group.persons.contains(party));
+    let is_organization = name.as_ref().is_some_and(|name| !name.is_of_a_person && !is_a_person && is_organization(&name.text));
     let is_trade = matches!(role.as_str(), "contractor" | "architect" | "engineer" | "expediter");
     let is_public = match group.names {
         Names::Trade => is_trade,

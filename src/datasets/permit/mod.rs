@@ -5,6 +5,7 @@
 mod address;
 mod cells;
 mod contact;
+mod description;
 mod rows;
 mod settings;
 mod tables;

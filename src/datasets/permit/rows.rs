@@ -7,7 +7,7 @@ use super::address::{self, Place};
 use super::cells::{Reader, Rows, Warning, date};
 use super::contact::{self, Contact};
 use super::settings::{Fold, Settings};
-use super::tags;
+use super::{description, tags};
 
 /// A permit as it is published.
 #[derive(Debug, PartialEq)]
@@ -128,7 +128,7 @@ fn latest_first(rows: &Rows<'_>, a: usize, b: usize, fold: &Fold, settings: &Set
 fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
     let settings = reader.settings;
     let raw = |reader: &Reader<'_>, column: &str| reader.owned(&format!("{column}_raw")).or_else(|| reader.owned(column));
-    let description = reader.owned("description");
+    let description = reader.text("description").map(|text| description::without_persons(text, &settings.name_marks));
     let value = settings.job_value.iter().find(|column| reader.text(column).is_some());
     Permit {
         permit_id: permit_id.to_owned(),

@@ -45,6 +45,12 @@ pub(super) struct Settings {
     /// Roles of parties by the text of a `type` column.
     #[serde(default)]
     pub(super) role: Lookup,
+    /// Words in descriptions behind which a person is named.
+    #[serde(default)]
+    pub(super) name_marks: Vec<String>,
+    /// Street suffixes that the city abbreviates in its own way.
+    #[serde(default)]
+    pub(super) suffix: Lookup,
     /// Cities by what the source calls them, where it names boroughs or its own long form.
     #[serde(default)]
     pub(super) city: Lookup,
@@ -108,8 +114,8 @@ pub(super) struct Fold {
     pub(super) renewal_keys: Vec<String>,
 }
 
-/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`, `_business_name`, `_type`, `_phone`,
-/// `_license_number`, `_license_type` and `_license_state`, as far as they are mapped.
+/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`, `_business_name`, `_type` (its role),
+/// `_party` (what it is), `_phone`, `_license_number`, `_license_type` and `_license_state`, as far as they are mapped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactGroup {
@@ -124,9 +130,9 @@ pub(super) struct ContactGroup {
     pub(super) names: Names,
     /// Role of a party whose name is withheld because it may be a person's.
     pub(super) person_role: Option<String>,
-    /// Texts in the `type` column that say that the name is a person's.
+    /// Texts in the `party` column that say that it is a person.
     #[serde(default)]
-    pub(super) person_types: BTreeSet<String>,
+    pub(super) persons: BTreeSet<String>,
     /// Texts in the place of a contractor's name that say that the owner does the work.
     #[serde(default)]
     pub(super) owner_names: BTreeSet<String>,
@@ -155,6 +161,12 @@ pub(super) struct Lookup(BTreeMap<String, String>);
 
 impl From<BTreeMap<String, String>> for Lookup {
     fn from(table: BTreeMap<String, String>) -> Self {
+        table.into_iter().collect()
+    }
+}
+
+impl FromIterator<(String, String)> for Lookup {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(table: I) -> Self {
         Self(table.into_iter().map(|(word, value)| (fold(&word), value)).collect())
     }
 }

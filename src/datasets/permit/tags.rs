@@ -43,8 +43,8 @@ const TAGS: &[(&str, &[&str])] = &[
 /// The tags of a description, in the order of the list.
 pub(super) fn of(description: &str) -> Vec<&'static str> {
     let words = format!(" {} ", name::words(description).join(" "));
-    let has = |entry: &&str| words.match_indices(entry).any(|(start, _)| words[..start].ends_with(' ') && words[start + entry.len()..].starts_with(' '));
-    TAGS.iter().filter(|(_, entries)| entries.iter().any(|entry| has(&entry))).map(|(tag, _)| *tag).collect()
+    let has = |entry: &str| words.match_indices(entry).any(|(start, _)| words[..start].ends_with(' ') && words[start + entry.len()..].starts_with(' '));
+    TAGS.iter().filter(|(_, entries)| entries.iter().any(|entry| has(entry))).map(|(tag, _)| *tag).collect()
 }
 
 #[cfg(test)]

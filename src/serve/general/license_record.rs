@@ -23,6 +23,11 @@ pub async fn licenses_of<'a>(call: &Call<'_>, licenses: &'a Licenses, rows: &[u3
     Ok(found)
 }
 
+/// First, middle and last name and suffix of a license's holder.
+pub fn person_of<'a>(license: &'a Record<'_, License>) -> [Option<&'a str>; 4] {
+    ["holder_first", "holder_middle", "holder_last", "holder_suffix"].map(|column| license.text(column))
+}
+
 /// Date of the list that a license is from, as of which its status is known.
 pub fn as_of(call: &Call<'_>, license: &Record<'_, License>) -> Option<jiff::civil::Date> {
     source_date(&call.release.manifest, license.part())
@@ -92,7 +97,8 @@ pub fn note_statuses(call: &Call<'_>, meta: &mut Meta, licenses: &[WithActions<'
         let as_of = as_of(call, license).and_then(day);
         license.text("status") == Some("active") && license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
     };
-    if licenses.iter().any(|found| is_past(&found.license)) {
+    let is_noted = |license: &Record<'_, License>| license.texts("warnings").contains(&"status_date_conflict");
+    if licenses.iter().any(|found| is_past(&found.license) || is_noted(&found.license)) {
         meta.notice("STATUS_DATE_CONFLICT", "The board lists a license as active whose expiration date has passed: both are shown as published.");
     }
     let has_basis = |basis: &str| licenses.iter().any(|found| found.license.text("status_basis") == Some(basis));

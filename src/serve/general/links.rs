@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::license_record::person_of;
 use crate::canonical::name::organization;
 use crate::serve::call::Call;
-use crate::serve::index::{Contact, License, Licenses, Permit, Permits, Record};
+use crate::serve::index::{Contact, License, Licenses, Permit, Permits, Record, is_persons_name};
 use crate::serve::json::Json;
 use crate::serve::problem::Result;
 
@@ -89,7 +90,8 @@ pub fn permits_of(licenses: &Licenses, permits: &Permits, row: u32, license: &Re
     if of_number(licenses, state, number) == Some(row) {
         linked.by_number.extend(permits.with_license(state, number));
     }
-    let own = (license.text("holder_type") != Some("person")).then(|| license.at("holder_name_normalized").to_owned());
+    let is_own_name = license.text("holder_type") == Some("person") && is_persons_name(license.at("holder_name"), person_of(license));
+    let own = (!is_own_name).then(|| license.at("holder_name_normalized").to_owned());
     let others = ["business_name", "dba"].into_iter().filter_map(|column| license.text(column)).map(|name| organization(name).normalized);
     let names: BTreeSet<String> = own.into_iter().chain(others).collect();
     for name in names.iter().filter(|name| licenses.only_contractor(state, name) == Some(row)) {

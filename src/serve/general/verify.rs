@@ -6,13 +6,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::license::published;
-use super::license_record::{WithActions, as_of, licenses_of, note_statuses};
+use super::license_record::{WithActions, as_of, licenses_of, note_statuses, person_of};
 use super::{ACTIONS, LICENSES, meta_of, not_covered};
 use crate::canonical::license_number::{display, normalized};
 use crate::canonical::state::usps;
 use crate::serve::call::{Call, Meta};
 use crate::serve::freshness::source_date;
-use crate::serve::index::{License, LicenseList, Licenses, Record, folded, person_words};
+use crate::serve::index::{License, LicenseList, Licenses, Record, folded, person_words, persons_name};
 use crate::serve::json::Json;
 use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE};
 use crate::serve::problem::{Code, Problem, Result};
@@ -219,7 +219,8 @@ impl NameMatch {
 
 fn name_match(asked: &str, license: &Record<'_, License>) -> NameMatch {
     let names = ["holder_name", "business_name", "dba"].into_iter().filter_map(|column| license.text(column)).chain(license.texts("principals"));
-    names.map(|name| compare(asked, name)).min().unwrap_or(NameMatch::None)
+    let person = persons_name(person_of(license));
+    names.chain(person.as_deref()).map(|name| compare(asked, name)).min().unwrap_or(NameMatch::None)
 }
 
 /// Compares two names: equal but for legal form and order; or all words of one in the other, an initial standing for a name.

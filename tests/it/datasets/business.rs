@@ -102,7 +102,7 @@ fn a_traced_record_is_made_again_from_its_own_rows() {
     place.run(&["business"]).expect(0);
     for record in [
         "business.entity:FL-L99000000020",
-        "business.officer:FL-P99000000010:4",
+        "business.officer:FL-P99000000011:4",
         "business.entity:NY-55570",
         "business.officer:CT-9900001:2",
         "business.entity:CT-9900001",

@@ -5,4 +5,5 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
+mod permits;
 mod taxonomy;

@@ -2,4 +2,5 @@
 
 mod business;
 mod geo;
+mod permits;
 mod sec;

@@ -86,26 +86,28 @@ impl Builder {
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let is_person = types.get(index) == Some("person");
-            match lasts.get(index).filter(|_| is_person) {
-                Some(last) => {
-                    let given = [firsts.get(index), middles.get(index), suffixes.get(index)].into_iter().flatten().flat_map(person_words);
-                    let (last, given) = (person_words(last).join(" "), given.collect::<Vec<_>>().join(" "));
-                    self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
-                }
-                None => {
-                    let (core, form) = folded(normalized.at(index));
-                    self.names.push(Name::Organization { core: &core, form }, holders.at(index))?;
-                }
+            let parts = [firsts.get(index), middles.get(index), lasts.get(index), suffixes.get(index)];
+            let is_own_name = types.get(index) == Some("person") && is_persons_name(holders.at(index), parts);
+            if is_own_name {
+                let [first, middle, last, suffix] = parts;
+                let given = [first, middle, suffix].into_iter().flatten().flat_map(person_words);
+                let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
+                self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
+            } else {
+                let (core, form) = folded(normalized.at(index));
+                self.names.push(Name::Organization { core: &core, form }, holders.at(index))?;
             }
             for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {
                 self.names.add(row, Kind::Assumed, name);
+            }
+            if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
+                self.names.add(row, Kind::Principal, &person);
             }
             principals.at(index).for_each(|name| self.names.add(row, Kind::Principal, name));
             self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
             self.by_number.add(&[state, numbers.at(index)], row);
             if CONTRACTORS.contains(&professions.at(index)) {
-                let own = (!is_person).then(|| normalized.at(index).to_owned());
+                let own = (!is_own_name).then(|| normalized.at(index).to_owned());
                 let others = [businesses.get(index), assumed.get(index)].into_iter().flatten().map(|name| organization(name).normalized);
                 own.into_iter().chain(others).for_each(|name| self.by_contractor_name.add(&[state, &name], row));
             }
@@ -125,6 +127,22 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// `LAST, FIRST MIDDLE SUFFIX` of published parts; none without a last name.
+pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
+    let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
+    last.map(|last| format!("{last}, {}", given.join(" ")))
+}
+
+/// Whether a published name is that of the person whose parts are beside it, and not what the person's business is called.
+pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
+    let sorted = |text: &str| {
+        let mut words = person_words(text);
+        words.sort_unstable();
+        words
+    };
+    persons_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
 }
 
 impl Licenses {

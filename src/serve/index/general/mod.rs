@@ -19,7 +19,7 @@ mod zip;
 
 pub use business::Businesses;
 pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
-pub use license::{LicenseList, Licenses};
+pub use license::{LicenseList, Licenses, is_persons_name, persons_name};
 pub use load::NO_DAY;
 pub use owned::{Kind as NameKind, RowHit};
 pub use permit::{DATES, NO_VALUE, Permits};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::keys::hash;
 use super::names::{Name, Names, NamesBuilder};
-use super::search::{Fit, Mode, Query, folded, raw_mark};
+use super::search::{Fit, Mode, Query, folded, person_words, raw_mark};
 use crate::error::{Error, Result};
 
 /// Whose or what name it is.
@@ -15,7 +15,7 @@ pub enum Kind {
     Former,
     /// A name it does business under.
     Assumed,
-    /// A person of the business.
+    /// A person of the business; `LAST, FIRST` is taken apart.
     Principal,
 }
 
@@ -95,8 +95,13 @@ impl OwnedBuilder {
         let rows = u32::try_from(self.raw.len()).map_err(|_| Error::store("more rows than an index can number"))?;
         let mut others = Vec::with_capacity(self.others.len());
         for (row, kind, text) in self.others {
-            let (core, form) = folded(&text);
-            self.names.push(Name::Organization { core: &core, form })?;
+            match text.split_once(',').filter(|_| kind == Kind::Principal) {
+                Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
+                None => {
+                    let (core, form) = folded(&text);
+                    self.names.push(Name::Organization { core: &core, form })?
+                }
+            };
             self.raw.push(raw_mark(&text));
             others.push((row, kind));
         }
