@@ -9,6 +9,7 @@ pub mod declared;
 pub mod decode;
 pub mod error;
 pub mod fetch;
+pub mod follow;
 pub mod ids;
 pub mod issue;
 pub mod normalise;

@@ -4,6 +4,7 @@ use super::{Global, output};
 use crate::datasets;
 use crate::declared::Finding;
 use crate::error::Result;
+use crate::follow;
 use crate::pipeline::Declarations;
 
 pub(super) fn check(global: &Global) -> Result<ExitCode> {
@@ -15,6 +16,9 @@ pub(super) fn check(global: &Global) -> Result<ExitCode> {
             let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
             findings.push(Finding { file, line: 1, key: "settings".into(), message: error.to_string() });
         }
+    }
+    if let Err(error) = follow::check(&declarations) {
+        findings.push(Finding { file: "pipelines/".into(), line: 1, key: "settings".into(), message: error.to_string() });
     }
     if global.json {
         output::json(&findings);

@@ -2,6 +2,7 @@
 //! is elsewhere.
 
 mod check;
+mod follow;
 mod keys;
 mod output;
 mod progress;
@@ -44,6 +45,7 @@ A first tour:
   pubdata status                                 what is published, how fresh it is, how the last runs went
   pubdata keys create --name me --scopes geo     make an API key
   pubdata serve                                  answer /v1 on 127.0.0.1:8080
+  pubdata follow                                 watch the feeds of new filings, for WS /v1/stream
   pubdata trace geo.zcta_metric:2023:90210:population
 
 Exit codes:
@@ -84,6 +86,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
     Verify(verify::VerifyArgs),
+    /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
+    Follow(follow::FollowArgs),
     /// Answers the /v1 API from the channel's release.
     Serve(serve::ServeArgs),
     /// Makes, lists and revokes API keys.
@@ -127,6 +131,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
         Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Check => check::check(global),

@@ -2,6 +2,7 @@
 //! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
 //! environment, the network or the store.
 
+mod buckets;
 mod business;
 mod census;
 mod context;
@@ -9,12 +10,15 @@ mod license;
 mod nces;
 mod permit;
 mod sec;
+mod zip;
 
 use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
+pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -32,10 +36,14 @@ pub struct Pipeline {
     pub check: fn(&Declaration) -> Result<()>,
 }
 
+/// Makes all tables of a partition, or of one bucket of it.
+pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
+
 /// How a pipeline makes its tables.
+#[derive(Clone, Copy)]
 pub enum Build {
-    /// All tables of a partition at once.
-    Whole(fn(&Context<'_>) -> Result<Vec<Table>>),
+    /// All tables of a partition at once, or bucket by bucket where the declaration says so.
+    Whole(BuildWhole),
     /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
     Sharded(fn(&Context<'_>) -> Result<Box<dyn Sharded>>),
 }
@@ -102,6 +110,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
 ];
 
 /// The code of a pipeline.

@@ -66,6 +66,11 @@ pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
     Ok(entry.last_modified().map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
 }
 
+/// Whether an archive has a member of exactly that name.
+pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
+    Ok(open_archive(path)?.index_for_name(member).is_some())
+}
+
 /// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
 pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;

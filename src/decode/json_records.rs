@@ -6,8 +6,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::header::Resolved;
-use super::text_frame::TextFrame;
-use super::{Decoded, Task, open, unreadable};
+use super::text_frame::{Sink, TextFrame};
+use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
 use crate::pipeline::{Encoding, fold};
 
@@ -27,14 +27,14 @@ pub(super) struct Layout<'a> {
 
 /// Decodes an array of objects. An attribute of an object inside a record has the name of both, joined by `.`; an object or array whose own
 /// name is mapped or ignored is one cell, its JSON text.
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
+pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let text = read_text(task)?;
     let text = text.as_str();
     let records = records(text, layout)?;
     let names = names(&records, task, layout)?;
     let resolved = task.plan.resolve_attributes(&names)?;
     let places: HashMap<&str, usize> = names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
-    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task);
+    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
     let mut push = |record: &str, offset: usize| match Cells::of(record, task, layout) {
         Ok(cells) => push_cells(&mut frame, &resolved, &places, &cells, record, offset as u64),
         Err(problem) => frame.malformed(problem, record.as_bytes(), offset as u64),
@@ -46,10 +46,14 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
                 let end = offset.checked_add(*length).and_then(|end| usize::try_from(end).ok());
                 let range = start.zip(end).and_then(|(start, end)| Some((start, text.get(start..end)?)));
                 let (start, record) = range.ok_or_else(|| Error::format("ends before the record does"))?;
-                push(record, start);
+                push(record, start)?;
             }
         }
-        None => records.iter().for_each(|record| push(record.get(), record.get().as_ptr() as usize - text.as_ptr() as usize)),
+        None => {
+            for record in records {
+                push(record.get(), record.get().as_ptr() as usize - text.as_ptr() as usize)?;
+            }
+        }
     }
     frame.finish()
 }
@@ -101,7 +105,7 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     Ok(names)
 }
 
-fn push_cells(frame: &mut TextFrame, resolved: &Resolved, places: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) {
+fn push_cells(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, places: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
     let mut texts: Vec<Option<String>> = vec![None; places.len()];
     for cell in &cells.0 {
         match text_of(cell.value) {
@@ -111,8 +115,9 @@ fn push_cells(frame: &mut TextFrame, resolved: &Resolved, places: &HashMap<&str,
     }
     let cell = |place: usize| texts[place].as_deref().map(str::as_bytes);
     if resolved.is_kept(|place| cell(place).unwrap_or_default()) {
-        frame.push(resolved, offset, record.len() as u64, cell);
+        return frame.push(resolved, offset, record.len() as u64, cell);
     }
+    Ok(())
 }
 
 /// The text of a value: a string's, a number's as it is written, `true` or `false`; an object or an array as it is written.

@@ -4,13 +4,16 @@
 mod archive;
 mod delimited;
 mod encoding;
+mod feed;
 mod fixed_width;
 mod header;
 mod json_records;
 mod json_rows;
 mod lines;
 mod members;
+mod spill;
 mod text_frame;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -21,8 +24,11 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
+pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
+pub use spill::{Spill, read_spilled};
+use text_frame::Sink;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
 use crate::error::{Error, IoExt, Result, ResultExt};
@@ -79,19 +85,35 @@ pub struct Malformed {
 /// # Issues
 /// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
-    if let Some(layout) = delimited::Layout::of(task.format) {
-        return delimited::decode(task, &layout).context(|| task.place());
-    }
+    let mut whole = None;
+    let malformed = decode_chunks(task, usize::MAX, &mut |frame| {
+        whole = Some(frame);
+        Ok(())
+    })?;
+    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed })
+}
+
+/// Decodes a file in frames of so many rows, each handed over before the next is made; at least one, which may be empty. Gives the records
+/// that could not be read.
+///
+/// # Errors
+/// As [`decode`], after frames have been handed over, and what taking one says.
+pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<Vec<Malformed>> {
+    let sink = &mut Sink { rows, take };
     let decoded = match task.format {
         Format::FixedWidth { record_bytes, encoding, fields } => {
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
-            fixed_width::decode(task, &layout)
+            fixed_width::decode(task, &layout, sink)
         }
         Format::JsonRecords { records, fold_header } => {
-            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header })
+            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header }, sink)
         }
-        Format::JsonRows => json_rows::decode(task),
-        Format::Delimited { .. } | Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),
+        Format::JsonRows => json_rows::decode(task, sink),
+        Format::Delimited { .. } | Format::Document { .. } => match delimited::Layout::of(task.format) {
+            Some(layout) => delimited::decode(task, &layout, sink),
+            None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
+        },
+        Format::Xlsx => xlsx::decode(task, sink),
     };
     decoded.context(|| task.place())
 }

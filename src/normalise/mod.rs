@@ -1,10 +1,12 @@
 //! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
 
 mod day;
+mod instant;
 
 use polars::prelude::*;
 
 pub use day::Day;
+pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
 
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;
@@ -160,6 +162,11 @@ pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> 
         });
     }
     Ok(rows)
+}
+
+/// Builds a text column.
+pub fn text_column<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = Option<T>>) -> Column {
+    StringChunked::from_iter(cells).with_name(name.into()).into_column()
 }
 
 /// Builds a pointer column from the numbers of each row.

@@ -25,6 +25,8 @@ pub struct Declaration {
     pub partition: Option<PartitionRange>,
     #[serde(rename = "source", default)]
     pub sources: Vec<Source>,
+    /// How a build that is too large for memory is split.
+    pub buckets: Option<Buckets>,
     /// What is expected of each produced dataset, by dataset id.
     #[serde(default)]
     pub expect: BTreeMap<String, Expectations>,
@@ -103,7 +105,7 @@ pub struct Source {
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
-    /// The archive member to read: a name or `*.csv`. Present exactly when the file is a ZIP archive.
+    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive.
     pub member: Option<String>,
     /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
     pub members: Option<String>,
@@ -133,6 +135,16 @@ pub struct Source {
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// A build in buckets: the rows of all sources are split by the hash of one column, and each bucket is built by itself.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buckets {
+    /// How many; 1 is a build that is not split.
+    pub count: u32,
+    /// Our name of the column, the same in every source that is split. A source without it is given to each bucket whole.
+    pub key: String,
 }
 
 /// A list that comes page by page: pages are fetched until one has fewer records than it could.
@@ -190,6 +202,8 @@ pub enum Format {
         #[serde(default)]
         fold_header: bool,
     },
+    /// A sheet of a spreadsheet workbook (Office Open XML), which is the archive's member `xl/worksheets/sheetN.xml`; its first row is the header.
+    Xlsx,
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
 }

@@ -5,6 +5,9 @@ use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
 
+/// More buckets than this are too many files.
+const MAX_BUCKETS: u32 = 4_096;
+
 /// All declarations and contracts of one installation.
 #[derive(Debug, Clone)]
 pub struct Declarations {
@@ -79,6 +82,7 @@ impl Declarations {
                 }
             }
             self.check_partition(declaration, &mut report);
+            self.check_buckets(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
                 report(Place::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
@@ -111,6 +115,23 @@ impl Declarations {
         }
     }
 
+    fn check_buckets(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+        let Some(buckets) = &declaration.buckets else { return };
+        let place = Place::Table("buckets");
+        if !(1..=MAX_BUCKETS).contains(&buckets.count) {
+            report(place, "count", format!("{} is not a number from 1 to {MAX_BUCKETS}", buckets.count));
+        }
+        let inputs = declaration.inputs.iter().filter_map(|source_id| self.source(source_id)).map(|(_, source)| source);
+        if !declaration.sources.iter().chain(inputs).any(|source| source.columns.contains_key(&buckets.key)) {
+            report(place, "key", format!("`{}` is a column of no source", buckets.key));
+        }
+        for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
+            if !contract.partition_by.iter().any(|column| column == "bucket") {
+                report(place, "count", format!("`{}` is not partitioned by `bucket`", contract.dataset_id));
+            }
+        }
+    }
+
     fn check_source(&self, declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
         let scheme_is_known = ["https://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
         if !scheme_is_known {
@@ -123,7 +144,8 @@ impl Declarations {
         }
         if let Some(keys) = declaration.first_keys(source) {
             let ignored = source.ignore.iter().map(|column| ("ignore", column));
-            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(ignored) {
+            let member = source.member.iter().map(|member| ("member", member));
+            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored) {
                 if let Err(error) = super::expand(template, &keys) {
                     report(key, error.to_string());
                 }
@@ -199,7 +221,8 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
                 }
             }
         }
-        Format::JsonRows | Format::Document { .. } => {}
+        Format::Xlsx if source.member.is_none() => report("member", "a sheet is a member of its workbook, such as xl/worksheets/sheet1.xml".to_owned()),
+        Format::JsonRows | Format::Xlsx | Format::Document { .. } => {}
     }
 }
 

@@ -8,7 +8,7 @@ mod load;
 mod template;
 
 pub use declaration::{
-    Cadence, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
+    Buckets, Cadence, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
 };
 pub use fold::fold;
 pub use load::{Declarations, canonical_json};

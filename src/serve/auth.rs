@@ -66,7 +66,17 @@ impl KeyRing {
     /// # Errors
     /// `invalid_parameter` for two different keys, `invalid_api_key` for one that is not valid.
     pub fn client(&self, headers: &HeaderMap, address: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
-        let Some(key) = sent_key(headers)? else { return Ok(Arc::new(self.anonymous(address))) };
+        match sent_key(headers)? {
+            Some(key) => self.holder(key, now),
+            None => Ok(Arc::new(self.anonymous(address))),
+        }
+    }
+
+    /// Returns the holder of a key.
+    ///
+    /// # Errors
+    /// `invalid_api_key`, when the key is not known, expired or revoked.
+    pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
         self.follow_file();
         let digest = Digest::of(key.as_bytes());
         let ring = self.ring.load();
@@ -78,6 +88,12 @@ impl KeyRing {
             Some(_) => Err(Problem::new(Code::InvalidApiKey, "the API key has expired")),
             None => Err(Problem::new(Code::InvalidApiKey, "the API key is not known")),
         }
+    }
+
+    /// Whether a key, by its id, is valid now.
+    pub fn is_valid(&self, id: &str, now: Timestamp) -> bool {
+        self.follow_file();
+        self.ring.load().by_prefix.values().flatten().any(|(entry, _)| entry.id == id && entry.is_valid_at(now))
     }
 
     /// The client of requests from an address without a valid key.

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{ServeSettings, Service, router};
+use super::{ServeSettings, Service, router, stream};
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
 
@@ -42,8 +42,12 @@ pub async fn serve(settings: ServeSettings, contracts: Contracts) -> Result<()> 
         None => None,
     };
     let handle = Handle::new();
-    tokio::spawn(stop_on_signal(handle.clone(), settings.drain_limit));
+    tokio::spawn(stop_on_signal(service.clone(), handle.clone()));
     let follower = tokio::spawn(follow_channel(service.clone()));
+    if let Err(error) = service.follow_log().await {
+        tracing::error!("the event log cannot be read: {error}");
+    }
+    let tail = tokio::spawn(stream::tail(service.clone()));
     let metrics_handle = Handle::new();
     let metrics_server = metrics.map(|(address, listener)| {
         tracing::info!("metrics on http://{address}/metrics");
@@ -53,7 +57,10 @@ pub async fn serve(settings: ServeSettings, contracts: Contracts) -> Result<()> 
     let address = listener.local_addr().unwrap_or(settings.bind);
     tracing::info!("serving channel `{}` on {scheme}://{address}", settings.channel);
     let outcome = run(listener, tls, service.router(), handle, settings.limits.connections).await;
+    // Sockets are no requests: the server above does not wait for them.
+    let _ = tokio::time::timeout(settings.drain_limit, service.stream.sockets.drained()).await;
     follower.abort();
+    tail.abort();
     metrics_handle.shutdown();
     if let Some(server) = metrics_server {
         server.abort();
@@ -114,7 +121,7 @@ async fn follow_channel(service: Arc<Service>) {
     }
 }
 
-async fn stop_on_signal(handle: Handle<SocketAddr>, drain_limit: Duration) {
+async fn stop_on_signal(service: Arc<Service>, handle: Handle<SocketAddr>) {
     #[cfg(unix)]
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
@@ -128,7 +135,9 @@ async fn stop_on_signal(handle: Handle<SocketAddr>, drain_limit: Duration) {
         _ = tokio::signal::ctrl_c() => {}
         () = terminated => {}
     }
+    let drain_limit = service.settings.drain_limit;
     tracing::info!("stopping: requests in progress may take {} s more", drain_limit.as_secs());
+    service.stream.stop();
     handle.graceful_shutdown(Some(drain_limit));
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 
+use super::stream::StreamNumbers;
+
 /// Upper bounds of the time classes, in microseconds.
 const BOUNDS_US: [u64; 10] = [50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
 
@@ -47,7 +49,7 @@ impl Metrics {
     }
 
     /// Writes everything.
-    pub fn text(&self, release_id: Option<&str>, running: usize) -> String {
+    pub fn text(&self, release_id: Option<&str>, running: usize, stream: StreamNumbers) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -65,6 +67,16 @@ impl Metrics {
         }
         head(&mut text, "pubdata_http_requests_running", "gauge", "Requests being answered now.");
         let _ = writeln!(text, "pubdata_http_requests_running {running}");
+        let StreamNumbers { sockets, last_seq, events, bytes } = stream;
+        for (name, help, number) in [
+            ("pubdata_stream_sockets", "Open sockets of /v1/stream.", sockets as u64),
+            ("pubdata_stream_last_seq", "Number of the last event of the log.", last_seq),
+            ("pubdata_stream_events", "Events that can be sent again.", events as u64),
+            ("pubdata_stream_bytes", "Memory of those events.", bytes as u64),
+        ] {
+            head(&mut text, name, "gauge", help);
+            let _ = writeln!(text, "{name} {number}");
+        }
         head(&mut text, "pubdata_release_loads_total", "counter", "Tries to load the channel's release, by outcome.");
         for (outcome, counter) in [("loaded", &self.release_loads), ("failed", &self.release_failures)] {
             let _ = writeln!(text, "pubdata_release_loads_total{{outcome=\"{outcome}\"}} {}", counter.load(Ordering::Relaxed));

@@ -28,6 +28,7 @@ mod routes;
 mod run;
 mod sec;
 mod settings;
+mod stream;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ use metrics::Metrics;
 use parts::Parts;
 use rate_limit::RateLimiter;
 use sec::Links;
+use stream::Stream;
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -65,6 +67,7 @@ pub struct Service {
     keys: KeyRing,
     limiter: RateLimiter,
     metrics: Metrics,
+    stream: Stream,
     /// Permits for requests running at the same time.
     running: Semaphore,
     openapi: bytes::Bytes,
@@ -92,6 +95,7 @@ impl Service {
             keys: KeyRing::new(Keys::open(&home), settings.plans.clone())?,
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),
+            stream: Stream::new(home, settings.limits.stream_sockets),
             running: Semaphore::new(settings.limits.simultaneous_requests),
             openapi: openapi.into(),
             clock,
@@ -123,6 +127,14 @@ impl Service {
         }
         let allowance = self.limiter.take_many(client, count, self.now());
         if allowance.is_allowed { Ok(()) } else { Err(allowance.refusal()) }
+    }
+
+    /// Takes what the follower has added to the event log, as the server does by itself several times a second.
+    ///
+    /// # Errors
+    /// `Store`, when the log cannot be read; what is known of it stays.
+    pub async fn follow_log(self: &Arc<Self>) -> Result<()> {
+        self.stream.look(self).await
     }
 
     fn now(&self) -> Timestamp {

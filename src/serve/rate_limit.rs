@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn bucket_empties_at_once_and_fills_with_time() {
         let limiter = RateLimiter::default();
-        let plan = Plan { requests_per_minute: 60, burst: 3 };
+        let plan = Plan { requests_per_minute: 60, burst: 3, stream_sockets: 1 };
         let client = Client { id: "k1".to_owned(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
         let start = Timestamp::from_second(1_000_000).unwrap();
         let at = |milliseconds| limiter.take(&client, start + SignedDuration::from_millis(milliseconds));

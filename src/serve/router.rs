@@ -18,6 +18,7 @@ use super::openapi;
 use super::problem::{Code, Problem};
 use super::routes::ENDPOINTS;
 use super::run::{Methods, problem_response, run};
+use super::stream;
 
 /// The router of the API.
 pub fn router(service: &Arc<Service>) -> Router {
@@ -36,6 +37,7 @@ pub fn router(service: &Arc<Service>) -> Router {
         .route("/docs", get(docs).fallback(no_route))
         .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
         .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
+        .route("/v1/stream", get(stream::upgrade).fallback(no_route))
         .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
         .route("/readyz", get(ready).fallback(no_route));
     if service.settings.is_metrics_on_main() {
@@ -77,7 +79,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
     let release = service.catalog.current();
     let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
-    let text = service.metrics.text(release.as_ref().map(|release| release.manifest.release_id.as_str()), running);
+    let text = service.metrics.text(release.as_ref().map(|release| release.manifest.release_id.as_str()), running, service.stream.numbers());
     page(Body::from(text), "text/plain; version=0.0.4; charset=utf-8")
 }
 

@@ -51,6 +51,18 @@ pub struct Limits {
     pub retained_releases: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
+    /// Sockets of the stream, of all clients together.
+    pub stream_sockets: usize,
+    /// Memory of the events that can be sent again; beyond, the oldest go first.
+    pub stream_bytes: usize,
+    /// Events that may wait for a socket that does not read.
+    pub stream_queue: usize,
+    /// A socket on which nothing was sent for so long is sent a heartbeat.
+    pub stream_heartbeat: Duration,
+    /// A socket on which nothing came for so long, no answer to a ping either, is closed.
+    pub stream_silence: Duration,
+    /// How long a client without a key in the upgrade may take to send one.
+    pub stream_auth_time: Duration,
 }
 
 impl Default for Limits {
@@ -65,6 +77,12 @@ impl Default for Limits {
             connections: 4_096,
             retained_releases: 2,
             part_cache_bytes: 512 << 20,
+            stream_sockets: 2_000,
+            stream_bytes: 256 << 20,
+            stream_queue: 1_000,
+            stream_heartbeat: Duration::from_secs(15),
+            stream_silence: Duration::from_secs(90),
+            stream_auth_time: Duration::from_secs(5),
         }
     }
 }

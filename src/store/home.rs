@@ -17,6 +17,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/staging/…                                    builds not yet in a release
 /// HOME/scratch/…                                    work that is thrown away
 /// HOME/runs/<run_id>/issues.jsonl                   findings of a run
+/// HOME/stream/…                                     filings as they appear in the feeds
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
 /// ```
 #[derive(Debug, Clone)]
@@ -65,6 +66,11 @@ impl Home {
 
     pub fn ledger_file(&self) -> PathBuf {
         self.root.join("ledger.jsonl")
+    }
+
+    /// What `pubdata follow` writes.
+    pub fn stream_dir(&self) -> PathBuf {
+        self.root.join("stream")
     }
 
     pub fn keys_file(&self) -> PathBuf {

@@ -22,6 +22,13 @@ pub struct Plan {
     pub requests_per_minute: u64,
     /// Size of the bucket: how many may come at once.
     pub burst: u64,
+    /// Sockets of the stream that may be open at the same time.
+    #[serde(default = "few_sockets")]
+    pub stream_sockets: u64,
+}
+
+fn few_sockets() -> u64 {
+    5
 }
 
 impl Plans {

@@ -232,7 +232,7 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
             "kind = \"delimited\", delimiters = [\"|\"]",
             "kind = \"shapefile\", delimiters = [\"|\"]",
             &[
-                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `json_records`, `document`",
+                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `json_records`, `xlsx`, `document`",
             ],
         ),
         (

@@ -8,6 +8,7 @@ mod decode;
 mod documents;
 mod fetch;
 mod fixtures;
+mod follow;
 mod peers;
 mod publish;
 mod publisher;

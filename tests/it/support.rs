@@ -306,8 +306,7 @@ pub fn packed(members: &BTreeMap<String, String>) -> Vec<u8> {
 /// What a run in this process works with: the declarations of the program, a home, mirrors, and waits that no test notices.
 pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> RunSettings {
     let home = Home::open(home).unwrap();
-    let wait = std::time::Duration::from_millis(1);
-    let fetch = FetchSettings { mirrors, secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, ..FetchSettings::default() };
+    let fetch = FetchSettings { mirrors, ..instant_waits() };
     RunSettings {
         releases: Releases::open(&home, None).unwrap(),
         declarations: Declarations::load(files).unwrap(),
@@ -319,6 +318,12 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
         accepted: Vec::new(),
         home,
     }
+}
+
+/// A few tries with waits that no test notices.
+pub fn instant_waits() -> FetchSettings {
+    let wait = std::time::Duration::from_millis(1);
+    FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, ..FetchSettings::default() }
 }
 
 /// Runs in this process.

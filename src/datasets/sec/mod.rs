@@ -2,6 +2,7 @@
 
 mod company_facts;
 mod fact;
+pub(super) mod feeds;
 mod filing;
 pub(super) mod financials;
 mod json;

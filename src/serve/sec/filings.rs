@@ -379,12 +379,16 @@ impl Writer<'_> {
     fn write_item(&self, json: &mut Json, registrants: &Registrants, rows: &Rows) {
         let Some((cik, table, row)) = rows.first().map(|(cik, table, row)| (*cik, table, *row)) else { return };
         let form = table.forms.at(row);
-        let description = DESCRIPTIONS.iter().find(|(known, _)| *known == form.trim_end_matches("/A")).map(|(_, description)| *description);
         json.key("accession_number").text(table.accession_numbers.at(row));
         json.key("form").text(form);
-        json.key("form_description").optional_text(description);
+        json.key("form_description").optional_text(description_of(form));
         write_dates(json, table, row);
-        json.key("entities").array(|json| rows.iter().for_each(|(cik, ..)| write_entity(json, registrants, *cik)));
+        json.key("entities").array(|json| {
+            for (cik, ..) in rows {
+                // The lists of filings by registrant do not say whether it is the filer, the subject or an owner.
+                write_entity(json, registrants.find(*cik).map(|row| (registrants, row)), &cik.to_string(), Said::default());
+            }
+        });
         json.key("primary_cik").text(&primary(registrants, rows).unwrap_or(cik).to_string());
         json.key("items").texts(table.items.at(row));
         json.key("act").optional_text(table.acts.get(row));
@@ -415,16 +419,28 @@ fn write_dates(json: &mut Json, table: &FilingTable, row: usize) {
     json.key("period_of_report").optional_day(table.period_of_report(row));
 }
 
-fn write_entity(json: &mut Json, registrants: &Registrants, cik: Cik) {
-    let row = registrants.find(cik);
+/// What a form type is, amendments included; none for one that is rarely asked for.
+pub fn description_of(form: &str) -> Option<&'static str> {
+    DESCRIPTIONS.iter().find(|(known, _)| *known == form.trim_end_matches("/A")).map(|(_, description)| *description)
+}
+
+/// What a source says of a party itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Said<'a> {
+    pub name: Option<&'a str>,
+    pub role: Option<&'a str>,
+    pub sic: Option<&'a str>,
+}
+
+/// Writes a party of a filing: what is said of it, else what the release knows of the registrant.
+pub fn write_entity(json: &mut Json, known: Option<(&Registrants, usize)>, cik: &str, said: Said<'_>) {
     json.object(|json| {
-        json.key("cik").text(&cik.to_string());
-        json.key("name").optional_text(row.and_then(|row| registrants.name(row)));
-        // The lists of filings by registrant do not say whether it is the filer, the subject or an owner.
-        json.key("role").null();
-        json.key("ticker").optional_text(row.and_then(|row| registrants.tickers(row).next()));
-        json.key("sic").optional_text(row.and_then(|row| registrants.sic(row)));
-        json.key("state").optional_text(row.and_then(|row| registrants.state(row)));
+        json.key("cik").text(cik);
+        json.key("name").optional_text(said.name.or_else(|| known.and_then(|(registrants, row)| registrants.name(row))));
+        json.key("role").optional_text(said.role);
+        json.key("ticker").optional_text(known.and_then(|(registrants, row)| registrants.tickers(row).next()));
+        json.key("sic").optional_text(said.sic.or_else(|| known.and_then(|(registrants, row)| registrants.sic(row))));
+        json.key("state").optional_text(known.and_then(|(registrants, row)| registrants.state(row)));
     });
 }
 

@@ -11,7 +11,7 @@ mod profile;
 pub mod search;
 pub mod statements;
 
-pub use links::Links;
+pub use links::{FilingKey, Links};
 pub use profile::profile;
 
 use super::call::{Call, Meta};

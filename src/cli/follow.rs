@@ -1,0 +1,89 @@
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::civil::Date;
+
+use super::{Global, output};
+use crate::error::Result;
+use crate::fetch::FetchSettings;
+use crate::follow::{self, FollowReport, FollowSettings};
+use crate::pipeline::Declarations;
+
+const AFTER_HELP: &str = "\
+Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server sends what is new to the sockets of
+/v1/stream within a quarter of a second. Feeds, how often each is asked, and time zone are declared in pipelines/sec/current_filings.toml.
+
+Each filing is logged once, however many entries it has; more parties or fields that come later are updates. The index of each day is
+read the next morning and shows what the feeds missed. Killed at any moment, it goes on where it stopped. One follower per home: a
+second one ends with 50.
+
+Examples:
+  pubdata follow --contact data@example.org        until told to stop
+  pubdata follow --once                            ask each feed once; ends with 30 when one did not answer
+  pubdata follow --once --day 2023-07-03           also read that day's index
+  pubdata follow --once --mirror DIR               from a mirror";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct FollowArgs {
+    /// A folder or URL that stands in for the publisher; may be given several times, the first that has a file wins.
+    #[arg(long, value_name = "DIR|URL")]
+    mirror: Vec<String>,
+    /// Who the publisher can write to, sent in the User-Agent as it asks.
+    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// Asks each feed once, prints what came, and ends.
+    #[arg(long)]
+    once: bool,
+    /// A day whose index is read first, whether or not it is due; may be given several times.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    day: Vec<Date>,
+}
+
+pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
+    let fetch = FetchSettings { mirrors: arguments.mirror.clone(), contact: arguments.contact.clone(), tries: 3, ..FetchSettings::default() };
+    let settings = FollowSettings { home: global.home()?, declarations: Declarations::load(global.files()?)?, fetch, days: arguments.day.clone() };
+    if !arguments.once {
+        follow::follow(settings, told_to_stop()).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = follow::once(settings).await?;
+    if global.json {
+        output::json(&report);
+    } else {
+        print(&report);
+    }
+    Ok(ExitCode::from(if report.polls.iter().any(|poll| poll.outcome == "failed") { 30 } else { 0 }))
+}
+
+/// Ends with SIGTERM or ctrl-c.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn print(report: &FollowReport) {
+    let mut rows = vec![["FEED", "OUTCOME", "ENTRIES", "FILINGS", "NEW", "UPDATES", "FINDINGS"].map(str::to_owned).to_vec()];
+    for poll in &report.polls {
+        let feed = poll.day.as_ref().map_or_else(|| poll.feed.name().to_owned(), |day| format!("{} {day}", poll.feed.name()));
+        let counts = [poll.entries, poll.filings, poll.new_filings, poll.updates, poll.findings].map(|count| output::grouped(count as u64));
+        rows.push([feed, output::coloured(poll.outcome)].into_iter().chain(counts).collect());
+    }
+    output::table(&rows);
+    for poll in &report.polls {
+        if let Some(detail) = &poll.detail {
+            anstream::println!("  {}: {detail}", poll.feed.name());
+        }
+    }
+    anstream::println!("\nlast event: {}", output::grouped(report.last_seq));
+}

@@ -1,0 +1,87 @@
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::XmlDocument;
+use crate::error::{Error, Result};
+
+/// What stands before a feed's first entry is a title and a few links.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// The elements of a feed: those around its entries, from the root inwards, and the entries'.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedShape {
+    pub around: &'static [&'static str],
+    pub entry: &'static str,
+}
+
+/// An entry of a feed as a document of its own, with the elements around it: one that is not well-formed does not spoil the others.
+#[derive(Debug)]
+pub struct FeedEntry {
+    document: Vec<u8>,
+    /// First byte in the feed, and the number of bytes.
+    pub offset: u64,
+    pub length: u64,
+}
+
+impl FeedEntry {
+    /// The document.
+    ///
+    /// # Errors
+    /// `Format`, as [`XmlDocument::new`].
+    pub fn document(&self) -> Result<XmlDocument<'_>> {
+        XmlDocument::new(&self.document)
+    }
+}
+
+/// Takes a feed apart. An entry without an end goes to the beginning of the next.
+///
+/// # Errors
+/// `Format`, when the document is no such feed: other elements around the entries, or not well-formed before the first.
+pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedEntry>> {
+    let closing: String = shape.around.iter().rev().map(|name| format!("</{name}>")).collect();
+    let places = places(content, shape.entry);
+    let root_end = || memmem::find(content, closing.as_bytes().split_inclusive(|byte| *byte == b'>').next().unwrap_or_default()).unwrap_or(content.len());
+    let head = &content[..places.first().map_or_else(root_end, |place| place.start)];
+    if head.len() > MAX_HEAD_BYTES {
+        return Err(Error::format(format!("{} bytes stand before the first entry, which no feed has", head.len())));
+    }
+    check_head(&[head, closing.as_bytes()].concat(), shape)?;
+    let entry = |place: Range<usize>| FeedEntry {
+        document: [head, &content[place.clone()], closing.as_bytes()].concat(),
+        offset: place.start as u64,
+        length: place.len() as u64,
+    };
+    Ok(places.into_iter().map(entry).collect())
+}
+
+/// Whether a feed's document begins with the elements that belong around its entries.
+fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
+    let document = XmlDocument::new(document)?;
+    let mut reader = document.reader();
+    let mut wanted = shape.around.iter();
+    while let Some(piece) = reader.advance()? {
+        if let super::XmlPiece::Start(element) = piece
+            && shape.around.get(element.depth).is_some_and(|name| *name == element.name)
+        {
+            wanted.next();
+        }
+    }
+    match wanted.next() {
+        None => Ok(()),
+        Some(name) => Err(Error::format(format!("is no feed with <{}> in <{}>: there is no <{name}>", shape.entry, shape.around.join("><")))),
+    }
+}
+
+/// Where the entries stand.
+fn places(content: &[u8], name: &str) -> Vec<Range<usize>> {
+    let (opening, closing) = (format!("<{name}"), format!("</{name}>"));
+    let is_whole_name = |at: &usize| content.get(at + opening.len()).is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
+    let starts: Vec<usize> = memmem::find_iter(content, opening.as_bytes()).filter(is_whole_name).collect();
+    let ends = starts.iter().skip(1).copied().chain([content.len()]);
+    let place = |(start, next): (usize, usize)| match memmem::find(&content[start..next], closing.as_bytes()) {
+        Some(at) => start..start + at + closing.len(),
+        None => start..next,
+    };
+    starts.iter().copied().zip(ends).map(place).collect()
+}

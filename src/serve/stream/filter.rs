@@ -1,0 +1,116 @@
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::item::Item;
+use crate::ids::Cik;
+use crate::serve::index::Registrants;
+
+/// Values in the filters of one subscription, all together.
+pub const MAX_VALUES: usize = 500;
+
+/// Filters as they are sent. A filter that is not given, or is empty, lets everything pass.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SentFilters {
+    forms: Vec<String>,
+    ciks: Vec<Number>,
+    tickers: Vec<String>,
+    items: Vec<String>,
+    entity_roles: Vec<String>,
+}
+
+/// A CIK as text or as a number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Text(String),
+    Number(u64),
+}
+
+/// What a subscription lets pass: filings that every given filter knows a value of.
+#[derive(Debug, Default)]
+pub struct Filter {
+    forms: HashSet<String>,
+    ciks: HashSet<u64>,
+    tickers: Vec<String>,
+    /// Who has the tickers in the release.
+    of_tickers: HashSet<u64>,
+    items: HashSet<String>,
+    roles: HashSet<String>,
+}
+
+impl Filter {
+    /// Reads the filters.
+    ///
+    /// # Errors
+    /// Which filter is wrong, and why.
+    pub fn read(sent: SentFilters) -> Result<Self, (&'static str, String)> {
+        let count = sent.forms.len() + sent.ciks.len() + sent.tickers.len() + sent.items.len() + sent.entity_roles.len();
+        if count > MAX_VALUES {
+            return Err(("filters", format!("a subscription has at most {MAX_VALUES} values in its filters, not {count}")));
+        }
+        let is_form = |text: &String| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte));
+        let is_ticker = |text: &String| (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte));
+        let is_item = |text: &String| text.len() <= 5 && text.split_once('.').is_some_and(|(a, b)| [a, b].iter().all(|part| part.parse::<u8>().is_ok()));
+        let is_role = |text: &String| (1..=40).contains(&text.len());
+        let wrong = |field, list: &[String], is_right: &dyn Fn(&String) -> bool, form: &str| match list.iter().find(|text| !is_right(text)) {
+            Some(text) => Err((field, format!("`{}` is not {form}", text.chars().take(40).collect::<String>()))),
+            None => Ok(()),
+        };
+        wrong("forms", &sent.forms, &is_form, "a form type such as `8-K`")?;
+        wrong("tickers", &sent.tickers, &is_ticker, "a ticker such as `AAPL`")?;
+        wrong("items", &sent.items, &is_item, "an item such as `2.02`")?;
+        wrong("entity_roles", &sent.entity_roles, &is_role, "a role such as `issuer`")?;
+        let mut ciks = HashSet::new();
+        for number in sent.ciks {
+            let cik = match number {
+                Number::Text(text) => text.parse::<Cik>().map_err(|error| ("ciks", error.to_string()))?,
+                Number::Number(number) => Cik::from_number(number).ok_or_else(|| ("ciks", format!("{number} is not a CIK")))?,
+            };
+            ciks.insert(cik.number());
+        }
+        Ok(Self {
+            forms: sent.forms.iter().map(|form| form.trim().to_ascii_uppercase()).collect(),
+            ciks,
+            tickers: sent.tickers,
+            of_tickers: HashSet::new(),
+            items: sent.items.into_iter().collect(),
+            roles: sent.entity_roles.iter().map(|role| role.trim().to_lowercase().replace([' ', '-'], "_")).collect(),
+        })
+    }
+
+    pub fn has_tickers(&self) -> bool {
+        !self.tickers.is_empty()
+    }
+
+    /// Looks up who has the tickers now, and returns those that nobody has.
+    pub fn resolve(&mut self, registrants: Option<&Registrants>) -> Vec<String> {
+        self.of_tickers.clear();
+        let mut unknown = Vec::new();
+        for ticker in &self.tickers {
+            let before = self.of_tickers.len();
+            let holders = registrants.into_iter().flat_map(|registrants| registrants.with_ticker(ticker).map(|row| registrants.cik(row).number()));
+            let mut has_holder = false;
+            for holder in holders {
+                has_holder = true;
+                self.of_tickers.insert(holder);
+            }
+            if !has_holder && self.of_tickers.len() == before {
+                unknown.push(ticker.clone());
+            }
+        }
+        unknown
+    }
+
+    /// Whether an event is for this subscription.
+    pub fn takes(&self, item: &Item) -> bool {
+        let any = |wanted: &HashSet<String>, has: &[String]| wanted.is_empty() || has.iter().any(|value| wanted.contains(value));
+        let of = |wanted: &HashSet<u64>| item.ciks.iter().any(|cik| wanted.contains(cik));
+        any(&self.forms, &item.forms)
+            && (self.ciks.is_empty() || of(&self.ciks))
+            && (self.tickers.is_empty() || of(&self.of_tickers))
+            && any(&self.items, &item.items)
+            && any(&self.roles, &item.roles)
+    }
+}

@@ -1,0 +1,168 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::filter::SentFilters;
+use super::item::Item;
+use crate::serve::json::Json;
+use crate::store::EventKind;
+
+/// What a client sends.
+#[derive(Debug)]
+pub enum ClientFrame {
+    Auth(Auth),
+    Subscribe(Box<Subscribe>),
+    Unsubscribe(Unsubscribe),
+    /// With the value to send back.
+    Ping(Value),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    pub token: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subscribe {
+    pub id: String,
+    #[serde(default)]
+    pub filters: SentFilters,
+    pub since_seq: Option<u64>,
+    pub since: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unsubscribe {
+    pub id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ping {
+    #[serde(default)]
+    t: Value,
+}
+
+/// Why a message is not understood.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Misread {
+    /// It is no message of the protocol: the connection ends.
+    NoMessage(String),
+    /// A member is wrong or unknown: the message is refused.
+    WrongMember(String),
+}
+
+impl ClientFrame {
+    /// Reads a text frame.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Self, Misread> {
+        let value: Value = serde_json::from_str(text).map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
+        let Value::Object(mut members) = value else { return Err(Misread::NoMessage("the message is not a JSON object".to_owned())) };
+        let kind = members.remove("type");
+        let Some(Value::String(kind)) = kind else { return Err(Misread::NoMessage("the message has no `type`".to_owned())) };
+        let members = Value::Object(members);
+        match kind.as_str() {
+            "auth" => read(members).map(Self::Auth),
+            "subscribe" => read(members).map(Self::Subscribe),
+            "unsubscribe" => read(members).map(Self::Unsubscribe),
+            "ping" => read(members).map(|Ping { t }| Self::Ping(t)),
+            _ => Err(Misread::NoMessage(format!("there is no message type `{}`", kind.chars().take(40).collect::<String>()))),
+        }
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, Misread> {
+    serde_json::from_value(members).map_err(|error| Misread::WrongMember(error.to_string()))
+}
+
+/// A message to the client.
+fn frame(kind: &str, write: impl FnOnce(&mut Json)) -> String {
+    let mut json = Json::new();
+    json.object(|json| {
+        json.key("type").text(kind);
+        write(json);
+    });
+    String::from_utf8(json.into_bytes()).unwrap_or_default()
+}
+
+pub fn welcome(connection_id: &str, seq: u64, oldest_seq: u64, heartbeat_seconds: u64) -> String {
+    frame("welcome", |json| {
+        json.key("connection_id").text(connection_id);
+        json.key("seq").count(seq);
+        json.key("oldest_seq").count(oldest_seq);
+        json.key("heartbeat_seconds").count(heartbeat_seconds);
+    })
+}
+
+pub fn subscribed(id: &str, from_seq: u64, unknown_tickers: &[String]) -> String {
+    frame("subscribed", |json| {
+        json.key("id").text(id);
+        json.key("from_seq").count(from_seq);
+        json.key("notices").array(|json| {
+            if !unknown_tickers.is_empty() {
+                json.object(|json| {
+                    json.key("code").text("TICKER_UNKNOWN");
+                    json.key("message").text(&format!("nobody has these tickers today: {}", unknown_tickers.join(", ")));
+                });
+            }
+        });
+    })
+}
+
+pub fn unsubscribed(id: &str) -> String {
+    frame("unsubscribed", |json| json.key("id").text(id))
+}
+
+/// `filing` or `update`.
+pub fn event(item: &Item, subscription_ids: &[&str], is_replay: bool) -> String {
+    let kind = match item.event {
+        EventKind::Filing => "filing",
+        EventKind::Update => "update",
+    };
+    frame(kind, |json| {
+        json.key("seq").count(item.seq);
+        json.key("subscription_ids").texts(subscription_ids.iter().copied());
+        json.key("replay").flag(is_replay);
+        json.key("data").raw(&item.data);
+    })
+}
+
+pub fn heartbeat(seq: u64, now: jiff::Timestamp) -> String {
+    frame("heartbeat", |json| {
+        json.key("seq").count(seq);
+        json.key("ts").text(&now.to_string());
+    })
+}
+
+pub fn pong(t: &Value) -> String {
+    frame("pong", |json| json.key("t").raw(&t.to_string()))
+}
+
+/// `from_seq` is none when the question was for a time whose numbers are not known any more.
+pub fn gap(id: &str, from_seq: Option<u64>, to_seq: u64) -> String {
+    frame("gap", |json| {
+        json.key("id").text(id);
+        match from_seq {
+            Some(from_seq) => json.key("from_seq").count(from_seq),
+            None => json.key("from_seq").null(),
+        }
+        json.key("to_seq").count(to_seq);
+    })
+}
+
+pub fn reconnect(within_seconds: u64) -> String {
+    frame("reconnect", |json| json.key("within_seconds").count(within_seconds))
+}
+
+pub fn error(code: &str, message: &str, is_fatal: bool, id: Option<&str>) -> String {
+    frame("error", |json| {
+        json.key("code").text(code);
+        json.key("message").text(message);
+        json.key("fatal").flag(is_fatal);
+        json.key("id").optional_text(id);
+    })
+}

@@ -1,0 +1,79 @@
+//! `WS /v1/stream`: sends filings to whom they concern as the follower logs them, and those of the last three days again to whoever asks.
+//! One task tails the log into a ring that all sockets share; a socket holds places in it and no queue of its own, so that a slow reader
+//! costs no memory. Reads the log only; asks no publisher.
+
+mod filter;
+mod frames;
+mod item;
+mod ring;
+mod session;
+mod sockets;
+mod subscriptions;
+mod tail;
+mod upgrade;
+
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::watch;
+
+pub use sockets::Sockets;
+pub use tail::tail;
+pub use upgrade::upgrade;
+
+use crate::store::{EventTail, Home};
+use ring::Ring;
+
+/// What all sockets share.
+pub struct Stream {
+    ring: RwLock<Ring>,
+    /// Number of the ring's last event, and the ring's generation.
+    head: watch::Sender<(u64, u64)>,
+    /// Whether the server is about to stop.
+    stop: watch::Sender<bool>,
+    pub sockets: Arc<Sockets>,
+    reader: tokio::sync::Mutex<Reader>,
+}
+
+/// The tail of the log and the release that its events were completed from.
+struct Reader {
+    home: Home,
+    tail: EventTail,
+    release_id: Option<crate::ids::ReleaseId>,
+}
+
+/// What the stream is doing, for `/metrics`.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamNumbers {
+    pub sockets: usize,
+    pub last_seq: u64,
+    pub events: usize,
+    pub bytes: usize,
+}
+
+impl Stream {
+    /// A stream over the log of a home; nothing is read yet.
+    pub fn new(home: Home, sockets: usize) -> Self {
+        Self {
+            ring: RwLock::default(),
+            head: watch::Sender::new((0, 0)),
+            stop: watch::Sender::new(false),
+            sockets: Arc::new(Sockets::new(sockets)),
+            reader: tokio::sync::Mutex::new(Reader { tail: EventTail::new(&home), home, release_id: None }),
+        }
+    }
+
+    /// Tells all sockets to come again after the restart, and closes them.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Numbers for `/metrics`.
+    pub fn numbers(&self) -> StreamNumbers {
+        let ring = self.ring();
+        StreamNumbers { sockets: self.sockets.open(), last_seq: ring.head(), events: ring.len(), bytes: ring.size_bytes() }
+    }
+
+    fn ring(&self) -> std::sync::RwLockReadGuard<'_, Ring> {
+        self.ring.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,82 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::item::Item;
+
+/// The events that can be sent, by number.
+#[derive(Debug, Default)]
+pub struct Ring {
+    items: VecDeque<Arc<Item>>,
+    size_bytes: usize,
+    head: u64,
+    /// Whether there is a log.
+    is_open: bool,
+    /// Counts how often the items were made anew, from another release or another log.
+    generation: u64,
+}
+
+impl Ring {
+    /// A ring over a log that ends with event `head`.
+    pub fn new(items: Vec<Arc<Item>>, head: u64, generation: u64) -> Self {
+        let mut ring = Self { head, is_open: true, generation, ..Self::default() };
+        ring.extend(items, head);
+        ring
+    }
+
+    /// Adds events; `head` is the number of the log's last.
+    pub fn extend(&mut self, items: Vec<Arc<Item>>, head: u64) {
+        self.size_bytes += items.iter().map(|item| item.size_bytes()).sum::<usize>();
+        self.items.extend(items);
+        self.head = head;
+    }
+
+    /// Drops events from before a time, and the oldest beyond a size.
+    pub fn trim(&mut self, from: Timestamp, max_bytes: usize) {
+        while let Some(first) = self.items.front()
+            && (first.seen_at < from || self.size_bytes > max_bytes)
+        {
+            self.size_bytes -= first.size_bytes();
+            self.items.pop_front();
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Number of the last event; 0 when there was none.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// Number of the oldest event that can be sent; that of the next one when there is none.
+    pub fn oldest(&self) -> u64 {
+        self.items.front().map_or(self.head + 1, |item| item.seq)
+    }
+
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// Events from a number on.
+    pub fn from(&self, seq: u64) -> impl Iterator<Item = &Arc<Item>> {
+        let start = self.items.partition_point(|item| item.seq < seq);
+        self.items.range(start..)
+    }
+
+    /// Number of the first event that was noticed at a time or later.
+    pub fn first_since(&self, since: Timestamp) -> u64 {
+        let at = self.items.partition_point(|item| item.seen_at < since);
+        self.items.get(at).map_or(self.head + 1, |item| item.seq)
+    }
+}

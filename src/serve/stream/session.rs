@@ -1,0 +1,258 @@
+//! One socket: who it is, what it asked for, and what it is sent.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use futures_util::SinkExt;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::frames::{self, Auth, ClientFrame, Misread};
+use super::sockets::Slot;
+use super::subscriptions::Subscriptions;
+use super::upgrade::take_slot;
+use crate::serve::Service;
+use crate::serve::auth::Client;
+use crate::serve::problem::{Code, Problem};
+use crate::store::Scope;
+
+const BAD_MESSAGE: u16 = 4400;
+const UNAUTHORIZED: u16 = 4401;
+const FORBIDDEN: u16 = 4403;
+const SLOW_CONSUMER: u16 = 4408;
+const TOO_MANY: u16 = 4429;
+const RESTART: u16 = 1012;
+
+/// How long a client may take to read what is on its way before it is cut off, and to answer a close.
+const SEND_TIME: Duration = Duration::from_secs(60);
+const CLOSE_TIME: Duration = Duration::from_secs(5);
+/// In which clients should come again after a restart, each at a moment of its own.
+const RECONNECT_SECONDS: u64 = 30;
+
+/// Who comes in.
+pub struct Entrance {
+    /// Without scopes when no key was sent yet.
+    pub client: Arc<Client>,
+    pub slot: Slot,
+    pub connection_id: String,
+}
+
+/// How a socket ends.
+#[derive(Debug)]
+enum End {
+    /// The client has gone.
+    Gone,
+    /// We close, after an error or a word on the restart.
+    Close { code: u16, last: String, reason: String },
+}
+
+impl End {
+    fn error(code: u16, name: &str, message: impl Into<String>) -> Self {
+        let reason = message.into();
+        Self::Close { code, last: frames::error(name, &reason, true, None), reason }
+    }
+
+    fn slow(message: &str) -> Self {
+        Self::error(SLOW_CONSUMER, "slow_consumer", message)
+    }
+
+    fn restart() -> Self {
+        Self::Close { code: RESTART, last: frames::reconnect(RECONNECT_SECONDS), reason: "the server restarts".to_owned() }
+    }
+
+    fn of(problem: &Problem) -> Self {
+        let code = match problem.code {
+            Code::MissingApiKey | Code::InvalidApiKey => UNAUTHORIZED,
+            Code::InsufficientPermission => FORBIDDEN,
+            Code::RateLimited => TOO_MANY,
+            _ => BAD_MESSAGE,
+        };
+        Self::error(code, problem.code.name(), problem.detail.clone())
+    }
+}
+
+/// Serves a socket until it ends.
+pub async fn run(service: Arc<Service>, mut socket: WebSocket, entrance: Entrance) {
+    let connection_id = entrance.connection_id.clone();
+    let mut session = Session {
+        head: service.stream.head.subscribe(),
+        stop: service.stream.stop.subscribe(),
+        client: entrance.client,
+        slot: entrance.slot,
+        connection_id: entrance.connection_id,
+        subscriptions: Subscriptions::default(),
+        last_sent: Instant::now(),
+        last_heard: Instant::now(),
+        service,
+    };
+    let Err(end) = session.serve(&mut socket).await;
+    tracing::debug!(connection = connection_id, client = session.client.id, "socket ends: {end:?}");
+    if let End::Close { code, last, mut reason } = end {
+        // A close frame has room for 123 bytes.
+        while reason.len() > 120 {
+            reason.pop();
+        }
+        let farewell = async {
+            socket.send(Message::Text(last.into())).await?;
+            socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
+            // Until the client has answered: its answer in our ear would make the system drop what it has not read.
+            while let Some(Ok(_)) = socket.recv().await {}
+            Ok::<(), axum::Error>(())
+        };
+        let _ = timeout(CLOSE_TIME, farewell).await;
+    }
+}
+
+struct Session {
+    service: Arc<Service>,
+    head: watch::Receiver<(u64, u64)>,
+    stop: watch::Receiver<bool>,
+    client: Arc<Client>,
+    slot: Slot,
+    connection_id: String,
+    subscriptions: Subscriptions,
+    last_sent: Instant,
+    last_heard: Instant,
+}
+
+type Outcome<T> = Result<T, End>;
+
+impl Session {
+    async fn serve(&mut self, socket: &mut WebSocket) -> Outcome<std::convert::Infallible> {
+        if self.client.scopes.is_empty() {
+            self.authenticate(socket).await?;
+        }
+        let limits = self.service.settings.limits;
+        let welcome = {
+            let ring = self.service.stream.ring();
+            frames::welcome(&self.connection_id, ring.head(), ring.oldest(), limits.stream_heartbeat.as_secs())
+        };
+        self.send(socket, vec![welcome]).await?;
+        let mut look = tokio::time::interval(limits.stream_heartbeat);
+        loop {
+            if *self.stop.borrow() {
+                return Err(End::restart());
+            }
+            self.head.borrow_and_update();
+            let (messages, has_more) = self.subscriptions.next_messages(&self.service);
+            if self.subscriptions.is_behind(&self.service, limits.stream_queue) {
+                return Err(slow(limits.stream_queue));
+            }
+            if !messages.is_empty() {
+                self.send(socket, messages).await?;
+            }
+            tokio::select! {
+                biased;
+                _ = self.stop.changed() => {}
+                message = socket.recv() => self.hear(socket, message).await?,
+                () = std::future::ready(()), if has_more => {}
+                _ = self.head.changed() => {}
+                _ = look.tick() => self.look_after(socket).await?,
+                () = sleep_until(self.last_sent + limits.stream_heartbeat) => {
+                    let seq = self.subscriptions.served_to().unwrap_or_else(|| self.service.stream.ring().head());
+                    self.send(socket, vec![frames::heartbeat(seq, self.service.now())]).await?;
+                }
+            }
+        }
+    }
+
+    /// Waits for the frame that carries the key, of clients that cannot set headers.
+    async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
+        let time = self.service.settings.limits.stream_auth_time;
+        let late = || End::error(UNAUTHORIZED, Code::MissingApiKey.name(), format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()));
+        let deadline = Instant::now() + time;
+        loop {
+            let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
+            let Some(text) = text_of(message)? else { continue };
+            let token = match ClientFrame::read(&text) {
+                Ok(ClientFrame::Auth(Auth { token })) => token,
+                Ok(_) => return Err(End::error(UNAUTHORIZED, Code::MissingApiKey.name(), "the first message must be `auth`, or the key be sent with the upgrade")),
+                Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
+            };
+            let client = self.service.keys.holder(&token, self.service.now()).map_err(|problem| End::of(&problem))?;
+            if !client.scopes.contains(&Scope::Stream) {
+                return Err(End::error(FORBIDDEN, Code::InsufficientPermission.name(), "the stream needs a key with the scope `stream`"));
+            }
+            self.slot = take_slot(&self.service, &client).map_err(|problem| End::of(&problem))?;
+            self.client = client;
+            return Ok(());
+        }
+    }
+
+    /// Takes a message of the client.
+    async fn hear(&mut self, socket: &mut WebSocket, message: Option<Result<Message, axum::Error>>) -> Outcome<()> {
+        self.last_heard = Instant::now();
+        let Some(text) = text_of(message)? else { return Ok(()) };
+        if !self.service.limiter.take(&self.client, self.service.now()).is_allowed {
+            return Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"));
+        }
+        let answer = match ClientFrame::read(&text) {
+            Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.service),
+            Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
+            Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
+            Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", false, None)],
+            Err(Misread::WrongMember(message)) => vec![frames::error(Code::InvalidParameter.name(), &message, false, None)],
+            Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
+        };
+        self.send(socket, answer).await
+    }
+
+    /// Looks whether the key is still valid and the client still there.
+    async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
+        if !self.service.keys.is_valid(&self.client.id, self.service.now()) {
+            return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey.name(), "the API key is no longer valid"));
+        }
+        if self.last_heard.elapsed() > self.service.settings.limits.stream_silence {
+            return Err(End::slow("the client does not answer pings"));
+        }
+        let sent = timeout(SEND_TIME, socket.send(Message::Ping(bytes::Bytes::new()))).await;
+        sent.map_err(|_| End::slow("the client does not read"))?.map_err(|_| End::Gone)
+    }
+
+    /// Sends messages. While the client does not read, what comes meanwhile is counted.
+    async fn send(&mut self, socket: &mut WebSocket, messages: Vec<String>) -> Outcome<()> {
+        let queue = self.service.settings.limits.stream_queue;
+        let sending = async {
+            for message in messages {
+                socket.feed(Message::Text(message.into())).await?;
+            }
+            socket.flush().await
+        };
+        let mut sending = pin!(sending);
+        let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
+        loop {
+            tokio::select! {
+                biased;
+                sent = &mut sending => {
+                    self.last_sent = Instant::now();
+                    return sent.map_err(|_| End::Gone);
+                }
+                _ = self.head.changed() => {
+                    if self.subscriptions.is_behind(&self.service, queue) {
+                        return Err(slow(queue));
+                    }
+                }
+                _ = self.stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
+                () = &mut too_long => return Err(End::slow("the client does not read")),
+            }
+        }
+    }
+}
+
+fn slow(queue: usize) -> End {
+    End::slow(&format!("more than {queue} events wait to be read"))
+}
+
+/// The text of a message; none when it is one that the protocol beneath takes care of.
+fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
+    match message {
+        None | Some(Ok(Message::Close(_))) => Err(End::Gone),
+        Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
+        Some(Ok(Message::Binary(_))) => Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), "messages are JSON texts, not binary")),
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
+        // Larger than may be, or no WebSocket at all: where it is the latter, the answer does not arrive.
+        Some(Err(error)) => Err(End::error(BAD_MESSAGE, Code::InvalidParameter.name(), format!("the message cannot be read: {error}"))),
+    }
+}

@@ -1,0 +1,156 @@
+use jiff::Timestamp;
+
+use super::filter::Filter;
+use super::frames::{self, Subscribe};
+use crate::serve::Service;
+use crate::serve::problem::Code;
+
+/// Subscriptions of one socket.
+const MAX_SUBSCRIPTIONS: usize = 10;
+/// Messages that are sent before the client is listened to again, and events that are looked at for them.
+const MESSAGES: usize = 64;
+const SCANNED: usize = 4_096;
+
+/// What a socket asked for, and how far each has been served.
+#[derive(Debug, Default)]
+pub struct Subscriptions {
+    all: Vec<Subscription>,
+    /// Which ring the tickers were looked up with.
+    generation: u64,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    id: String,
+    filter: Filter,
+    /// The next event to look at.
+    next_seq: u64,
+    /// The last event that was there when the subscription was made.
+    replay_to: u64,
+}
+
+impl Subscriptions {
+    /// Adds a subscription; returns what to answer.
+    pub fn add(&mut self, asked: Subscribe, service: &Service) -> Vec<String> {
+        let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, false, Some(&asked.id))];
+        if !(1..=64).contains(&asked.id.len()) {
+            return vec![frames::error(Code::InvalidParameter.name(), "`id` has 1 to 64 characters", false, None)];
+        }
+        if self.all.iter().any(|known| known.id == asked.id) {
+            return refuse(Code::InvalidParameter, "there is a subscription with this `id`; unsubscribe it first");
+        }
+        if self.all.len() == MAX_SUBSCRIPTIONS {
+            return refuse(Code::InvalidParameter, &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"));
+        }
+        let since: Option<Timestamp> = match asked.since.as_deref().map(str::parse).transpose() {
+            Ok(since) => since,
+            Err(_) => return refuse(Code::InvalidParameter, "`since` is not an instant such as 2026-01-15T12:00:00Z"),
+        };
+        if since.is_some() && asked.since_seq.is_some() {
+            return refuse(Code::InvalidParameter, "give `since_seq` or `since`, not both");
+        }
+        let mut filter = match Filter::read(asked.filters) {
+            Ok(filter) => filter,
+            Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), false, Some(&asked.id))],
+        };
+        let release = service.catalog.current();
+        let registrants = release.as_ref().and_then(|release| release.sec.registrants.as_ref());
+        if filter.has_tickers() && registrants.is_none() {
+            let message = "`tickers`: no release with tickers is served; use `ciks`";
+            return vec![frames::error(Code::CoverageUnavailable.name(), message, false, Some(&asked.id))];
+        }
+        let unknown = filter.resolve(registrants);
+        let ring = service.stream.ring();
+        let (head, oldest) = (ring.head(), ring.oldest());
+        let next_seq = match (asked.since_seq, since) {
+            (Some(seq), _) if seq > head => {
+                let message = format!("`since_seq` {seq} is not in this log, which ends with {head}; it may have begun anew: subscribe with `since`");
+                return vec![frames::error(Code::InvalidParameter.name(), &message, false, Some(&asked.id))];
+            }
+            (Some(seq), _) => seq + 1,
+            (None, Some(since)) => ring.first_since(since),
+            (None, None) => head + 1,
+        };
+        let mut answer = vec![frames::subscribed(&asked.id, next_seq.max(oldest), &unknown)];
+        // A time says no number: of what is no longer there, only where it ends is known.
+        let is_from_before = since.is_some_and(|since| ring.from(oldest).next().is_none_or(|first| since < first.seen_at));
+        if is_from_before && oldest > 1 && next_seq == oldest {
+            answer.push(frames::gap(&asked.id, None, oldest - 1));
+        } else if next_seq < oldest {
+            answer.push(frames::gap(&asked.id, Some(next_seq), oldest - 1));
+        }
+        if self.all.is_empty() {
+            self.generation = ring.generation();
+        }
+        drop(ring);
+        self.all.push(Subscription { id: asked.id, filter, next_seq: next_seq.max(oldest), replay_to: head });
+        answer
+    }
+
+    /// Ends a subscription; returns what to answer.
+    pub fn remove(&mut self, id: &str) -> Vec<String> {
+        let count = self.all.len();
+        self.all.retain(|known| known.id != id);
+        if self.all.len() == count {
+            return vec![frames::error(Code::InvalidParameter.name(), "there is no subscription with this `id`", false, Some(id))];
+        }
+        vec![frames::unsubscribed(id)]
+    }
+
+    /// The event up to which every subscription has been served; none without subscriptions.
+    pub fn served_to(&self) -> Option<u64> {
+        self.all.iter().map(|subscription| subscription.next_seq - 1).min()
+    }
+
+    /// The next messages in the order of their events, and whether there is more to look at. An event that several subscriptions ask for is
+    /// one message; one that asks for the past is brought up to the others first.
+    pub fn next_messages(&mut self, service: &Service) -> (Vec<String>, bool) {
+        let Some(served_to) = self.served_to() else { return (Vec::new(), false) };
+        let ring = service.stream.ring();
+        if self.generation != ring.generation() {
+            self.generation = ring.generation();
+            let release = service.catalog.current();
+            let registrants = release.as_ref().and_then(|release| release.sec.registrants.as_ref());
+            for subscription in &mut self.all {
+                subscription.filter.resolve(registrants);
+                // A log that begins anew has smaller numbers.
+                subscription.next_seq = subscription.next_seq.min(ring.head() + 1);
+            }
+        }
+        let mut messages = Vec::new();
+        for subscription in self.all.iter_mut().filter(|subscription| subscription.next_seq < ring.oldest()) {
+            messages.push(frames::gap(&subscription.id, Some(subscription.next_seq), ring.oldest() - 1));
+            subscription.next_seq = ring.oldest();
+        }
+        let mut next = ring.head() + 1;
+        for (count, item) in ring.from(served_to + 1).enumerate() {
+            if messages.len() >= MESSAGES || count == SCANNED {
+                next = item.seq;
+                break;
+            }
+            let wanting: Vec<&Subscription> =
+                self.all.iter().filter(|subscription| subscription.next_seq <= item.seq && subscription.filter.takes(item)).collect();
+            if !wanting.is_empty() {
+                let ids: Vec<&str> = wanting.iter().map(|subscription| subscription.id.as_str()).collect();
+                messages.push(frames::event(item, &ids, wanting.iter().any(|subscription| item.seq <= subscription.replay_to)));
+            }
+        }
+        for subscription in &mut self.all {
+            subscription.next_seq = subscription.next_seq.max(next);
+        }
+        (messages, next <= ring.head())
+    }
+
+    /// Whether more than so many events wait that came after their subscription was made. What is replayed does not count: it waits in the log.
+    pub fn is_behind(&self, service: &Service, queue: usize) -> bool {
+        let Some(served_to) = self.served_to() else { return false };
+        let ring = service.stream.ring();
+        if ring.head().saturating_sub(served_to) <= queue as u64 {
+            return false;
+        }
+        let first = self.all.iter().map(|subscription| subscription.next_seq.max(subscription.replay_to + 1)).min().unwrap_or_default();
+        let is_wanted = |subscription: &Subscription, seq: u64| subscription.next_seq <= seq && seq > subscription.replay_to;
+        let waiting = ring.from(first).filter(|item| self.all.iter().any(|subscription| is_wanted(subscription, item.seq) && subscription.filter.takes(item)));
+        waiting.take(queue + 1).count() > queue
+    }
+}

@@ -1,0 +1,79 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::item::Item;
+use super::ring::Ring;
+use super::Stream;
+use crate::error::{Error, Result};
+use crate::serve::Service;
+use crate::store::{EventTail, REPLAY};
+
+/// How often the log is looked at. Publishers are asked every few seconds at the most.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Follows the log for as long as the server runs.
+pub async fn tail(service: Arc<Service>) {
+    let mut interval = tokio::time::interval(LOOK);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut last_failure = String::new();
+    loop {
+        interval.tick().await;
+        let failure = match service.stream.look(&service).await {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        if !failure.is_empty() && failure != last_failure {
+            tracing::error!("the event log cannot be followed: {failure}");
+        }
+        last_failure = failure;
+    }
+}
+
+impl Stream {
+    /// Takes what the follower has added to the log. When the release has changed, every event is completed from the new one.
+    ///
+    /// # Errors
+    /// `Store`, when the log cannot be read.
+    pub async fn look(&self, service: &Arc<Service>) -> Result<()> {
+        let mut reader = self.reader.lock().await;
+        let release = service.catalog.current();
+        let release_id = release.as_ref().map(|release| release.manifest.release_id.clone());
+        let is_other_release = reader.release_id != release_id;
+        let fresh = EventTail::new(&reader.home);
+        let kept = std::mem::replace(&mut reader.tail, fresh.clone());
+        let mut tail = if is_other_release { fresh } else { kept };
+        // Should reading fail, everything is read again.
+        reader.release_id = None;
+        let from = service.now().saturating_sub(REPLAY).unwrap_or(Timestamp::MIN);
+        let shared = service.clone();
+        let read = move || {
+            let events = tail.read()?;
+            let items = events.into_iter().map(|event| Item::of(event, release.as_deref(), &shared.links)).filter(|item| item.seen_at >= from);
+            Ok::<_, Error>((items.map(Arc::new).collect::<Vec<_>>(), tail))
+        };
+        let read = tokio::task::spawn_blocking(read).await;
+        let (items, tail) = read.unwrap_or_else(|error| Err(Error::store(format!("reading the event log was stopped: {error}"))))?;
+        reader.tail = tail;
+        reader.release_id = release_id;
+        let Some(head) = reader.tail.last_seq() else { return Ok(()) };
+        let mut ring = self.ring.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_other_log = head < ring.head() || items.first().is_some_and(|first| first.seq <= ring.head());
+        if is_other_release || is_other_log || !ring.is_open() {
+            let generation = ring.generation() + 1;
+            *ring = Ring::new(items, head, generation);
+        } else {
+            ring.extend(items, head);
+        }
+        ring.trim(from, service.settings.limits.stream_bytes);
+        let generation = ring.generation();
+        drop(ring);
+        self.head.send_if_modified(|known| {
+            let is_new = *known != (head, generation);
+            *known = (head, generation);
+            is_new
+        });
+        Ok(())
+    }
+}

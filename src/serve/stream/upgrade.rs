@@ -1,0 +1,79 @@
+use std::sync::Arc;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::response::Response;
+
+use super::session::{self, Entrance};
+use super::sockets::Full;
+use crate::serve::Service;
+use crate::serve::auth::Client;
+use crate::serve::front::{RequestId, peer_address};
+use crate::serve::parameters::Query;
+use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::run::problem_response;
+use crate::store::Scope;
+
+/// A message with ten times the filter values that a subscription may have does not come near it.
+const MESSAGE_BYTES: usize = 64 << 10;
+/// What is read at once; messages of clients are small.
+const READ_BYTES: usize = 4 << 10;
+/// What is gathered before it is sent, and the most that may wait behind a client that does not read.
+const WRITE_BYTES: usize = 16 << 10;
+const MAX_WRITE_BYTES: usize = 1 << 20;
+
+/// Turns a request into a socket, or says as a problem why not.
+pub async fn upgrade(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let path = parts.uri.path().to_owned();
+    match admit(&service, &mut parts, &request_id).await {
+        Ok((upgrade, entrance)) => {
+            let client = entrance.client.clone();
+            let upgrade = upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).read_buffer_size(READ_BYTES);
+            let upgrade = upgrade.write_buffer_size(WRITE_BYTES).max_write_buffer_size(MAX_WRITE_BYTES);
+            let mut response = upgrade.on_upgrade(move |socket| session::run(service, socket, entrance));
+            response.extensions_mut().insert(client);
+            response
+        }
+        Err(problem) => problem_response(&service, &problem, &path, &request_id),
+    }
+}
+
+async fn admit(service: &Arc<Service>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
+    let (now, address) = (service.now(), peer_address(service, parts));
+    let known = service.keys.client(&parts.headers, &address, now);
+    let client = known.as_ref().map_or_else(|_| Arc::new(service.keys.anonymous(&address)), Arc::clone);
+    let allowance = service.limiter.take(&client, now);
+    if !allowance.is_allowed {
+        let detail = format!("the plan's limit is reached; the next request may pass in {} s", allowance.retry_after);
+        return Err(Problem { retry_after: Some(allowance.retry_after), ..Problem::new(Code::RateLimited, detail) });
+    }
+    let client = known?;
+    if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
+        return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
+    }
+    Query::read(parts.uri.query().unwrap_or_default(), &[], &service.contracts)?;
+    let upgrade = WebSocketUpgrade::from_request_parts(parts, &()).await;
+    let upgrade = upgrade.map_err(|rejection| {
+        let message = format!("this endpoint speaks WebSocket (RFC 6455) over HTTP/1.1: {}", rejection.body_text());
+        Problem::of_field(Code::InvalidParameter, "Upgrade", message)
+    })?;
+    if !service.stream.ring().is_open() {
+        return Err(Problem::new(Code::CoverageUnavailable, "this server has no log of new filings; `pubdata follow` writes one"));
+    }
+    let slot = take_slot(service, &client)?;
+    Ok((upgrade, Entrance { client, slot, connection_id: request_id.0.clone() }))
+}
+
+/// Takes a place for a socket of a client.
+pub(super) fn take_slot(service: &Service, client: &Client) -> Result<super::sockets::Slot> {
+    service.stream.sockets.take(&client.id, client.plan.stream_sockets).map_err(|full| match full {
+        Full::OfClient => {
+            let detail = format!("the plan allows {} open sockets; close one first", client.plan.stream_sockets);
+            Problem { retry_after: Some(60), ..Problem::new(Code::RateLimited, detail) }
+        }
+        Full::OfServer => Problem { retry_after: Some(10), ..Problem::new(Code::RateLimited, "the server has as many sockets as it can; try again later") },
+    })
+}

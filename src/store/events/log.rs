@@ -1,0 +1,296 @@
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{EVENT_FORMAT_VERSION, Event, EventKind, Feed, Line, StreamFiling, segments};
+use crate::error::{Error, ErrorKind, IoExt, Result};
+use crate::ids::AccessionNumber;
+use crate::store::{Home, durable};
+
+/// A segment that has grown so large gets a successor.
+const SEGMENT_BYTES: u64 = 8 << 20;
+
+/// So does one that has been written to for so long, so that what is old can go.
+const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
+
+/// How long events are kept. Longer than they are replayed: what a late index adds to a filing is told from what was known of it.
+const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The log, open for writing. There is one at a time.
+pub struct EventLog {
+    folder: PathBuf,
+    accessions_file: PathBuf,
+    _lock: File,
+    /// Segments that are complete, oldest first: path, last number, time of the last event.
+    closed: Vec<(PathBuf, u64, Timestamp)>,
+    current: Current,
+    next_seq: u64,
+    /// Time of the last event; the next is not before it, whatever the clock says.
+    last_seen_at: Timestamp,
+    forgotten: HashSet<AccessionNumber>,
+}
+
+struct Current {
+    path: PathBuf,
+    file: File,
+    size_bytes: u64,
+    /// Time of its first event.
+    begun_at: Option<Timestamp>,
+}
+
+/// An event before it has a number.
+pub struct NewEvent {
+    pub event: EventKind,
+    pub accession_number: AccessionNumber,
+    pub source: Feed,
+    pub source_url: String,
+    pub filing: StreamFiling,
+}
+
+impl EventLog {
+    /// Opens the log of a home, creating it when it is new, and hands over every event that is kept, oldest first. A line that a killed
+    /// follower left half written is cut off.
+    ///
+    /// # Errors
+    /// `Busy`, when another follower has it open; `Store`, when it cannot be read or is damaged before its last commit.
+    pub fn open(home: &Home, mut take: impl FnMut(Event)) -> Result<Self> {
+        let root = home.stream_dir();
+        let folder = root.join("log");
+        durable::create_folder(&folder)?;
+        let lock = lock(&root.join("lock"))?;
+        let accessions_file = root.join("accessions.txt");
+        let forgotten = read_accessions(&accessions_file)?;
+        if segments(&folder)?.is_empty() {
+            create_segment(&folder, 1)?;
+        }
+        let found = segments(&folder)?;
+        let (mut closed, mut current) = (Vec::new(), None);
+        let (mut next_seq, mut last_seen_at) = (found[0].0, Timestamp::UNIX_EPOCH);
+        for (number, (first_seq, path)) in found.iter().enumerate() {
+            let read = Segment::read(path, *first_seq, number + 1 == found.len())?;
+            if *first_seq != next_seq {
+                return Err(damaged(path, 1, &format!("begins with event {first_seq}, but the one before ends with {}", next_seq - 1)));
+            }
+            next_seq = read.next_seq;
+            let begun_at = read.events.first().map(time_of).transpose()?;
+            if let Some(last) = read.events.last() {
+                last_seen_at = last_seen_at.max(time_of(last)?);
+            }
+            if number + 1 == found.len() {
+                current = Some((path.clone(), read.whole_bytes, read.is_committed, begun_at));
+            } else {
+                closed.push((path.clone(), next_seq - 1, last_seen_at));
+            }
+            read.events.into_iter().for_each(&mut take);
+        }
+        let (path, whole_bytes, is_committed, begun_at) = current.expect("there is a segment");
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0))).at("cut", &path)?;
+        file.sync_all().at("make durable", &path)?;
+        let current = Current { path, file, size_bytes: whole_bytes, begun_at };
+        let mut log = Self { folder, accessions_file, _lock: lock, closed, current, next_seq, last_seen_at, forgotten };
+        if !is_committed {
+            log.commit()?;
+        }
+        Ok(log)
+    }
+
+    /// Accession numbers of filings whose events are no longer kept.
+    pub fn forgotten(&self) -> &HashSet<AccessionNumber> {
+        &self.forgotten
+    }
+
+    /// The number of the last event; 0 before the first.
+    pub fn last_seq(&self) -> u64 {
+        self.next_seq - 1
+    }
+
+    /// Numbers events and appends them, durably, as one batch: readers see all of it. Killed in between, the next opening finds the first so
+    /// many of them. Returns them with their numbers.
+    ///
+    /// # Errors
+    /// `Store`, when the file cannot be written. The log must then be opened anew.
+    pub fn append(&mut self, events: Vec<NewEvent>, now: Timestamp) -> Result<Vec<Event>> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = now.max(self.last_seen_at);
+        if self.is_due_for_successor(now) {
+            self.begin_segment()?;
+        }
+        let mut batch = Vec::new();
+        let mut numbered = Vec::with_capacity(events.len());
+        for (seq, new) in (self.next_seq..).zip(events) {
+            let mut filing = new.filing;
+            if new.event == EventKind::Filing {
+                filing.first_seen_at = now.to_string();
+            }
+            let accession_number = new.accession_number.to_string();
+            let event = Event { seq, event: new.event, accession_number, seen_at: now.to_string(), source: new.source, source_url: new.source_url, filing };
+            let line = Line::Event(Box::new(event));
+            batch.extend_from_slice(&line.bytes());
+            if let Line::Event(event) = line {
+                numbered.push(*event);
+            }
+        }
+        let written = self.current.file.write_all(&batch).and_then(|()| self.current.file.sync_data());
+        written.at("append to", &self.current.path)?;
+        self.current.size_bytes += batch.len() as u64;
+        self.current.begun_at.get_or_insert(now);
+        self.next_seq += numbered.len() as u64;
+        self.last_seen_at = now;
+        self.commit()?;
+        Ok(numbered)
+    }
+
+    /// Deletes events that are no longer kept; their accession numbers are remembered. Returns the last number deleted.
+    ///
+    /// # Errors
+    /// `Store`, when a file cannot be written or deleted.
+    pub fn prune(&mut self, now: Timestamp) -> Result<Option<u64>> {
+        if self.is_due_for_successor(now) {
+            self.begin_segment()?;
+        }
+        let mut pruned = None;
+        while let Some((path, last_seq, last_at)) = self.closed.first().cloned() {
+            if now.duration_since(last_at) <= KEPT {
+                break;
+            }
+            let first_seq = super::first_seq_of(&path).unwrap_or_default();
+            let accessions: Vec<AccessionNumber> =
+                Segment::read(&path, first_seq, false)?.events.iter().filter_map(|event| event.accession_number.parse().ok()).collect();
+            self.remember(&accessions)?;
+            std::fs::remove_file(&path).at("delete", &path)?;
+            durable::sync_folder(&self.folder)?;
+            self.closed.remove(0);
+            pruned = Some(last_seq);
+        }
+        Ok(pruned)
+    }
+
+    /// Notes accession numbers, before their events are deleted. Killed in between, some are there twice, which says the same.
+    fn remember(&mut self, accessions: &[AccessionNumber]) -> Result<()> {
+        let new: Vec<AccessionNumber> = accessions.iter().copied().filter(|accession| self.forgotten.insert(*accession)).collect();
+        let lines: String = new.iter().map(|accession| format!("{accession}\n")).collect();
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.accessions_file).at("open", &self.accessions_file)?;
+        file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()).at("append to", &self.accessions_file)?;
+        self.accessions_file.parent().map_or(Ok(()), durable::sync_folder)
+    }
+
+    fn is_due_for_successor(&self, now: Timestamp) -> bool {
+        self.current.begun_at.is_some_and(|begun_at| self.current.size_bytes >= SEGMENT_BYTES || now.duration_since(begun_at) >= SEGMENT_AGE)
+    }
+
+    fn begin_segment(&mut self) -> Result<()> {
+        let path = create_segment(&self.folder, self.next_seq)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
+        let before = std::mem::replace(&mut self.current, Current { path, file, size_bytes, begun_at: None });
+        self.closed.push((before.path, self.next_seq - 1, self.last_seen_at));
+        Ok(())
+    }
+
+    /// Tells readers that everything before is durable. The line itself need not be: opening the log writes it again.
+    fn commit(&mut self) -> Result<()> {
+        let line = Line::Committed { committed: self.next_seq - 1 }.bytes();
+        self.current.file.write_all(&line).at("append to", &self.current.path)?;
+        self.current.size_bytes += line.len() as u64;
+        Ok(())
+    }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).at("open", path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::new(ErrorKind::Busy, format!("another follower holds the lock {}", path.display()))
+            .hint("one `pubdata follow` per home is enough; servers only read what it writes")),
+        Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
+    }
+}
+
+fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
+    let path = folder.join(format!("{first_seq:020}.jsonl"));
+    durable::write_file(&path, &Line::Segment { format_version: EVENT_FORMAT_VERSION, first_seq }.bytes())?;
+    Ok(path)
+}
+
+/// Reads the numbers noted; a last line that a killed follower left half written is passed over, because its event is still there.
+fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
+    let text = match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
+        text => text.at("read", path)?,
+    };
+    let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
+    if whole < text.len() {
+        let cut = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
+        cut.at("cut", path)?;
+    }
+    Ok(text[..whole].split(|byte| *byte == b'\n').filter_map(AccessionNumber::from_bytes).collect())
+}
+
+fn time_of(event: &Event) -> Result<Timestamp> {
+    event.seen_at.parse().map_err(|error| Error::store(format!("event {}: `{}` is not a time: {error}", event.seq, event.seen_at)))
+}
+
+fn damaged(path: &Path, line: usize, reason: &str) -> Error {
+    Error::store(format!("{}: line {line}: {reason}", path.display()))
+        .hint("the log is damaged: put the segment back from a backup, or move the folder `stream` away and begin a new log")
+}
+
+/// One segment, read whole.
+struct Segment {
+    events: Vec<Event>,
+    /// The number that follows its last event.
+    next_seq: u64,
+    /// Length up to the last line that can be read.
+    whole_bytes: u64,
+    /// Whether a commit follows its last event.
+    is_committed: bool,
+}
+
+impl Segment {
+    /// Reads a segment. What follows the last commit of the last one may be torn.
+    fn read(path: &Path, first_seq: u64, may_be_torn: bool) -> Result<Self> {
+        let text = std::fs::read(path).at("read", path)?;
+        let mut segment = Self { events: Vec::new(), next_seq: first_seq, whole_bytes: 0, is_committed: true };
+        let mut torn = None;
+        for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let whole = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice::<Line>(line).ok());
+            let is_commit = matches!(whole, Some(Line::Committed { .. }));
+            let reason = match whole {
+                Some(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
+                    return Err(damaged(path, 1, &format!("format {format_version} is not one this program reads"))
+                        .hint("use the version of pubdata that wrote it, or a later one"));
+                }
+                Some(Line::Segment { first_seq: said, .. }) if number == 0 && said == first_seq => None,
+                Some(Line::Event(event)) if number > 0 && event.seq == segment.next_seq => {
+                    segment.next_seq += 1;
+                    segment.events.push(*event);
+                    segment.is_committed = false;
+                    None
+                }
+                Some(Line::Committed { committed }) if committed + 1 == segment.next_seq => {
+                    segment.is_committed = true;
+                    None
+                }
+                Some(_) => Some("is not the line that follows"),
+                None => Some("is not a whole line of the log"),
+            };
+            match (reason, torn) {
+                (None, None) => segment.whole_bytes += line.len() as u64,
+                (Some(reason), None) => torn = Some((number + 1, reason)),
+                // A commit is written when the lines before it are durable: the file was damaged since.
+                (_, Some((line, reason))) if is_commit => return Err(damaged(path, line, reason)),
+                (_, Some(_)) => {}
+            }
+        }
+        match torn {
+            Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => Err(damaged(path, line, reason)),
+            _ => Ok(segment),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use super::{EVENT_FORMAT_VERSION, Event, Line, segments};
+use crate::error::{Error, IoExt, Result};
+use crate::store::Home;
+
+/// Reads the log of a home from its oldest event on, and then what is added to it. Never writes.
+#[derive(Debug, Clone)]
+pub struct EventTail {
+    folder: PathBuf,
+    /// The segment that is being read: its first number and the bytes taken.
+    place: Option<(u64, u64)>,
+    /// Events that no commit follows yet.
+    held: Vec<Event>,
+    next_seq: u64,
+}
+
+impl EventTail {
+    /// Begins at the log's oldest event; reads nothing yet. The log need not exist yet.
+    pub fn new(home: &Home) -> Self {
+        Self { folder: home.stream_dir().join("log"), place: None, held: Vec::new(), next_seq: 0 }
+    }
+
+    /// The number of the last event taken; none while there is no log.
+    pub fn last_seq(&self) -> Option<u64> {
+        self.next_seq.checked_sub(1)
+    }
+
+    /// Takes the events that were committed since the last call. When the log is no longer the one that was read, as after a backup was put
+    /// back, it is read from its beginning.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read, or is of a newer format.
+    pub fn read(&mut self) -> Result<Vec<Event>> {
+        let mut taken = Vec::new();
+        // What is listed before it is read is complete when it has a successor.
+        let segments = segments(&self.folder)?;
+        let is_here = |place: &(u64, u64)| segments.iter().any(|(first_seq, _)| *first_seq == place.0);
+        if self.place.as_ref().is_some_and(|place| !is_here(place)) {
+            self.place = None;
+        }
+        for (first_seq, path) in &segments {
+            let start = match self.place {
+                Some((reading, _)) if *first_seq < reading => continue,
+                Some((reading, offset)) if *first_seq == reading => offset,
+                _ => {
+                    self.held.clear();
+                    self.next_seq = *first_seq;
+                    0
+                }
+            };
+            let mut file = match File::open(path) {
+                // Deleted since it was listed: it was old.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                file => file.at("open", path)?,
+            };
+            if file.metadata().at("read", path)?.len() < start {
+                *self = Self { folder: self.folder.clone(), place: None, held: Vec::new(), next_seq: 0 };
+                return Ok(Vec::new());
+            }
+            let mut text = Vec::new();
+            file.seek(SeekFrom::Start(start)).and_then(|_| file.read_to_end(&mut text)).at("read", path)?;
+            let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
+            for line in text[..whole].split_inclusive(|byte| *byte == b'\n') {
+                match serde_json::from_slice(line) {
+                    Ok(Line::Event(event)) => self.held.push(*event),
+                    Ok(Line::Committed { committed }) => {
+                        taken.append(&mut self.held);
+                        self.next_seq = committed + 1;
+                    }
+                    Ok(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
+                        return Err(Error::store(format!("{}: format {format_version} is not one this program reads", path.display())));
+                    }
+                    Ok(Line::Segment { .. }) => {}
+                    Err(error) => return Err(Error::store(format!("{}: {error}", path.display()))),
+                }
+            }
+            self.place = Some((*first_seq, start + whole as u64));
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,82 @@
+use jiff::{SignedDuration, Timestamp};
+use pubdata::store::{EventKind, EventLog, EventTail, Feed, Home, NewEvent, StreamFiling};
+
+fn new(number: u32) -> NewEvent {
+    NewEvent {
+        event: EventKind::Filing,
+        accession_number: super::desk::accession(number).parse().unwrap(),
+        source: Feed::Getcurrent,
+        source_url: "https://publisher.example/".to_owned(),
+        filing: StreamFiling { forms: vec!["8-K".to_owned()], ..StreamFiling::default() },
+    }
+}
+
+fn hours(hours: i64) -> Timestamp {
+    "2026-01-15T00:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours)
+}
+
+fn files(home: &Home) -> usize {
+    std::fs::read_dir(home.stream_dir().join("log")).unwrap().count()
+}
+
+#[test]
+fn old_events_go_and_their_numbers_never_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    let mut tail = EventTail::new(&home);
+    let mut read = Vec::new();
+    for hour in 0..400_i64 {
+        let number = u32::try_from(hour).unwrap() + 1;
+        log.append(vec![new(number)], hours(hour)).unwrap();
+        log.prune(hours(hour)).unwrap();
+        read.extend(tail.read().unwrap().into_iter().map(|event| event.seq));
+    }
+    assert_eq!(read, (1..=400).collect::<Vec<u64>>(), "a reader that keeps up reads each event once, over all segments");
+    assert!(files(&home) < 180, "a week of hours: {}", files(&home));
+    let kept = EventTail::new(&home).read().unwrap();
+    assert!(kept.len() < 180 && kept.len() > 72 && kept.last().unwrap().seq == 400, "{} events", kept.len());
+    // Years without a filing: everything goes but the count and the numbers.
+    log.prune(hours(100_000)).unwrap();
+    log.prune(hours(100_001)).unwrap();
+    drop(log);
+    assert_eq!((files(&home), EventTail::new(&home).read().unwrap().len()), (1, 0));
+    let mut log = EventLog::open(&home, |_| panic!("nothing is kept")).unwrap();
+    assert_eq!((log.last_seq(), log.forgotten().len()), (400, 400));
+    assert!(log.forgotten().contains(&super::desk::accession(1).parse().unwrap()));
+    assert_eq!(log.append(vec![new(500)], hours(100_002)).unwrap()[0].seq, 401);
+    assert_eq!(tail.read().unwrap().into_iter().map(|event| event.seq).collect::<Vec<_>>(), [401], "the reader goes on where it was");
+}
+
+#[test]
+fn time_in_the_log_never_goes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    log.append(vec![new(1)], hours(10)).unwrap();
+    log.append(vec![new(2)], hours(2)).unwrap();
+    drop(log);
+    EventLog::open(&home, |_| ()).unwrap().append(vec![new(3)], hours(3)).unwrap();
+    let times: Vec<String> = EventTail::new(&home).read().unwrap().into_iter().map(|event| event.seen_at).collect();
+    assert_eq!(times, ["2026-01-15T10:00:00Z"; 3]);
+}
+
+#[test]
+fn a_reader_of_a_log_that_began_anew_reads_it_from_its_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut tail = EventTail::new(&home);
+    assert!(tail.read().unwrap().is_empty() && tail.last_seq().is_none(), "there is no log yet");
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    assert!(tail.read().unwrap().is_empty());
+    assert_eq!(tail.last_seq(), Some(0));
+    log.append(vec![new(1), new(2)], hours(0)).unwrap();
+    assert_eq!(tail.read().unwrap().len(), 2);
+    drop(log);
+    std::fs::remove_dir_all(home.stream_dir()).unwrap();
+    EventLog::open(&home, |_| ()).unwrap().append(vec![new(3)], hours(1)).unwrap();
+    let mut again = tail.read().unwrap();
+    again.extend(tail.read().unwrap());
+    assert_eq!(again.iter().map(|event| event.seq).collect::<Vec<_>>(), [1]);
+    assert_eq!(again[0].accession_number, super::desk::accession(3));
+}
