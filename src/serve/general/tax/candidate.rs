@@ -1,6 +1,7 @@
 //! What a set of jurisdictions charges on a day: its rates, one by one and together.
 
 use super::search::{Hit, Search};
+use crate::canonical::state;
 use crate::serve::index::{Jurisdictions, Rates, TaxClass};
 
 /// One set of jurisdictions that a place may lie in.
@@ -123,8 +124,8 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
     let general = search.rule_rate().filter(|_| has_begun)?;
     Some(Component {
         class: TaxClass::State,
-        code: search.state_code.to_owned(),
-        fips: None,
+        code: state_fips(search).to_owned(),
+        fips: state::fips(search.state_code).map(str::to_owned),
         name: search.state_name().to_owned(),
         type_raw: None,
         general,
@@ -133,6 +134,10 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
         to: None,
         row: None,
     })
+}
+
+fn state_fips(search: &Search<'_>) -> &'static str {
+    state::fips(search.state_code).unwrap_or(search.state_code)
 }
 
 /// The rate row of a local jurisdiction. Districts may have another type code in the rates than in the boundaries; the same one is preferred.

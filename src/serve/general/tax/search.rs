@@ -110,7 +110,9 @@ impl<'a> Search<'a> {
     pub fn of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
         let zips: Vec<u32> = location.zip().map_or_else(|| self.zips_of_city(location), |zip| vec![zip]);
         let mut hits: Vec<Hit<'a>> = zips.into_iter().flat_map(|zip| self.in_zip(zip)).collect();
-        hits.extend(self.places(location).into_iter().flat_map(|name| self.all(|boundaries| boundaries.of_place(&name).iter().copied())));
+        let counties = self.counties(location);
+        hits.extend(self.places(location).iter().flat_map(|name| self.all(|boundaries| boundaries.of_place(name, &counties))));
+        hits.extend(self.in_counties(&counties));
         hits
     }
 
@@ -184,17 +186,17 @@ impl<'a> Search<'a> {
 
     /// A named place; where the name has no record, the rest of its county.
     fn by_place(&self, location: &Location) -> Option<Matches<'a>> {
-        for name in self.places(location) {
-            let sets = distinct(self.holding(self.all(|boundaries| boundaries.of_place(&name).iter().copied())));
-            if !sets.is_empty() {
-                return Some(Matches { level: Level::Place, sets });
-            }
+        let counties = self.counties(location);
+        let of_name = |name: &String| distinct(self.holding(self.all(|boundaries| boundaries.of_place(name, &counties))));
+        if let Some(sets) = self.places(location).iter().map(of_name).find(|sets| !sets.is_empty()) {
+            return Some(Matches { level: Level::Place, sets });
         }
-        let county = self.zips.zip(location.zip_row).and_then(|(zips, row)| zips.county_fips.get(row))?;
-        let codes = [county, county.get(2..).unwrap_or_default()];
-        let hits: Vec<Hit<'a>> = codes.into_iter().flat_map(|code| self.all(|boundaries| boundaries.of_county(code).iter().copied())).collect();
-        let sets = distinct(self.holding(hits));
+        let sets = distinct(self.holding(self.in_counties(&counties)));
         (!sets.is_empty()).then_some(Matches { level: Level::County, sets })
+    }
+
+    fn in_counties(&self, counties: &[String]) -> Vec<Hit<'a>> {
+        counties.iter().flat_map(|county| self.all(|boundaries| boundaries.of_county(county).iter().copied())).collect()
     }
 
     /// A city without a ZIP code: a named place, or whatever its ZIP codes are.
@@ -214,6 +216,19 @@ impl<'a> Search<'a> {
         if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) { of_zip } else { vec![city.clone()] }
     }
 
+    /// FIPS codes of the counties that the place's ZIP code touches, or any of the city's.
+    fn counties(&self, location: &Location) -> Vec<String> {
+        let Some(zips) = self.zips else { return Vec::new() };
+        let rows: Vec<usize> = match location.zip_row {
+            Some(row) => vec![row],
+            None => zips.of_city(self.state_code, &location.address.city).iter().map(|row| *row as usize).collect(),
+        };
+        let mut counties: Vec<String> = rows.into_iter().flat_map(|row| counties_of(zips, row)).collect();
+        counties.sort();
+        counties.dedup();
+        counties
+    }
+
     fn zips_of_city(&self, location: &Location) -> Vec<u32> {
         let Some(zips) = self.zips else { return Vec::new() };
         zips.of_city(self.state_code, &location.address.city).iter().filter_map(|row| zips.codes.at(*row as usize).parse().ok()).collect()
@@ -221,15 +236,7 @@ impl<'a> Search<'a> {
 
     /// County and city by name: for a state with rates whose boundaries are not here.
     pub fn by_name(&self, location: &Location) -> Option<Matches<'a>> {
-        let zips = self.zips?;
-        let zip_rows: Vec<usize> = match location.zip_row {
-            Some(row) => vec![row],
-            None => zips.of_city(self.state_code, &location.address.city).iter().map(|row| *row as usize).collect(),
-        };
-        let counties = zip_rows.iter().flat_map(|row| counties_of(zips, *row)).filter_map(|fips| fips.get(2..).map(str::to_owned));
-        let mut counties: Vec<String> = counties.collect();
-        counties.sort();
-        counties.dedup();
+        let counties: Vec<String> = self.counties(location).iter().filter_map(|fips| fips.get(2..).map(str::to_owned)).collect();
         let rates = || self.state.rates.iter();
         let taxes = |class: TaxClass, code: &str| rates().any(|rates| rates.on(class, code, self.day).next().is_some());
         let names = self.places(location);

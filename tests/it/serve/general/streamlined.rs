@@ -120,10 +120,10 @@ fn date(cell: &str) -> Option<String> {
 }
 
 /// A named place of a state that publishes rates by place; made up, with the codes of Texas.
-pub fn place(state: &str, number: usize, city: Option<&str>, county: Option<&str>, place: Option<&str>, special: &[&str]) -> Value {
+pub fn place(state: &str, number: usize, city: Option<&str>, county_fips: Option<&str>, place: Option<&str>, special: &[&str]) -> Value {
     json!({
         "record_id": format!("tax.boundary:{state}:{number}"), "state": state, "bucket": "0", "source_id": "test.places_file", "boundary_key": format!("{state}:{number}"), "record_type": "place",
-        "begin_date": "2026-01-01", "end_date": null, "city": city, "has_state_tax": true, "county_code": county, "place_code": place, "special_codes": special,
+        "begin_date": "2026-01-01", "end_date": null, "city": city, "has_state_tax": true, "county_fips": county_fips, "county_code": county_fips.map(|fips| &fips[2..]), "place_code": place, "special_codes": special,
     })
 }
 

@@ -36,11 +36,15 @@ pub fn draft() -> Draft {
         place("TX", 0, Some("Abilene"), None, Some("2221012"), &[]),
         place("TX", 1, Some("Addison"), None, Some("2057217"), &["spd=3057994"]),
         place("TX", 2, Some("Dallas"), None, Some("2057207"), &["spd=3057994"]),
+        place("TX", 3, Some("Salado"), None, None, &["spd=5014604"]),
+        place("TX", 4, Some("Salado"), Some("48491"), None, &[]),
+        place("TX", 5, None, Some("48113"), None, &[]),
     ];
     let texas_rates = vec![
         texas_rate("city", "2057207", "Dallas", "0.01"),
         texas_rate("city", "2057217", "Addison", "0.01"),
         texas_rate("city", "2221012", "Abilene", "0.02"),
+        texas_rate("county", "113", "Dallas County", "0.005"),
         texas_rate("special", "3057994", "Dallas MTA", "0.01"),
     ];
     let state = |state: &'static str| -> &'static [(&'static str, &'static str)] { Box::leak(Box::new([("state", state), ("bucket", "0")])) };
@@ -203,10 +207,12 @@ async fn each_way_of_taxing_has_its_answer() {
     let dallas = of("city=Dallas&state=TX&date=2026-01-15").await;
     assert_eq!(
         outcome(&dallas["data"]),
-        ("0.0825".to_owned(), "place", ["state TX 0.0625", "city 2057207 0.01", "special 3057994 0.01"].map(str::to_owned).into())
+        ("0.0825".to_owned(), "place", ["state 48 0.0625", "city 2057207 0.01", "special 3057994 0.01"].map(str::to_owned).into())
     );
     assert!(notices(&dallas).contains(&"ORIGIN_SOURCED_STATE"));
-    assert_eq!(outcome(&of("zip=75001").await["data"]).2, ["state TX 0.0625", "city 2057217 0.01", "special 3057994 0.01"], "the city of the ZIP code");
+    assert_eq!(outcome(&of("zip=75001").await["data"]).2, ["state 48 0.0625", "city 2057217 0.01", "special 3057994 0.01"], "the city of the ZIP code");
+    let rest = of("zip=75099").await;
+    assert_eq!(outcome(&rest["data"]), ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()), "no place of the city's name");
     // Two records of a ZIP code that do not agree; the district typed as the state's own is not added.
     let auburn = of("zip=98002").await;
     assert_eq!((outcome(&auburn["data"]).0.as_str(), outcome(&auburn["data"]).1), ("0.077", "zip5_lowest"));

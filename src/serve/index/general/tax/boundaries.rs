@@ -16,9 +16,9 @@ use crate::serve::json::Json;
 use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 26] = [
     "record_id", "record_type", "begin_date", "end_date", "zip_low", "zip_high", "plus4_low", "plus4_high", "number_low", "number_high", "parity", "predirectional", "street",
-    "street_suffix", "postdirectional", "secondary_kind", "secondary_low", "secondary_high", "secondary_parity", "city", "has_state_tax", "county_code", "place_code", "special_codes",
+    "street_suffix", "postdirectional", "secondary_kind", "secondary_low", "secondary_high", "secondary_parity", "city", "county_fips", "has_state_tax", "county_code", "place_code", "special_codes",
     "validation_status",
 ];
 
@@ -69,9 +69,10 @@ pub struct Boundaries {
     /// ZIP+4 codes as numbers of nine digits.
     zip9: Spans,
     addresses: Addresses,
-    /// Named places by name as cities are compared; those without a name by county code.
-    places: HashMap<String, Vec<u32>>,
-    counties: HashMap<String, Vec<u32>>,
+    /// Named places by name as cities are compared, each with its county where that is known.
+    places: HashMap<String, Vec<(u32, Option<Box<str>>)>>,
+    /// What lies outside of named places, by FIPS code of the county.
+    counties: HashMap<Box<str>, Vec<u32>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,8 +93,8 @@ struct Builder {
     zip5: Vec<Span>,
     zip9: Vec<Span>,
     addresses: Addresses,
-    places: HashMap<String, Vec<u32>>,
-    counties: HashMap<String, Vec<u32>>,
+    places: HashMap<String, Vec<(u32, Option<Box<str>>)>>,
+    counties: HashMap<Box<str>, Vec<u32>>,
     statuses: WordColumn,
 }
 
@@ -152,14 +153,17 @@ impl Boundaries {
         self.addresses.of_zip(zip)
     }
 
-    /// Records of a named place, given as cities are compared.
-    pub fn of_place(&self, name: &str) -> &[u32] {
-        self.places.get(name).map_or(&[], Vec::as_slice)
+    /// Records of a named place, given as cities are compared; of several places of a name those in one of the counties, where there are such.
+    pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
+        let places = self.places.get(name).map_or(&[][..], Vec::as_slice);
+        let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
+        let has_one = places.iter().any(|(_, county)| is_within(county));
+        places.iter().filter(|(_, county)| !has_one || is_within(county)).map(|(row, _)| *row).collect()
     }
 
     /// Records of what lies in a county outside of named places.
-    pub fn of_county(&self, code: &str) -> &[u32] {
-        self.counties.get(code).map_or(&[], Vec::as_slice)
+    pub fn of_county(&self, fips: &str) -> &[u32] {
+        self.counties.get(fips).map_or(&[], Vec::as_slice)
     }
 
     /// First and last day of a record, in days since 1970-01-01.
@@ -181,7 +185,7 @@ impl Boundaries {
     /// About how much memory the records take.
     pub fn size_bytes(&self) -> usize {
         let rows = (size_of::<Row>() + 2) * self.rows.capacity();
-        let places: usize = self.places.iter().chain(&self.counties).map(|(name, rows)| name.len() + 64 + 4 * rows.capacity()).sum();
+        let places: usize = self.places.iter().map(|(name, rows)| name.len() + 64 + 32 * rows.capacity()).sum();
         rows + 160 * self.sets.capacity()
             + self.heads.size_bytes()
             + self.ids.size_bytes()
@@ -213,9 +217,9 @@ impl Builder {
     }
 
     fn add_place(&mut self, columns: &Columns, index: usize, row: u32) {
-        match (columns.cities.get(index), columns.counties.get(index)) {
-            (Some(name), _) => self.places.entry(city(name)).or_default().push(row),
-            (None, Some(county)) => self.counties.entry(county.to_owned()).or_default().push(row),
+        match (columns.cities.get(index), columns.county_fips.get(index)) {
+            (Some(name), county) => self.places.entry(city(name)).or_default().push((row, county.map(Box::from))),
+            (None, Some(county)) => self.counties.entry(county.into()).or_default().push(row),
             (None, None) => {}
         }
     }
@@ -304,6 +308,7 @@ struct Columns {
     unit_high: Texts,
     unit_parities: Texts,
     cities: Texts,
+    county_fips: Texts,
     state_taxes: arrow::array::BooleanArray,
     counties: Texts,
     place_codes: Texts,
@@ -335,6 +340,7 @@ impl Columns {
             unit_high: texts("secondary_high")?,
             unit_parities: texts("secondary_parity")?,
             cities: texts("city")?,
+            county_fips: texts("county_fips")?,
             state_taxes: table.flags("has_state_tax")?,
             counties: texts("county_code")?,
             place_codes: texts("place_code")?,

@@ -16,7 +16,7 @@ impl Ids {
     /// Adds the id of the next row.
     ///
     /// # Errors
-    /// `Store`, when it is longer than 255 bytes, or all together are too long.
+    /// `Store`, when it is longer than 65,535 bytes, or all together are too long.
     pub fn push(&mut self, id: &str) -> Result<()> {
         let too_long = |_| Error::store(format!("the record id `{id}` is too long"));
         let id_bytes = id.as_bytes();
@@ -24,10 +24,11 @@ impl Ids {
         if self.count.is_multiple_of(BLOCK) {
             self.blocks.push(u32::try_from(self.bytes.len()).map_err(too_long)?);
         } else {
-            shared = self.last.iter().zip(id_bytes).take_while(|(a, b)| a == b).count();
+            shared = self.last.iter().zip(id_bytes).take(255).take_while(|(a, b)| a == b).count();
         }
         let rest = &id_bytes[shared..];
-        self.bytes.extend([u8::try_from(shared).map_err(too_long)?, u8::try_from(rest.len()).map_err(too_long)?]);
+        self.bytes.push(u8::try_from(shared).map_err(too_long)?);
+        self.bytes.extend(u16::try_from(rest.len()).map_err(too_long)?.to_le_bytes());
         self.bytes.extend_from_slice(rest);
         self.last.truncate(shared);
         self.last.extend_from_slice(rest);
@@ -40,10 +41,10 @@ impl Ids {
         let mut at = self.blocks[row / BLOCK] as usize;
         let mut id = Vec::new();
         for _ in 0..=row % BLOCK {
-            let (shared, rest) = (usize::from(self.bytes[at]), usize::from(self.bytes[at + 1]));
+            let (shared, rest) = (usize::from(self.bytes[at]), usize::from(u16::from_le_bytes([self.bytes[at + 1], self.bytes[at + 2]])));
             id.truncate(shared);
-            id.extend_from_slice(&self.bytes[at + 2..at + 2 + rest]);
-            at += 2 + rest;
+            id.extend_from_slice(&self.bytes[at + 3..at + 3 + rest]);
+            at += 3 + rest;
         }
         String::from_utf8_lossy(&id).into_owned()
     }
@@ -59,10 +60,10 @@ mod tests {
 
     #[test]
     fn ids_come_back_as_they_were() {
-        let texts: Vec<String> = (0..100).map(|number| format!("tax.boundary:MN:4:{:05}:{}", 55_000 + number / 7, "é".repeat(number % 5))).collect();
+        let texts: Vec<String> = (0..100).map(|number| format!("tax.boundary:MN:4:{:05}:{}", 55_000 + number / 7, "é".repeat(number % 5 * 100))).collect();
         let mut ids = Ids::default();
         texts.iter().for_each(|text| ids.push(text).unwrap());
         (0..texts.len()).rev().for_each(|row| assert_eq!(ids.get(row), texts[row]));
-        assert!(ids.push(&"x".repeat(256)).is_err());
+        assert!(ids.push(&"x".repeat(65_536)).is_err());
     }
 }
