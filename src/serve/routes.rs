@@ -2,7 +2,7 @@
 //! strict reading of parameters and the OpenAPI document follow from it.
 
 use super::call::{Access, Endpoint, Handler};
-use super::general::{business, contractors, license, permits, properties, tax, verify, zip};
+use super::general::{business, contractors, license, permits, properties, tax, verify, zips};
 use super::geo::{self, compare, coverage, schools};
 use super::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
 use super::provenance;
@@ -68,11 +68,11 @@ pub static ENDPOINTS: [Endpoint; 29] = [
     Endpoint { method: "GET", path: "/v1/properties", operation_id: "findProperty", summary: "A property and its permits, the address as a parameter", access: GENERAL,
         parameters: properties::QUERY_PARAMETERS, body: None, data: "Property", handler: Handler::Files(properties::property_of_query) },
     Endpoint { method: "GET", path: "/v1/zip/{zip}", operation_id: "getZip", summary: "A ZIP code: places, counties, area, people, sales tax", access: GENERAL,
-        parameters: zip::PARAMETERS, body: None, data: "Zip", handler: Handler::Memory(zip::zip) },
+        parameters: zips::PARAMETERS, body: None, data: "Zip", handler: Handler::Memory(zips::zip) },
     Endpoint { method: "POST", path: "/v1/zip/batch", operation_id: "getZips", summary: "Up to 100 ZIP codes", access: GENERAL,
-        parameters: OF_RELEASE, body: Some("ZipBatchRequest"), data: "ZipBatch", handler: Handler::Memory(zip::batch) },
+        parameters: OF_RELEASE, body: Some("ZipBatchRequest"), data: "ZipBatch", handler: Handler::Memory(zips::batch) },
     Endpoint { method: "GET", path: "/v1/zip/{zip}/nearby", operation_id: "getNearbyZips", summary: "ZIP codes around a ZIP code", access: GENERAL,
-        parameters: zip::nearby::PARAMETERS, body: None, data: "NearbyZips", handler: Handler::Memory(zip::nearby::nearby) },
+        parameters: zips::nearby::PARAMETERS, body: None, data: "NearbyZips", handler: Handler::Memory(zips::nearby::nearby) },
     Endpoint { method: "GET", path: "/v1/tax/rate", operation_id: "getTaxRate", summary: "Sales tax rate of a place on a day", access: GENERAL,
         parameters: tax::rate::PARAMETERS, body: None, data: "TaxRate", handler: Handler::Memory(tax::rate::rate) },
     Endpoint { method: "POST", path: "/v1/tax/calculate", operation_id: "calculateTax", summary: "Sales tax of a sale", access: GENERAL,

@@ -14,7 +14,7 @@ mod ranked;
 mod summary;
 pub mod tax;
 pub mod verify;
-pub mod zip;
+pub mod zips;
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ mod search;
 mod spelling;
 mod stamped;
 mod tax;
-mod zip;
+mod zips;
 
 pub use business::Businesses;
 pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
@@ -26,7 +26,7 @@ pub use permit::{DATES, NO_VALUE, Permits};
 pub use rows::Record;
 pub use search::{Mode, Query as NameQuery, folded, person_words};
 pub use tax::{AddressFit, Boundaries, Class as TaxClass, Jurisdictions, Rates, Rules, StateTax, TaxIndex};
-pub use zip::Zips;
+pub use zips::Zips;
 
 use crate::canonical::name::words;
 use crate::error::{Error, Result};

@@ -361,3 +361,6 @@ impl Columns {
         Some(Span { low: zips.low * 10_000 + plus4(&self.plus4_low, 0)?, high: zips.high * 10_000 + plus4(&self.plus4_high, 9_999)?, row })
     }
 }
+
+#[cfg(test)]
+mod tests;
