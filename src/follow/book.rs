@@ -49,7 +49,9 @@ impl Book {
         let by_order: BTreeMap<usize, NewEvent> = changed
             .into_iter()
             .filter(|(_, (_, _, _, is_changed))| *is_changed)
-            .map(|(accession_number, (order, event, filing, _))| (order, NewEvent { event, accession_number, source, source_url: source_url.to_owned(), filing }))
+            .map(|(accession_number, (order, event, filing, _))| {
+                (order, NewEvent { event, accession_number, source, source_url: source_url.to_owned(), filing })
+            })
             .collect();
         by_order.into_values().collect()
     }

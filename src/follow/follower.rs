@@ -289,15 +289,5 @@ fn unreadable_feed(feed: Feed, error: &Error) -> Issue {
 }
 
 fn empty_report(feed: Feed, day: Option<Date>) -> PollReport {
-    PollReport {
-        feed,
-        day: day.map(|day| day.to_string()),
-        outcome: "absent",
-        detail: None,
-        entries: 0,
-        filings: 0,
-        new_filings: 0,
-        updates: 0,
-        findings: 0,
-    }
+    PollReport { feed, day: day.map(|day| day.to_string()), outcome: "absent", detail: None, entries: 0, filings: 0, new_filings: 0, updates: 0, findings: 0 }
 }

@@ -19,7 +19,10 @@ mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
-pub use events::{EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity, StreamFiling};
+pub use events::{
+    EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
+    StreamFiling,
+};
 pub use home::{Home, RunLock};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};

@@ -74,11 +74,8 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
         read_index(context, source_id, &mut seen)?;
         return Ok(seen);
     }
-    let shape = if reading == Reading::Current {
-        FeedShape { around: &["feed"], entry: "entry" }
-    } else {
-        FeedShape { around: &["rss", "channel"], entry: "item" }
-    };
+    let shape =
+        if reading == Reading::Current { FeedShape { around: &["feed"], entry: "entry" } } else { FeedShape { around: &["rss", "channel"], entry: "item" } };
     for document in context.documents(source_id)? {
         let entries = feed_entries(&document.content, shape).context(|| format!("{source_id} ({})", document.snapshot.url))?;
         for entry in entries {
@@ -207,7 +204,9 @@ fn summary_fields(summary: &str) -> Summary {
     let words: Vec<&str> = plain.split_whitespace().collect();
     let after = |name: &str| words.iter().position(|word| *word == name).and_then(|at| words.get(at + 1)).map(|word| (*word).to_owned());
     let items = words.windows(2).filter(|pair| pair[0] == "Item").map(|pair| pair[1].trim_end_matches(':'));
-    let is_item = |item: &&str| item.split_once('.').is_some_and(|(a, b)| !a.is_empty() && b.len() == 2 && [a, b].iter().all(|part| part.bytes().all(|c| c.is_ascii_digit())));
+    let is_item = |item: &&str| {
+        item.split_once('.').is_some_and(|(a, b)| !a.is_empty() && b.len() == 2 && [a, b].iter().all(|part| part.bytes().all(|c| c.is_ascii_digit())))
+    };
     let mut items: Vec<String> = items.filter(is_item).map(str::to_owned).collect();
     items.dedup();
     Summary { filed_date: after("Filed:"), accession_number: after("AccNo:"), items }
@@ -279,7 +278,13 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut Seen) -> Result
             let (Some(cik), Some(form), Some(filed_date), Some(accession_number)) = (cik, forms.get(row), filed, accession) else {
                 let cells = [ciks.get(row), names.get(row), forms.get(row), dates.get(row), files.get(row)];
                 let shown = cells.map(Option::unwrap_or_default).join("|");
-                let mut issue = finding("index_row_unreadable", Severity::Quarantine, DATASET, source_id, "a row without a readable CIK, form, date or file name".to_owned());
+                let mut issue = finding(
+                    "index_row_unreadable",
+                    Severity::Quarantine,
+                    DATASET,
+                    source_id,
+                    "a row without a readable CIK, form, date or file name".to_owned(),
+                );
                 issue.source_text = Some(shown);
                 issue.pointer = context.resolve(pointer.unwrap_or_default().as_slice()).pop();
                 seen.issues.push(issue);
@@ -334,7 +339,9 @@ mod tests {
 
     #[test]
     fn summaries_are_html_in_text() {
-        let summary = summary_fields("\n <b>Filed:</b> 2025-01-24 <b>AccNo:</b> 0001213900-25-006497 <b>Size:</b> 302 KB<br>Item 1.01: Entry into Item 9<br>Item 9.01: Exhibits");
+        let summary = summary_fields(
+            "\n <b>Filed:</b> 2025-01-24 <b>AccNo:</b> 0001213900-25-006497 <b>Size:</b> 302 KB<br>Item 1.01: Entry into Item 9<br>Item 9.01: Exhibits",
+        );
         assert_eq!(summary.filed_date.as_deref(), Some("2025-01-24"));
         assert_eq!(summary.accession_number.as_deref(), Some("0001213900-25-006497"));
         assert_eq!(summary.items, ["1.01", "9.01"]);

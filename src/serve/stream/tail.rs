@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::Stream;
 use super::item::Item;
 use super::ring::Ring;
-use super::Stream;
 use crate::error::{Error, Result};
 use crate::serve::Service;
 use crate::store::{EventTail, REPLAY};

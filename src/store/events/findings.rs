@@ -26,7 +26,9 @@ impl Findings {
         for path in [path.clone(), path.with_extension("1.jsonl")] {
             match std::fs::read(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                text => known.extend(text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| mark(&issue))),
+                text => known.extend(
+                    text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| mark(&issue)),
+                ),
             }
         }
         Ok(Self { path, known })

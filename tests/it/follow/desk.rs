@@ -103,7 +103,8 @@ impl Desk {
 
     pub fn show_index(&self, target: &str, rows: &[(u32, u32)]) {
         let head = "Description:           Daily Index\n \nCIK|Company Name|Form Type|Date Filed|File Name\n-----------\n";
-        let rows: String = rows.iter().map(|(number, cik)| format!("{cik}|COMPANY {cik} INC|8-K|20260115|edgar/data/{cik}/{}.txt\n", accession(*number))).collect();
+        let rows: String =
+            rows.iter().map(|(number, cik)| format!("{cik}|COMPANY {cik} INC|8-K|20260115|edgar/data/{cik}/{}.txt\n", accession(*number))).collect();
         self.publisher.route(&format!("/www.sec.gov/Archives/edgar/daily-index/{target}"), vec![Reply::file(format!("{head}{rows}"))]);
     }
 

@@ -37,7 +37,8 @@ async fn entries_of_one_filing_are_one_filing_and_a_later_party_is_an_update() {
     let parties = |event: &pubdata::store::Event| -> Vec<(String, Option<String>)> {
         event.filing.entities.iter().map(|entity| (entity.cik.trim_start_matches('0').to_owned(), entity.role.clone())).collect()
     };
-    let named = |list: &[(&str, &str)]| -> Vec<(String, Option<String>)> { list.iter().map(|(cik, role)| ((*cik).to_owned(), Some((*role).to_owned()))).collect() };
+    let named =
+        |list: &[(&str, &str)]| -> Vec<(String, Option<String>)> { list.iter().map(|(cik, role)| ((*cik).to_owned(), Some((*role).to_owned()))).collect() };
     let of_seven: Vec<_> = events.iter().filter(|event| event.accession_number == accession(7)).collect();
     assert_eq!(of_seven.iter().map(|event| event.event).collect::<Vec<_>>(), [EventKind::Filing, EventKind::Update]);
     assert_eq!(parties(of_seven[0]), named(&[("72", "issuer"), ("71", "reporting")]));
@@ -87,7 +88,9 @@ async fn entries_that_cannot_be_read_are_findings_and_do_not_hide_others() {
         entry("<title>8-K - A & B (0000000009) (Filer)</title>"),
         entry("<title>8-K - No number (0000000009) (Filer)</title><category term=\"8-K\"/>"),
         entry("<title>No CIK</title><category term=\"8-K\"/><id>x=0009999999-26-000008</id>"),
-        entry("<title>8-K - Two numbers (0000000009) (Filer)</title><category term=\"8-K\"/><id>x=0009999999-26-000008</id><accession-number>0009999999-26-000009</accession-number>"),
+        entry(
+            "<title>8-K - Two numbers (0000000009) (Filer)</title><category term=\"8-K\"/><id>x=0009999999-26-000008</id><accession-number>0009999999-26-000009</accession-number>",
+        ),
         entry("<title>8-K - Day (0000000009) (Filer)</title><category term=\"8-K\"/><id>x=0009999999-26-000008</id><summary>Filed: 2026-02-30</summary>"),
         "<entry>\n<title>8-K - Never ends (0000000009) (Filer)</title>\n".to_owned(),
     ];

@@ -69,7 +69,9 @@ async fn a_log_that_is_damaged_before_its_last_commit_is_not_taken_for_torn() {
     desk.poll(&mut desk.follower()).await;
     let path = segment(&desk.home_path());
     let text = std::fs::read_to_string(&path).unwrap();
-    for damaged in [text.replacen("\"seq\":1", "\"seq\":7", 1), text.replacen("\"seq\":2", "\"seq\" 2", 1), text.replacen("format_version\":1", "format_version\":9", 1)] {
+    for damaged in
+        [text.replacen("\"seq\":1", "\"seq\":7", 1), text.replacen("\"seq\":2", "\"seq\" 2", 1), text.replacen("format_version\":1", "format_version\":9", 1)]
+    {
         assert_ne!(damaged, text);
         std::fs::write(&path, &damaged).unwrap();
         let error = pubdata::follow::Follower::open(desk.settings()).err().unwrap();
