@@ -83,16 +83,6 @@ impl Inputs {
         self.add_member(Some(member.to_owned()), Some(digest))
     }
 
-    /// Returns the numbers of snapshot and member of a pointer that an earlier build made; none when its source is not an input.
-    pub fn number_carried(&mut self, source_id: &str, digest: Digest, member: Option<&str>) -> Option<[u64; 2]> {
-        let of_source: Vec<(u64, Digest)> = self.of_source(source_id).map(|(input, snapshot)| (input, snapshot.sha256)).collect();
-        if let Some((input, _)) = of_source.iter().find(|(_, sha256)| *sha256 == digest) {
-            return Some([*input, self.member_number(member)]);
-        }
-        let (input, _) = of_source.first()?;
-        Some([*input, self.number_document(member?, digest)])
-    }
-
     fn add_member(&mut self, member: Option<String>, digest: Option<Digest>) -> u64 {
         self.members.push((member, digest));
         (self.members.len() - 1) as u64

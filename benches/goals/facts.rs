@@ -76,7 +76,7 @@ pub fn release(home: &Path) -> Result<PathBuf> {
 }
 
 /// Reads every member to its end, CRC checked, each by one thread; how many bytes.
-fn inflate(archive: &Path) -> Result<u64> {
+pub fn inflate(archive: &Path) -> Result<u64> {
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> zip::result::ZipResult<()> {
         let mut archive = ZipArchive::new(File::open(archive)?)?;

@@ -18,7 +18,7 @@ sys.exit(code)";
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let (once, four_times) = (facts_corpus::mirror(members)?, facts_corpus::mirror(4 * members)?);
-    let measure = |mirror: &Path| -> Result<Figures> { Ok(Figures::new((0..ROUNDS).map(|_| peak(mirror)).collect::<Result<_>>()?, " MB")) };
+    let measure = |mirror: &Path| -> Result<Figures> { Ok(Figures::new((0..ROUNDS).map(|_| peak("sec.financials", mirror)).collect::<Result<_>>()?, " MB")) };
     let (small, large) = (measure(&once)?, measure(&four_times)?);
     println!("    {members} members                 {small}");
     println!("    {} members                {large}", 4 * members);
@@ -26,11 +26,12 @@ pub fn bench() -> Result<()> {
     Ok(())
 }
 
-fn peak(mirror: &Path) -> Result<f64> {
+/// The most memory, in megabytes, of a pipeline's build in an empty home.
+pub fn peak(pipeline: &str, mirror: &Path) -> Result<f64> {
     let home = corpus::folder().join("memory-home");
     corpus::remove(&home)?;
     let mut command = Command::new("python3");
-    command.args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", "sec.financials"]).env("PUBDATA_LOG", "error");
+    command.args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", pipeline]).env("PUBDATA_LOG", "error");
     let printed = String::from_utf8(finish(command.arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10])?.stdout)?;
     corpus::remove(&home)?;
     Ok(printed.trim().parse::<f64>()? * 1024.0 / 1e6)

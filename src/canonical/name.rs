@@ -25,6 +25,14 @@ pub struct Person {
     pub suffix: String,
 }
 
+impl Person {
+    /// The name in the order in which it is spoken: `THOMAS J CLARKE II`.
+    pub fn in_order(&self) -> String {
+        let parts = [&self.first, &self.middle, &self.last, &self.suffix];
+        parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Which part of a person's name comes first when no comma says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {

@@ -1,79 +1,93 @@
-//! States and territories with their postal codes.
+//! States, territories and military regions with their postal codes (USPS Publication 28, appendix B) and FIPS codes.
 
 use super::upper;
 
-const STATES: &[(&str, &str)] = &[
-    ("AL", "ALABAMA"),
-    ("AK", "ALASKA"),
-    ("AZ", "ARIZONA"),
-    ("AR", "ARKANSAS"),
-    ("CA", "CALIFORNIA"),
-    ("CO", "COLORADO"),
-    ("CT", "CONNECTICUT"),
-    ("DE", "DELAWARE"),
-    ("DC", "DISTRICT OF COLUMBIA"),
-    ("FL", "FLORIDA"),
-    ("GA", "GEORGIA"),
-    ("HI", "HAWAII"),
-    ("ID", "IDAHO"),
-    ("IL", "ILLINOIS"),
-    ("IN", "INDIANA"),
-    ("IA", "IOWA"),
-    ("KS", "KANSAS"),
-    ("KY", "KENTUCKY"),
-    ("LA", "LOUISIANA"),
-    ("ME", "MAINE"),
-    ("MD", "MARYLAND"),
-    ("MA", "MASSACHUSETTS"),
-    ("MI", "MICHIGAN"),
-    ("MN", "MINNESOTA"),
-    ("MS", "MISSISSIPPI"),
-    ("MO", "MISSOURI"),
-    ("MT", "MONTANA"),
-    ("NE", "NEBRASKA"),
-    ("NV", "NEVADA"),
-    ("NH", "NEW HAMPSHIRE"),
-    ("NJ", "NEW JERSEY"),
-    ("NM", "NEW MEXICO"),
-    ("NY", "NEW YORK"),
-    ("NC", "NORTH CAROLINA"),
-    ("ND", "NORTH DAKOTA"),
-    ("OH", "OHIO"),
-    ("OK", "OKLAHOMA"),
-    ("OR", "OREGON"),
-    ("PA", "PENNSYLVANIA"),
-    ("RI", "RHODE ISLAND"),
-    ("SC", "SOUTH CAROLINA"),
-    ("SD", "SOUTH DAKOTA"),
-    ("TN", "TENNESSEE"),
-    ("TX", "TEXAS"),
-    ("UT", "UTAH"),
-    ("VT", "VERMONT"),
-    ("VA", "VIRGINIA"),
-    ("WA", "WASHINGTON"),
-    ("WV", "WEST VIRGINIA"),
-    ("WI", "WISCONSIN"),
-    ("WY", "WYOMING"),
-    ("AS", "AMERICAN SAMOA"),
-    ("GU", "GUAM"),
-    ("MP", "NORTHERN MARIANA ISLANDS"),
-    ("PR", "PUERTO RICO"),
-    ("VI", "VIRGIN ISLANDS"),
-    ("AA", "ARMED FORCES AMERICAS"),
-    ("AE", "ARMED FORCES EUROPE"),
-    ("AP", "ARMED FORCES PACIFIC"),
+/// Postal code, name, and FIPS code, which military regions do not have.
+const STATES: &[(&str, &str, &str)] = &[
+    ("AL", "ALABAMA", "01"),
+    ("AK", "ALASKA", "02"),
+    ("AZ", "ARIZONA", "04"),
+    ("AR", "ARKANSAS", "05"),
+    ("CA", "CALIFORNIA", "06"),
+    ("CO", "COLORADO", "08"),
+    ("CT", "CONNECTICUT", "09"),
+    ("DE", "DELAWARE", "10"),
+    ("DC", "DISTRICT OF COLUMBIA", "11"),
+    ("FL", "FLORIDA", "12"),
+    ("GA", "GEORGIA", "13"),
+    ("HI", "HAWAII", "15"),
+    ("ID", "IDAHO", "16"),
+    ("IL", "ILLINOIS", "17"),
+    ("IN", "INDIANA", "18"),
+    ("IA", "IOWA", "19"),
+    ("KS", "KANSAS", "20"),
+    ("KY", "KENTUCKY", "21"),
+    ("LA", "LOUISIANA", "22"),
+    ("ME", "MAINE", "23"),
+    ("MD", "MARYLAND", "24"),
+    ("MA", "MASSACHUSETTS", "25"),
+    ("MI", "MICHIGAN", "26"),
+    ("MN", "MINNESOTA", "27"),
+    ("MS", "MISSISSIPPI", "28"),
+    ("MO", "MISSOURI", "29"),
+    ("MT", "MONTANA", "30"),
+    ("NE", "NEBRASKA", "31"),
+    ("NV", "NEVADA", "32"),
+    ("NH", "NEW HAMPSHIRE", "33"),
+    ("NJ", "NEW JERSEY", "34"),
+    ("NM", "NEW MEXICO", "35"),
+    ("NY", "NEW YORK", "36"),
+    ("NC", "NORTH CAROLINA", "37"),
+    ("ND", "NORTH DAKOTA", "38"),
+    ("OH", "OHIO", "39"),
+    ("OK", "OKLAHOMA", "40"),
+    ("OR", "OREGON", "41"),
+    ("PA", "PENNSYLVANIA", "42"),
+    ("RI", "RHODE ISLAND", "44"),
+    ("SC", "SOUTH CAROLINA", "45"),
+    ("SD", "SOUTH DAKOTA", "46"),
+    ("TN", "TENNESSEE", "47"),
+    ("TX", "TEXAS", "48"),
+    ("UT", "UTAH", "49"),
+    ("VT", "VERMONT", "50"),
+    ("VA", "VIRGINIA", "51"),
+    ("WA", "WASHINGTON", "53"),
+    ("WV", "WEST VIRGINIA", "54"),
+    ("WI", "WISCONSIN", "55"),
+    ("WY", "WYOMING", "56"),
+    ("AS", "AMERICAN SAMOA", "60"),
+    ("FM", "FEDERATED STATES OF MICRONESIA", "64"),
+    ("GU", "GUAM", "66"),
+    ("MH", "MARSHALL ISLANDS", "68"),
+    ("MP", "NORTHERN MARIANA ISLANDS", "69"),
+    ("PW", "PALAU", "70"),
+    ("PR", "PUERTO RICO", "72"),
+    ("VI", "VIRGIN ISLANDS", "78"),
+    ("AA", "ARMED FORCES AMERICAS", ""),
+    ("AE", "ARMED FORCES EUROPE", ""),
+    ("AP", "ARMED FORCES PACIFIC", ""),
 ];
 
 /// The postal code of a state that is given by code or name, in any case and punctuation (`N.Y.`, `New York`); `None` for anything else.
 pub fn usps(text: &str) -> Option<&'static str> {
     let letters: String = upper(text).chars().filter(|c| !matches!(c, '.' | ',')).collect();
     let name = letters.split_whitespace().collect::<Vec<_>>().join(" ");
-    STATES.iter().find(|(code, state)| *code == name || *state == name).map(|(code, _)| *code)
+    STATES.iter().find(|(code, state, _)| *code == name || *state == name).map(|(code, ..)| *code)
 }
 
 /// The name behind a postal code, in upper case.
 pub fn name(usps: &str) -> Option<&'static str> {
-    STATES.iter().find(|(code, _)| *code == usps).map(|(_, state)| *state)
+    STATES.iter().find(|(code, ..)| *code == usps).map(|(_, state, _)| *state)
+}
+
+/// The two-digit FIPS code behind a postal code; none for military regions.
+pub fn fips(usps: &str) -> Option<&'static str> {
+    STATES.iter().find(|(code, ..)| *code == usps).map(|(.., fips)| *fips).filter(|fips| !fips.is_empty())
+}
+
+/// The postal code behind a FIPS code.
+pub fn by_fips(fips: &str) -> Option<&'static str> {
+    STATES.iter().find(|(.., known)| *known == fips && !fips.is_empty()).map(|(code, ..)| *code)
 }
 
 #[cfg(test)]
@@ -91,5 +105,7 @@ mod tests {
         assert_eq!(usps("D.C."), Some("DC"));
         assert_eq!(name("TX"), Some("TEXAS"));
         assert_eq!(name("tx"), None);
+        assert_eq!((fips("MN"), by_fips("27")), (Some("27"), Some("MN")));
+        assert_eq!((fips("AE"), by_fips(""), by_fips("03")), (None, None, None));
     }
 }

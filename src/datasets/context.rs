@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
 
-use crate::decode::{self, Archive, ColumnPlan, Malformed, Member};
+use super::Split;
+use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
+use crate::ids::bucket_name;
 use crate::issue::{Issue, Severity};
 use crate::pipeline::{Declaration, Declarations, Source, expand};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
+
+/// The bucket of a build that is not split.
+const WHOLE: &str = "0";
 
 /// What a build may see: its declaration, its partition and its snapshots.
 pub struct Context<'a> {
@@ -17,17 +21,22 @@ pub struct Context<'a> {
     declarations: &'a Declarations,
     /// Value of the partition's URL variable, when the pipeline has partitions.
     pub partition: Option<String>,
+    bucket: String,
     inputs: Mutex<Inputs>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     /// Reads only these records: how one record is made again from its own bytes.
-    only: Option<BTreeMap<Digest, Vec<(u64, u64)>>>,
+    only: Option<Ranges>,
+    /// Where the rows of a bucket are, and its number.
+    split: Option<(&'a Split<'a>, u32)>,
 }
 
-/// The decoded records of one snapshot.
+/// The decoded records of one file.
 pub struct SourceFrame {
-    /// The values of the URL variables.
+    /// The values of the URL variables; of pages, without their number.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
+    /// Day of the newest archive member that the records are from, `YYYY-MM-DD`, where the archive says it.
+    pub member_date: Option<String>,
     pub frame: DataFrame,
     /// Findings of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
@@ -80,7 +89,25 @@ impl<'a> Context<'a> {
         only: Option<&[SourcePointer]>,
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
-        Self { declaration, declarations, partition, inputs: Mutex::new(inputs), locate, only }
+        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), locate, only, split: None }
+    }
+
+    /// For records of a bucket that is not the only one.
+    #[must_use]
+    pub fn in_bucket(self, bucket: &str) -> Self {
+        Self { bucket: bucket.to_owned(), ..self }
+    }
+
+    /// For a bucket of a build that is split.
+    #[must_use]
+    pub fn of_split(self, split: &'a Split<'a>, bucket: u32) -> Self {
+        let inputs = Mutex::new(split.inputs.clone());
+        Self { bucket: bucket_name(bucket, split.count()), split: Some((split, bucket)), inputs, ..self }
+    }
+
+    /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
+    pub fn bucket(&self) -> &str {
+        &self.bucket
     }
 
     /// The inputs with every archive member numbered that was read.
@@ -102,15 +129,30 @@ impl<'a> Context<'a> {
         inputs.of_source(source_id).map(|(number, snapshot)| (number, snapshot.clone())).collect()
     }
 
-    /// Decodes every snapshot of a source with the columns its declaration maps.
+    /// Decodes every file of a source with the columns its declaration maps. Pages of one list are one file, and so are members of one
+    /// archive. In a build that is split, the bucket's rows.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when a file is not what was declared.
     pub fn read(&self, source_id: &str) -> Result<Vec<SourceFrame>> {
-        self.snapshots(source_id).iter().map(|(number, snapshot)| self.read_snapshot(*number, snapshot, |plan| plan)).collect()
+        let parts = match self.split.filter(|(split, _)| split.has(source_id)) {
+            Some((split, bucket)) => split.read(source_id, bucket)?,
+            None => self.parts(source_id)?.iter().map(|part| self.read_part(part)).collect::<Result<_>>()?,
+        };
+        let mut files: Vec<SourceFrame> = Vec::new();
+        for part in parts {
+            match files.last_mut().filter(|last| last.keys == part.keys) {
+                Some(last) => last.append(part)?,
+                None => files.push(part),
+            }
+        }
+        for file in &mut files {
+            file.frame.rechunk_mut();
+        }
+        Ok(files)
     }
 
-    /// Decodes the single snapshot of a source.
+    /// Decodes the single file of a source.
     ///
     /// # Errors
     /// `Format` as [`Context::read`], and when the source has none or several.
@@ -118,10 +160,10 @@ impl<'a> Context<'a> {
         self.read_optional(source_id)?.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
     }
 
-    /// Decodes the single snapshot of a source; none when the publisher does not have it, which only a source with `required = false` may.
+    /// Decodes the single file of a source; none when the publisher does not have it, which only a source with `required = false` may.
     ///
     /// # Errors
-    /// `Format` as [`Context::read`], and when the source has several snapshots.
+    /// `Format` as [`Context::read`], and when the source has several files.
     pub fn read_optional(&self, source_id: &str) -> Result<Option<SourceFrame>> {
         let mut frames = self.read(source_id)?;
         if frames.len() > 1 {
@@ -133,11 +175,50 @@ impl<'a> Context<'a> {
     /// Decodes one snapshot; `adjust` adds columns or a row filter to the declared plan.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot.
-    pub fn read_snapshot(&self, number: u64, snapshot: &Snapshot, adjust: impl FnOnce(ColumnPlan) -> ColumnPlan) -> Result<SourceFrame> {
+    /// `Format`, naming the snapshot; `Config`, in a build that is split, whose rows are on disk as they were declared.
+    pub fn read_snapshot(&self, number: u64, snapshot: &Snapshot, adjust: impl Fn(ColumnPlan) -> ColumnPlan) -> Result<SourceFrame> {
+        if self.split.is_some_and(|(split, _)| split.has(&snapshot.source_id)) {
+            return Err(Error::config(format!("source `{}` is split into buckets, and is read as it is declared", snapshot.source_id)));
+        }
+        let mut file: Option<SourceFrame> = None;
+        for part in self.parts_of(number, snapshot)? {
+            let frame = self.read_adjusted(&part, &adjust)?;
+            match &mut file {
+                Some(file) => file.append(frame)?,
+                None => file = Some(frame),
+            }
+        }
+        file.ok_or_else(|| Error::format(format!("{} has no member to read", snapshot.url)))
+    }
+
+    fn read_part(&self, part: &SourcePart) -> Result<SourceFrame> {
+        self.read_adjusted(part, &|plan| plan)
+    }
+
+    fn read_adjusted(&self, part: &SourcePart, adjust: &dyn Fn(ColumnPlan) -> ColumnPlan) -> Result<SourceFrame> {
+        let mut whole = None;
+        let malformed = self.decode(part, usize::MAX, adjust, &mut |frame| {
+            whole = Some(frame);
+            Ok(())
+        })?;
+        Ok(part.frame(whole.unwrap_or_default(), malformed))
+    }
+
+    /// Decodes a file or member as declared, in frames of so many rows.
+    pub(super) fn decode_part(&self, part: &SourcePart, rows: usize, take: TakeFrame<'_>) -> Result<Vec<(Malformed, SourcePointer)>> {
+        self.decode(part, rows, &|plan| plan, take)
+    }
+
+    fn decode(
+        &self,
+        part: &SourcePart,
+        rows: usize,
+        adjust: &dyn Fn(ColumnPlan) -> ColumnPlan,
+        take: TakeFrame<'_>,
+    ) -> Result<Vec<(Malformed, SourcePointer)>> {
+        let snapshot = &part.snapshot;
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let place = || format!("{} ({})", snapshot.source_id, snapshot.url);
         let ignore = source.ignore.iter().map(|pattern| expand(pattern, &snapshot.keys)).collect::<Result<Vec<_>>>()?;
         let mut plan = ColumnPlan::new(ignore);
         for (name, source_names) in &source.columns {
@@ -145,35 +226,69 @@ impl<'a> Context<'a> {
             plan = plan.want(name, &source_names, source.optional_columns.contains(name));
         }
         let plan = adjust(plan);
-        let member = source.member.as_ref().map(|pattern| decode::member_name(&path, pattern)).transpose().context(place)?;
-        let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
-        let empty = Vec::new();
-        let only = self.only.as_ref().map(|ranges| ranges.get(&snapshot.sha256).unwrap_or(&empty).as_slice());
+        let key = (snapshot.sha256, part.member.clone());
         let task = decode::Task {
             path: &path,
             format: &source.format,
-            member: member.as_deref(),
+            member: part.member.as_deref(),
             plan: &plan,
-            input: number,
-            member_number,
-            max_bytes: source.max_bytes,
-            only,
+            input: part.number,
+            member_number: part.member_number,
+            max_bytes: if source.members.is_some() { source.max_member_bytes } else { source.max_bytes },
+            only: self.only.as_ref().map(|ranges| ranges.get(&key).map(Vec::as_slice).unwrap_or_default()),
         };
-        let decoded = decode::decode(&task).context(place)?;
+        let malformed = decode::decode_chunks(&task, rows, take).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
         let pointer = |malformed: &Malformed| SourcePointer {
             source_id: snapshot.source_id.clone(),
             snapshot: snapshot.sha256,
-            member: member.clone(),
+            member: part.member.clone(),
             offset: malformed.offset,
             length: malformed.length,
         };
-        let malformed = decoded.malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect();
-        Ok(SourceFrame { keys: snapshot.keys.clone(), source_version: snapshot.source_version.clone(), frame: decoded.frame, malformed })
+        Ok(malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect())
+    }
+
+    /// The ids of the sources a build reads: its own and those of other declarations.
+    pub(super) fn source_ids(&self) -> Vec<String> {
+        let own = self.declaration.sources.iter().map(|source| &source.source_id);
+        own.chain(&self.declaration.inputs).cloned().collect()
+    }
+
+    /// The files of a source, and of archives the members, in the order in which they are read: pages of one list in their own. Members are
+    /// numbered.
+    pub(super) fn parts(&self, source_id: &str) -> Result<Vec<SourcePart>> {
+        let source = self.source(source_id)?;
+        let mut snapshots = self.snapshots(source_id);
+        let page = |snapshot: &Snapshot| source.pages.as_ref().and_then(|pages| snapshot.keys.get(&pages.variable)?.parse::<u64>().ok());
+        snapshots.sort_by_cached_key(|(_, snapshot)| (file_keys(source, snapshot), page(snapshot)));
+        let mut parts = Vec::new();
+        for (number, snapshot) in snapshots {
+            parts.extend(self.parts_of(number, &snapshot)?);
+        }
+        Ok(parts)
+    }
+
+    fn parts_of(&self, number: u64, snapshot: &Snapshot) -> Result<Vec<SourcePart>> {
+        let source = self.source(&snapshot.source_id)?;
+        let path = (self.locate)(snapshot);
+        let members = members(source, &snapshot.keys, &path).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let mut inputs = self.inputs.lock().expect("no build panicked while numbering");
+        let part = |member: Option<String>| {
+            Ok(SourcePart {
+                number,
+                keys: file_keys(source, snapshot),
+                snapshot: snapshot.clone(),
+                member_number: inputs.member_number(member.as_deref()),
+                member_date: member.as_deref().map(|member| decode::member_date(&path, member)).transpose()?.flatten(),
+                member,
+            })
+        };
+        members.into_iter().map(part).collect()
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
     pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
-        self.only.as_ref().is_none_or(|ranges| ranges.contains_key(&snapshot.sha256))
+        self.only.as_ref().is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
     }
 
     /// Number of an archive member, for pointers.
@@ -211,7 +326,7 @@ impl<'a> Context<'a> {
         self.snapshots(source_id).into_iter().map(read).collect()
     }
 
-    fn source(&self, source_id: &str) -> Result<&'a Source> {
+    pub(super) fn source(&self, source_id: &str) -> Result<&'a Source> {
         let found = self.declarations.source(source_id).map(|(_, source)| source);
         found.ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))
     }
@@ -225,7 +340,53 @@ impl<'a> Context<'a> {
     }
 }
 
+/// A file, or a member of one, that is read as one table.
+#[derive(Clone)]
+pub(super) struct SourcePart {
+    /// Number of the snapshot, for pointers.
+    pub(super) number: u64,
+    pub(super) snapshot: Snapshot,
+    /// Of the file it is a part of.
+    keys: BTreeMap<String, String>,
+    member: Option<String>,
+    member_date: Option<String>,
+    pub(super) member_number: u64,
+}
+
+impl SourcePart {
+    pub(super) fn frame(&self, frame: DataFrame, malformed: Vec<(Malformed, SourcePointer)>) -> SourceFrame {
+        SourceFrame { keys: self.keys.clone(), source_version: self.snapshot.source_version.clone(), member_date: self.member_date.clone(), frame, malformed }
+    }
+}
+
+/// Takes the frames of a file one after the other.
+pub(super) type TakeFrame<'t> = &'t mut dyn FnMut(DataFrame) -> Result<()>;
+
+/// The values of a snapshot's variables; pages of one list have the same.
+fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
+    let mut keys = snapshot.keys.clone();
+    source.pages.iter().for_each(|pages| drop(keys.remove(&pages.variable)));
+    keys
+}
+
+/// The members of a file that are read one after the other as tables; none, once, for a file that is not packed.
+fn members(source: &Source, keys: &BTreeMap<String, String>, path: &Path) -> Result<Vec<Option<String>>> {
+    Ok(match (&source.member, &source.members) {
+        (Some(pattern), _) => vec![Some(decode::member_name(path, &expand(pattern, keys)?)?)],
+        (None, Some(pattern)) => decode::member_names(path, pattern)?.into_iter().map(Some).collect(),
+        (None, None) => vec![None],
+    })
+}
+
 impl SourceFrame {
+    /// Adds the records of a further page or member.
+    fn append(&mut self, other: Self) -> Result<()> {
+        self.malformed.extend(other.malformed);
+        self.member_date = self.member_date.take().max(other.member_date);
+        self.frame.vstack_mut(&other.frame)?;
+        Ok(())
+    }
+
     /// The findings of decoding, as findings about a dataset.
     pub fn issues(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.malformed.iter().map(move |(malformed, pointer)| Issue {

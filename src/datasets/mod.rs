@@ -2,15 +2,21 @@
 //! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
 //! environment, the network or the store.
 
+mod buckets;
+mod business;
 mod census;
 mod context;
+mod license;
 mod nces;
+mod permit;
 mod sec;
+mod zip;
 
 use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
+pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
@@ -30,10 +36,14 @@ pub struct Pipeline {
     pub check: fn(&Declaration) -> Result<()>,
 }
 
+/// Makes all tables of a partition, or of one bucket of it.
+pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
+
 /// How a pipeline makes its tables.
+#[derive(Clone, Copy)]
 pub enum Build {
-    /// All tables of a partition at once.
-    Whole(fn(&Context<'_>) -> Result<Vec<Table>>),
+    /// All tables of a partition at once, or bucket by bucket where the declaration says so.
+    Whole(BuildWhole),
     /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
     Sharded(fn(&Context<'_>) -> Result<Box<dyn Sharded>>),
 }
@@ -70,12 +80,37 @@ pub struct Subject {
 
 /// Every pipeline that produces datasets, one line each.
 pub const REGISTRY: &[Pipeline] = &[
+    Pipeline { pipeline_id: "business.co_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ct_sots", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.fl_sunbiz", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ia_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.ny_dos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.or_sos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.pa_dos", logic: 1, build: Build::Whole(business::build), check: business::check },
+    Pipeline { pipeline_id: "business.tx_comptroller", logic: 1, build: Build::Whole(business::build), check: business::check },
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
+    Pipeline { pipeline_id: "license.ca_cslb", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.ct_elicense", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.nyc_dcwp", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.tx_tdlr", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.wa_lni", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
+    Pipeline { pipeline_id: "permit.austin", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.chicago", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.la", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nashville", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nola", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nyc_bis", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.nyc_now", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.san_antonio", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.seattle", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.seattle_before_2018", logic: 1, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.sf", logic: 1, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
 ];
 
 /// The code of a pipeline.

@@ -9,21 +9,66 @@ use crate::error::{Error, IoExt, Result};
 /// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory or disk.
 pub(super) const MAX_RATIO: u64 = 500;
 
-/// Returns the one member that matches a pattern: a name, or `*` and an ending. Letter case does not count.
+/// Returns the one member that matches a pattern, as [`member_names`] does.
 ///
 /// # Errors
 /// `Format`, when the file is no ZIP archive, or no member or more than one matches.
 pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
+    let mut matches = member_names(path, pattern)?;
+    match matches.len() {
+        1 => Ok(matches.remove(0)),
+        several => Err(Error::format(format!("{several} members match `{pattern}`: {}", matches.join(", ")))),
+    }
+}
+
+/// Returns the members that match a pattern, in the order of their names: a name with at most one `*`, in which `#` stands for one digit.
+/// Letter case does not count.
+///
+/// # Errors
+/// `Format`, when the file is no ZIP archive, no member matches, or one is there twice.
+pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     let archive = open_archive(path)?;
     let pattern = pattern.to_lowercase();
-    let is_match = |name: &str| pattern.strip_prefix('*').map_or(name == pattern, |ending| name.ends_with(ending));
-    let mut matches: Vec<String> = names(&archive).filter(|name| is_match(&name.to_lowercase())).collect();
+    let mut matches: Vec<String> = names(&archive).filter(|name| is_match(&pattern, &name.to_lowercase())).collect();
     matches.sort_unstable();
-    match matches.as_slice() {
-        [name] => Ok(name.clone()),
-        [] => Err(Error::format(format!("no member matches `{pattern}`; members: {}", list_names(&archive)))),
-        several => Err(Error::format(format!("{} members match `{pattern}`: {}", several.len(), several.join(", ")))),
+    if let Some(pair) = matches.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::format(format!("member `{}` is there twice", pair[0])));
     }
+    if matches.is_empty() {
+        return Err(Error::format(format!("no member matches `{pattern}`; members: {}", list_names(&archive))));
+    }
+    Ok(matches)
+}
+
+fn is_match(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => is_text(pattern, name),
+        Some((start, end)) => {
+            let places = name.get(..start.len()).zip(name.len().checked_sub(end.len()).and_then(|at| name.get(at..)));
+            name.len() >= start.len() + end.len() && places.is_some_and(|(head, tail)| is_text(start, head) && is_text(end, tail))
+        }
+    }
+}
+
+/// Whether a text is the one given, in which `#` stands for one digit.
+pub(super) fn is_text(pattern: &str, text: &str) -> bool {
+    pattern.len() == text.len() && pattern.bytes().zip(text.bytes()).all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
+}
+
+/// The day that the archive's directory gives a member, `YYYYMMDD`; none when it gives none.
+///
+/// # Errors
+/// `Format`, when the file is no ZIP archive or has no such member.
+pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
+    let mut archive = open_archive(path)?;
+    let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
+    let entry = archive.by_index_raw(index).map_err(|error| Error::format(format!("member `{member}`: {error}")))?;
+    Ok(entry.last_modified().map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
+}
+
+/// Whether an archive has a member of exactly that name.
+pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
+    Ok(open_archive(path)?.index_for_name(member).is_some())
 }
 
 /// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.

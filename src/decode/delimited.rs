@@ -1,10 +1,10 @@
 use super::encoding::text_of;
 use super::header::Resolved;
 use super::lines::{Lines, MAX_LINE, trim_line_end};
-use super::text_frame::TextFrame;
-use super::{Decoded, Task};
+use super::text_frame::{Sink, TextFrame};
+use super::{Malformed, Task};
 use crate::error::{Error, Result};
-use crate::pipeline::{Encoding, fold};
+use crate::pipeline::{Encoding, Format, fold};
 
 /// Layout of a delimited text file.
 pub(super) struct Layout<'a> {
@@ -21,32 +21,70 @@ pub(super) struct Layout<'a> {
     pub(super) encoding: Encoding,
 }
 
+impl<'a> Layout<'a> {
+    /// The layout of a format; none when it is another.
+    pub(super) fn of(format: &'a Format) -> Option<Self> {
+        let Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler, fold_header, encoding } = format else { return None };
+        Some(Self {
+            delimiters,
+            is_quoting: *quoting,
+            header,
+            label_lines: *label_lines,
+            header_start: header_start.as_deref(),
+            ruler: *ruler,
+            is_folding: *fold_header,
+            encoding: *encoding,
+        })
+    }
+}
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A preamble of more lines than this is none: the header line is not there.
 const MAX_PREAMBLE_LINES: usize = 100;
 
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
+pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let mut lines = Lines::open(task)?;
     let (resolved, delimiter) = read_header(&mut lines, task, layout)?;
-    let mut frame = TextFrame::new(&resolved, layout.encoding, task);
+    let mut frame = TextFrame::new(&resolved, layout.encoding, task, sink);
     match task.only {
         Some(ranges) => {
             let mut reader = lines.into_reader(task)?;
             for (offset, length) in ranges {
                 reader.skip_to(*offset)?;
                 let record = reader.take_exactly(*length)?;
-                push_record(&mut frame, &resolved, delimiter, layout, &record, *offset);
+                push_record(&mut frame, &resolved, delimiter, layout, &record, *offset)?;
             }
         }
         None if layout.is_quoting => read_quoted(&mut lines, &mut frame, &resolved, delimiter, layout)?,
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                push_plain(&mut frame, &resolved, delimiter, layout, line, offset);
+                push_plain(&mut frame, &resolved, delimiter, layout, line, offset)?;
             }
         }
     }
     frame.finish()
+}
+
+/// Counts the records of a file, whatever is in them.
+pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
+    let mut lines = Lines::open(task)?;
+    if layout.header.is_empty() {
+        header_line(&mut lines, layout)?;
+    }
+    for _ in 0..layout.label_lines + u32::from(layout.ruler.is_some()) {
+        lines.next_line()?;
+    }
+    let mut count = 0;
+    let mut is_open = false;
+    while let Some((_, line)) = lines.next_line()? {
+        let is_inside = is_open;
+        if layout.is_quoting {
+            is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
+        }
+        count += u64::from(!is_inside && !line.is_empty());
+    }
+    Ok(count)
 }
 
 fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> Result<(Resolved, u8)> {
@@ -99,36 +137,36 @@ fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<String> {
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.
-fn push_plain(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) {
+fn push_plain(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) -> Result<()> {
     let is_kept = match resolved.keep_position() {
         Some(0) => resolved.is_kept(|_| line),
         Some(place) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(place).unwrap_or_default()),
         None => true,
     };
     if is_kept && !line.is_empty() {
-        push_record(frame, resolved, delimiter, layout, line, offset);
+        return push_record(frame, resolved, delimiter, layout, line, offset);
     }
+    Ok(())
 }
 
-fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) {
+fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) -> Result<()> {
     let (whole, length) = (record, record.len() as u64);
     // The first line is a record only where no header line stands before it.
     let record = record.strip_prefix(BOM).filter(|_| offset == 0).unwrap_or(record);
     if offset == 0 && is_declared_header(layout, delimiter, record) {
-        return;
+        return Ok(());
     }
     if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
         return frame.malformed("the record is not UTF-8".into(), whole, offset);
     }
     // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
-        match cells_of(record, delimiter, true) {
+        return match cells_of(record, delimiter, true) {
             Some(cells) if has_width(resolved, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
-                frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice));
+                frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice))
             }
             cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
-        }
-        return;
+        };
     }
     let mut ends: Vec<usize> = Vec::with_capacity(resolved.width);
     ends.extend(memchr::memchr_iter(delimiter, record));
@@ -140,7 +178,7 @@ fn push_record(frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout
         let start = if place == 0 { 0 } else { ends[place - 1] + 1 };
         Some(&record[start..ends[place]])
     };
-    frame.push(resolved, offset, length, cell);
+    frame.push(resolved, offset, length, cell)
 }
 
 /// Whether a line is the header that was declared for a file without one: some copies have it.
@@ -170,7 +208,7 @@ fn cells_of(record: &[u8], delimiter: u8, is_quoting: bool) -> Option<Vec<Vec<u8
 }
 
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
-fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
+fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
     let mut record: Vec<u8> = Vec::new();
     let mut is_open = false;
     let mut start = 0;
@@ -186,13 +224,13 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame, resolved: &Resolved
         }
         let whole = trim_line_end(&record);
         if !whole.is_empty() {
-            push_record(frame, resolved, delimiter, layout, whole, start);
+            push_record(frame, resolved, delimiter, layout, whole, start)?;
         }
         record.clear();
         is_open = false;
     }
     if !record.is_empty() {
-        frame.malformed("a quotation mark is never closed".into(), &record, start);
+        frame.malformed("a quotation mark is never closed".into(), &record, start)?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::encoding::text_of;
 use super::header::Resolved;
 use super::lines::Lines;
-use super::text_frame::TextFrame;
-use super::{Decoded, Task};
+use super::text_frame::{Sink, TextFrame};
+use super::{Malformed, Task};
 use crate::error::Result;
 use crate::pipeline::Encoding;
 
@@ -17,24 +17,24 @@ pub(super) struct Layout<'a> {
 }
 
 /// Decodes lines of one length. A file without line ends is one line that is too long.
-pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
+pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let names: Vec<&str> = layout.fields.keys().map(String::as_str).collect();
     let resolved = task.plan.resolve(&names)?;
-    let mut frame = TextFrame::new(&resolved, layout.encoding, task);
+    let mut frame = TextFrame::new(&resolved, layout.encoding, task, sink);
     let mut lines = Lines::open(task)?;
     match task.only {
         Some(ranges) => {
             let mut reader = lines.into_reader(task)?;
             for (offset, length) in ranges {
                 reader.skip_to(*offset)?;
-                push(&mut frame, &resolved, layout, &reader.take_exactly(*length)?, *offset);
+                push(&mut frame, &resolved, layout, &reader.take_exactly(*length)?, *offset)?;
             }
         }
         None => {
             while let Some((offset, line)) = lines.next_line()? {
                 // The mark that ends a text file of older systems stands alone behind the last record.
                 if !matches!(line, b"" | b"\x1a") {
-                    push(&mut frame, &resolved, layout, line, offset);
+                    push(&mut frame, &resolved, layout, line, offset)?;
                 }
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>) -> Result<Decoded> {
     frame.finish()
 }
 
-fn push(frame: &mut TextFrame, resolved: &Resolved, layout: &Layout<'_>, record: &[u8], offset: u64) {
+fn push(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, layout: &Layout<'_>, record: &[u8], offset: u64) -> Result<()> {
     if record.len() != layout.record_bytes {
         return frame.malformed(format!("the record has {} bytes, declared are {}", record.len(), layout.record_bytes), record, offset);
     }
@@ -51,6 +51,7 @@ fn push(frame: &mut TextFrame, resolved: &Resolved, layout: &Layout<'_>, record:
         return frame.malformed(format!("the field `{name}` is not UTF-8"), record, offset);
     }
     if resolved.is_kept(|place| cells[place]) {
-        frame.push(resolved, offset, record.len() as u64, |place| Some(cells[place]));
+        return frame.push(resolved, offset, record.len() as u64, |place| Some(cells[place]));
     }
+    Ok(())
 }

@@ -1,3 +1,4 @@
+use super::archive::is_text;
 use crate::error::{Error, Result};
 
 /// Which columns of a file are read, which are known and not used, and which rows are kept.
@@ -36,6 +37,33 @@ impl ColumnPlan {
         self
     }
 
+    /// Whether a column is mapped or ignored.
+    pub(super) fn knows(&self, column: &str) -> bool {
+        self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column)) || self.ignore.iter().any(|pattern| is_text(pattern, column))
+    }
+
+    /// Whether a column inside that one is mapped or ignored.
+    pub(super) fn knows_below(&self, column: &str) -> bool {
+        let mut names = self.wanted.iter().flat_map(|wanted| &wanted.source_names).chain(&self.ignore);
+        names.any(|name| name.strip_prefix(column).is_some_and(|rest| rest.starts_with(['.', '_'])))
+    }
+
+    /// Finds each wanted column among the attributes of records; a file without records has none, and lacks none.
+    ///
+    /// # Errors
+    /// As [`ColumnPlan::resolve`].
+    pub(super) fn resolve_attributes(&self, names: &[String]) -> Result<Resolved> {
+        if names.is_empty() {
+            return Ok(Resolved {
+                names: self.wanted.iter().map(|wanted| wanted.name.clone()).collect(),
+                positions: vec![None; self.wanted.len()],
+                keep: None,
+                width: 0,
+            });
+        }
+        self.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
     /// Finds each wanted column in a header.
     ///
     /// # Errors
@@ -59,12 +87,7 @@ impl ColumnPlan {
             names.push(wanted.name.clone());
             positions.push(position);
         }
-        let is_known = |column: &str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|name| name == column));
-        let unknown: Vec<String> = header
-            .iter()
-            .filter(|column| !is_known(column) && !self.ignore.iter().any(|pattern| matches(pattern, column)))
-            .map(|column| format!("`{column}`"))
-            .collect();
+        let unknown: Vec<String> = header.iter().filter(|column| !self.knows(column)).map(|column| format!("`{column}`")).collect();
         if !missing.is_empty() || !unknown.is_empty() {
             let mut parts = Vec::new();
             if !missing.is_empty() {
@@ -111,9 +134,4 @@ impl Resolved {
     pub(super) fn keep_position(&self) -> Option<usize> {
         self.keep.as_ref().and_then(|(column, _)| self.positions[*column])
     }
-}
-
-fn matches(pattern: &str, column: &str) -> bool {
-    pattern.len() == column.len()
-        && pattern.bytes().zip(column.bytes()).all(|(wanted, byte)| if wanted == b'#' { byte.is_ascii_digit() } else { wanted == byte })
 }

@@ -3,13 +3,13 @@ use std::io::Read;
 use serde_json::value::RawValue;
 
 use super::header::Resolved;
-use super::text_frame::TextFrame;
-use super::{Decoded, Task, open, unreadable};
+use super::text_frame::{Sink, TextFrame};
+use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
 use crate::pipeline::Encoding;
 
 /// Decodes a JSON array of arrays of strings, the first of which is the header (Census Data API, "Response format").
-pub(super) fn decode(task: &Task<'_>) -> Result<Decoded> {
+pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let mut bytes = Vec::new();
     open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::format("is not UTF-8"))?;
@@ -18,32 +18,33 @@ pub(super) fn decode(task: &Task<'_>) -> Result<Decoded> {
     let header = cells_of(header.get()).ok_or_else(|| Error::format("the first row is not an array of column names"))?;
     let names: Vec<&str> = header.iter().map(|name| name.as_deref().unwrap_or_default()).collect();
     let resolved = task.plan.resolve(&names)?;
-    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task);
+    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
     match task.only {
         Some(ranges) => {
             for (offset, length) in ranges {
                 let end = offset.checked_add(*length).and_then(|end| usize::try_from(end).ok());
                 let record = end.and_then(|end| text.get(usize::try_from(*offset).ok()?..end)).ok_or_else(|| Error::format("ends before the record does"))?;
-                push(&mut frame, &resolved, record, *offset);
+                push(&mut frame, &resolved, record, *offset)?;
             }
         }
         None => {
             for record in records {
                 let offset = record.get().as_ptr() as usize - text.as_ptr() as usize;
-                push(&mut frame, &resolved, record.get(), offset as u64);
+                push(&mut frame, &resolved, record.get(), offset as u64)?;
             }
         }
     }
     frame.finish()
 }
 
-fn push(frame: &mut TextFrame, resolved: &Resolved, record: &str, offset: u64) {
+fn push(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, record: &str, offset: u64) -> Result<()> {
     match cells_of(record) {
         Some(cells) if cells.len() == resolved.width => {
             let cell = |place: usize| cells[place].as_deref().map(str::as_bytes);
             if resolved.is_kept(|place| cell(place).unwrap_or_default()) {
-                frame.push(resolved, offset, record.len() as u64, cell);
+                return frame.push(resolved, offset, record.len() as u64, cell);
             }
+            Ok(())
         }
         Some(cells) => frame.malformed(format!("the row has {} cells, the header has {}", cells.len(), resolved.width), record.as_bytes(), offset),
         None => frame.malformed("the row is not an array of strings".into(), record.as_bytes(), offset),

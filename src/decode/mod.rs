@@ -7,10 +7,13 @@ mod encoding;
 mod feed;
 mod fixed_width;
 mod header;
+mod json_records;
 mod json_rows;
 mod lines;
 mod members;
+mod spill;
 mod text_frame;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -20,15 +23,19 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 
-pub use archive::member_name;
+pub use archive::{member_date, member_name, member_names};
 pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::ColumnPlan;
 pub use members::{Archive, Member};
+pub use spill::{Spill, read_spilled};
+use text_frame::Sink;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
 use crate::error::{Error, IoExt, Result, ResultExt};
+use crate::ids::Digest;
 use crate::issue::Severity;
 use crate::pipeline::Format;
+use crate::provenance::SourcePointer;
 
 /// A file to decode.
 pub struct Task<'a> {
@@ -78,28 +85,60 @@ pub struct Malformed {
 /// # Issues
 /// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
+    let mut whole = None;
+    let malformed = decode_chunks(task, usize::MAX, &mut |frame| {
+        whole = Some(frame);
+        Ok(())
+    })?;
+    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed })
+}
+
+/// Decodes a file in frames of so many rows, each handed over before the next is made; at least one, which may be empty. Gives the records
+/// that could not be read.
+///
+/// # Errors
+/// As [`decode`], after frames have been handed over, and what taking one says.
+pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<Vec<Malformed>> {
+    let sink = &mut Sink { rows, take };
     let decoded = match task.format {
-        Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler, fold_header, encoding } => {
-            let layout = delimited::Layout {
-                delimiters,
-                is_quoting: *quoting,
-                header,
-                label_lines: *label_lines,
-                header_start: header_start.as_deref(),
-                ruler: *ruler,
-                is_folding: *fold_header,
-                encoding: *encoding,
-            };
-            delimited::decode(task, &layout)
-        }
         Format::FixedWidth { record_bytes, encoding, fields } => {
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
-            fixed_width::decode(task, &layout)
+            fixed_width::decode(task, &layout, sink)
         }
-        Format::JsonRows => json_rows::decode(task),
-        Format::Document { .. } => Err(Error::config("a document is read by the dataset's own code, not as rows")),
+        Format::JsonRecords { records, fold_header } => {
+            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header }, sink)
+        }
+        Format::JsonRows => json_rows::decode(task, sink),
+        Format::Delimited { .. } | Format::Document { .. } => match delimited::Layout::of(task.format) {
+            Some(layout) => delimited::decode(task, &layout, sink),
+            None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
+        },
+        Format::Xlsx => xlsx::decode(task, sink),
     };
-    decoded.context(|| task.member.map_or_else(|| file_name(task.path), |member| format!("{} member {member}", file_name(task.path))))
+    decoded.context(|| task.place())
+}
+
+/// Counts the records of a file that is not packed, whatever is in them.
+///
+/// # Errors
+/// `Format`, when the file is not in that format, or in one whose files are whole; `Store`, when it cannot be read.
+pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64> {
+    let plan = ColumnPlan::default();
+    let task = Task { path, format, member: None, plan: &plan, input: 0, member_number: 0, max_bytes, only: None };
+    let counted = match format {
+        Format::JsonRecords { records, fold_header } => {
+            json_records::count(&task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header })
+        }
+        other => delimited::Layout::of(other).map_or_else(|| Err(Error::config("its records are not counted")), |layout| delimited::count(&task, &layout)),
+    };
+    counted.context(|| task.place())
+}
+
+impl Task<'_> {
+    /// The file's name, and the member's.
+    fn place(&self) -> String {
+        self.member.map_or_else(|| file_name(self.path), |member| format!("{} member {member}", file_name(self.path)))
+    }
 }
 
 /// Reads the bytes of one record.
@@ -204,11 +243,14 @@ pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Groups pointers of one build by snapshot: what [`Task::only`] takes.
-pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a crate::provenance::SourcePointer>) -> BTreeMap<crate::ids::Digest, Vec<(u64, u64)>> {
-    let mut ranges: BTreeMap<_, Vec<(u64, u64)>> = BTreeMap::new();
+/// Ranges of bytes by snapshot and member.
+pub type Ranges = BTreeMap<(Digest, Option<String>), Vec<(u64, u64)>>;
+
+/// Groups pointers of one build by snapshot and member: what [`Task::only`] takes.
+pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a SourcePointer>) -> Ranges {
+    let mut ranges = Ranges::new();
     for pointer in pointers {
-        ranges.entry(pointer.snapshot).or_default().push((pointer.offset, pointer.length));
+        ranges.entry((pointer.snapshot, pointer.member.clone())).or_default().push((pointer.offset, pointer.length));
     }
     for list in ranges.values_mut() {
         list.sort_unstable();

@@ -194,6 +194,11 @@ impl<'d> XmlReader<'d> {
         Ok(XmlContent { text, length: self.document.byte_at(self.place()) - offset })
     }
 
+    /// The byte of the document behind what was read last.
+    pub fn position(&self) -> u64 {
+        self.document.byte_at(self.place())
+    }
+
     fn place(&self) -> usize {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }

@@ -2,6 +2,7 @@
 //! zeros are part of every code and are kept. Does not know what an identifier refers to.
 
 mod accession_number;
+mod bucket;
 mod cik;
 mod county_fips;
 mod digest;
@@ -10,6 +11,7 @@ mod release_id;
 mod zcta;
 
 pub use accession_number::AccessionNumber;
+pub use bucket::{bucket_name, bucket_of};
 pub use cik::Cik;
 pub use county_fips::CountyFips;
 pub use digest::{Digest, Hasher};

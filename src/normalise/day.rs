@@ -35,6 +35,25 @@ impl Day {
         Some(Self(i32::try_from(days).ok()? - 146_097 - 719_468))
     }
 
+    /// Reads a date in a form such as `MM/DD/YYYY`: `Y`, `M` and `D` stand for a digit of year, month and day, any other character for itself.
+    pub fn from_pattern(text: &str, pattern: &str) -> Option<Self> {
+        if text.len() != pattern.len() {
+            return None;
+        }
+        let mut iso = *b"0000-00-00";
+        let (mut year, mut month, mut day) = (0..4, 5..7, 8..10);
+        for (byte, place) in text.bytes().zip(pattern.bytes()) {
+            match place {
+                b'Y' => iso[year.next()?] = byte,
+                b'M' => iso[month.next()?] = byte,
+                b'D' => iso[day.next()?] = byte,
+                literal if literal == byte => {}
+                _ => return None,
+            }
+        }
+        Self::from_iso(&iso)
+    }
+
     /// Year, month and day.
     ///
     /// Source of the formula: as [`Day::from_iso`], `civil_from_days`.
@@ -94,6 +113,17 @@ mod tests {
             date = date.tomorrow().unwrap();
         }
         assert_eq!(Day::from_iso(b"1970-01-01"), Some(Day::from_number(0)));
+    }
+
+    #[test]
+    fn dates_are_read_in_the_form_their_publisher_writes() {
+        let day = Day::from_iso(b"2023-09-27");
+        for (text, pattern) in [("09272023", "MMDDYYYY"), ("09/27/2023", "MM/DD/YYYY"), ("20230927", "YYYYMMDD"), ("2023-09-27", "YYYY-MM-DD")] {
+            assert_eq!(Day::from_pattern(text, pattern), day, "{text}");
+        }
+        for (text, pattern) in [("9272023", "MMDDYYYY"), ("02302023", "MMDDYYYY"), ("09-27-2023", "MM/DD/YYYY"), ("0927202é", "MMDDYYYY"), ("", "MMDDYYYY")] {
+            assert_eq!(Day::from_pattern(text, pattern), None, "{text}");
+        }
     }
 
     #[test]

@@ -164,6 +164,11 @@ pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> 
     Ok(rows)
 }
 
+/// Builds a text column.
+pub fn text_column<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = Option<T>>) -> Column {
+    StringChunked::from_iter(cells).with_name(name.into()).into_column()
+}
+
 /// Builds a pointer column from the numbers of each row.
 pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]>) -> Column {
     let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), rows.len(), rows.len() * 8, DataType::UInt64);

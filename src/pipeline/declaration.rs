@@ -25,6 +25,8 @@ pub struct Declaration {
     pub partition: Option<PartitionRange>,
     #[serde(rename = "source", default)]
     pub sources: Vec<Source>,
+    /// How a build that is too large for memory is split.
+    pub buckets: Option<Buckets>,
     /// What is expected of each produced dataset, by dataset id.
     #[serde(default)]
     pub expect: BTreeMap<String, Expectations>,
@@ -98,10 +100,12 @@ pub struct Source {
     /// Values of the variables, other than the partition's.
     #[serde(default)]
     pub variables: BTreeMap<String, Vec<String>>,
+    /// How the publisher hands out a list in pages, where it has no file of the whole.
+    pub pages: Option<Pages>,
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
-    /// The archive member to read: a name or `*.csv`. Present exactly when the file is a ZIP archive.
+    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive.
     pub member: Option<String>,
     /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
     pub members: Option<String>,
@@ -131,6 +135,26 @@ pub struct Source {
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
+}
+
+/// A build in buckets: the rows of all sources are split by the hash of one column, and each bucket is built by itself.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buckets {
+    /// How many; 1 is a build that is not split.
+    pub count: u32,
+    /// Our name of the column, the same in every source that is split. A source without it is given to each bucket whole.
+    pub key: String,
+}
+
+/// A list that comes page by page: pages are fetched until one has fewer records than it could.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// The URL's variable that is the number of records before the page.
+    pub variable: String,
+    /// Records of a full page, as the URL asks for them.
+    pub records: u64,
 }
 
 /// Syntax of a file. Knows nothing of agencies.
@@ -170,6 +194,16 @@ pub enum Format {
     },
     /// A JSON array of arrays of strings whose first row is the header (Census Data API).
     JsonRows,
+    /// A JSON array of objects, each a record (Socrata, ArcGIS, CKAN). Attributes of objects inside a record are named by both, joined by `.`.
+    JsonRecords {
+        /// Names that lead from the document to the array, joined by `.`: `features`, `result.records`. None when the document is the array.
+        records: Option<String>,
+        /// Whether names of attributes are compared in folded form ([`fold`](super::fold)); a `.` is then `_` too.
+        #[serde(default)]
+        fold_header: bool,
+    },
+    /// A sheet of a spreadsheet workbook (Office Open XML), which is the archive's member `xl/worksheets/sheetN.xml`; its first row is the header.
+    Xlsx,
     /// A document, or an archive of them, whose structure the dataset's own code knows.
     Document { syntax: Syntax },
 }

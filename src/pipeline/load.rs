@@ -5,6 +5,9 @@ use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
 
+/// More buckets than this are too many files.
+const MAX_BUCKETS: u32 = 4_096;
+
 /// All declarations and contracts of one installation.
 #[derive(Debug, Clone)]
 pub struct Declarations {
@@ -79,6 +82,7 @@ impl Declarations {
                 }
             }
             self.check_partition(declaration, &mut report);
+            self.check_buckets(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
                 report(Place::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
@@ -111,6 +115,23 @@ impl Declarations {
         }
     }
 
+    fn check_buckets(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+        let Some(buckets) = &declaration.buckets else { return };
+        let place = Place::Table("buckets");
+        if !(1..=MAX_BUCKETS).contains(&buckets.count) {
+            report(place, "count", format!("{} is not a number from 1 to {MAX_BUCKETS}", buckets.count));
+        }
+        let inputs = declaration.inputs.iter().filter_map(|source_id| self.source(source_id)).map(|(_, source)| source);
+        if !declaration.sources.iter().chain(inputs).any(|source| source.columns.contains_key(&buckets.key)) {
+            report(place, "key", format!("`{}` is a column of no source", buckets.key));
+        }
+        for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
+            if !contract.partition_by.iter().any(|column| column == "bucket") {
+                report(place, "count", format!("`{}` is not partitioned by `bucket`", contract.dataset_id));
+            }
+        }
+    }
+
     fn check_source(&self, declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
         let scheme_is_known = ["https://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
         if !scheme_is_known {
@@ -123,7 +144,8 @@ impl Declarations {
         }
         if let Some(keys) = declaration.first_keys(source) {
             let ignored = source.ignore.iter().map(|column| ("ignore", column));
-            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(ignored) {
+            let member = source.member.iter().map(|member| ("member", member));
+            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored) {
                 if let Err(error) = super::expand(template, &keys) {
                     report(key, error.to_string());
                 }
@@ -137,6 +159,15 @@ impl Declarations {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         check_format(source, &mapped, report);
+        if let Some(pages) = &source.pages {
+            if !source.url.contains(&format!("{{{}}}", pages.variable)) {
+                report("pages", format!("the URL has no variable `{{{}}}`", pages.variable));
+            }
+            let is_read = matches!(source.format, Format::Delimited { .. } | Format::JsonRecords { .. }) && !source.is_archive();
+            if pages.records == 0 || !is_read || source.on_demand.is_some() {
+                report("pages", "pages have records, are delimited text or JSON records, are not packed and not fetched on demand".to_owned());
+            }
+        }
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
@@ -145,6 +176,17 @@ impl Declarations {
     /// The source of that id and the declaration it stands in.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+}
+
+/// Names that no folded header has.
+fn check_folded(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
+    for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
+        // `#` stands for a digit.
+        let plain = name.replace('#', "0");
+        if !name.contains('{') && fold(&plain) != plain {
+            report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
+        }
     }
 }
 
@@ -161,15 +203,13 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
                 report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }
-            if !fold_header {
-                return;
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
-            // `#` stands for a digit.
-            let folded = |name: &str| fold(&name.replace('#', "0"));
-            for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
-                if !name.contains('{') && folded(name) != name.replace('#', "0") {
-                    report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
-                }
+        }
+        Format::JsonRecords { fold_header, .. } => {
+            if *fold_header {
+                check_folded(source, mapped, report);
             }
         }
         Format::FixedWidth { record_bytes, fields, .. } => {
@@ -181,7 +221,8 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
                 }
             }
         }
-        Format::JsonRows | Format::Document { .. } => {}
+        Format::Xlsx if source.member.is_none() => report("member", "a sheet is a member of its workbook, such as xl/worksheets/sheet1.xml".to_owned()),
+        Format::JsonRows | Format::Xlsx | Format::Document { .. } => {}
     }
 }
 
@@ -192,6 +233,7 @@ impl Declaration {
         for (name, values) in &source.variables {
             keys.insert(name.clone(), values.first()?.clone());
         }
+        keys.extend(source.pages.iter().map(|pages| (pages.variable.clone(), "0".to_owned())));
         keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
         Some(keys)
     }

@@ -7,7 +7,9 @@ mod fold;
 mod load;
 mod template;
 
-pub use declaration::{Cadence, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, PartitionRange, Source, Syntax};
+pub use declaration::{
+    Buckets, Cadence, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
+};
 pub use fold::fold;
 pub use load::{Declarations, canonical_json};
 pub use template::expand;

@@ -2,15 +2,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-    StringBuilder, StructArray, UInt64Array,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
+    StructArray, UInt64Array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Field, Fields, Float64Type, Int32Type, Int64Type, UInt64Type};
-use polars::prelude::{
-    BooleanChunked, DataFrame, DataType as FrameType, Float64Chunked, Int32Chunked, Int64Chunked, IntoSeries, ListBuilderTrait, ListPrimitiveChunkedBuilder,
-    NewChunkedArray, Series, StringChunked, UInt64Type as PolarsUInt64,
-};
+use arrow::datatypes::{DataType, Field, Fields};
+use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
 use rayon::prelude::*;
 
 use crate::contract::{Column, Contract, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
@@ -200,84 +197,4 @@ fn day_number(text: &str) -> Option<i32> {
     let date: jiff::civil::Date = if has_form { text.parse().ok()? } else { return None };
     let span = date.since((jiff::Unit::Day, jiff::civil::date(1970, 1, 1))).ok()?;
     Some(span.get_days())
-}
-
-/// Turns rows of a published part back into a frame, the inverse of [`record_batch`]: for rows that are carried over. The columns that
-/// validation fills in anew are left out; dates are polars dates. `inputs` learns the members that the rows point to.
-///
-/// # Errors
-/// `Store`, when the part does not have the contract's columns, or points to sources that are not among `inputs`.
-pub fn frame(contract: &Contract, batch: &RecordBatch, inputs: &mut Inputs) -> Result<DataFrame> {
-    let mut columns = Vec::new();
-    for column in contract.columns.iter().filter(|column| column.name != "validation_status") {
-        let array = batch.column_by_name(&column.name).ok_or_else(|| Error::store(format!("the part has no column `{}`", column.name)))?;
-        columns.push(series(column, array, inputs).context(|| column.name.clone())?.into());
-    }
-    Ok(DataFrame::new(batch.num_rows(), columns)?)
-}
-
-fn series(column: &Column, array: &ArrayRef, inputs: &mut Inputs) -> Result<Series> {
-    let name = column.name.as_str().into();
-    let unlike = || Error::store(format!("is {} in the part", array.data_type()));
-    Ok(match column.column_type.physical {
-        Physical::String => StringChunked::from_iter_options(name, array.as_string_opt::<i32>().ok_or_else(unlike)?.iter()).into_series(),
-        Physical::Int32 => Int32Chunked::from_iter_options(name, array.as_primitive_opt::<Int32Type>().ok_or_else(unlike)?.iter()).into_series(),
-        Physical::Int64 => Int64Chunked::from_iter_options(name, array.as_primitive_opt::<Int64Type>().ok_or_else(unlike)?.iter()).into_series(),
-        Physical::Float64 => Float64Chunked::from_iter_options(name, array.as_primitive_opt::<Float64Type>().ok_or_else(unlike)?.iter()).into_series(),
-        Physical::Boolean => BooleanChunked::from_iter_options(name, array.as_boolean_opt().ok_or_else(unlike)?.iter()).into_series(),
-        Physical::Date => {
-            let days = array.as_primitive_opt::<Date32Type>().ok_or_else(unlike)?;
-            Int32Chunked::from_iter_options(name, days.iter()).into_date().into_series()
-        }
-        Physical::Decimal => {
-            let units = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unlike)?;
-            if column.column_type.is_decimal_text() {
-                let texts = (0..units.len()).map(|row| units.is_valid(row).then(|| units.value_as_string(row)));
-                StringChunked::from_iter_options(name, texts).into_series()
-            } else {
-                Int64Chunked::from_iter_options(name, units.iter().map(|units| units.and_then(|units| i64::try_from(units).ok()))).into_series()
-            }
-        }
-        Physical::StringList => {
-            let lists = array.as_list_opt::<i32>().ok_or_else(unlike)?;
-            let join = |row: usize| Some(lists.value(row).as_string_opt::<i32>()?.iter().flatten().collect::<Vec<_>>().join(LIST_SEPARATOR));
-            StringChunked::from_iter_options(name, (0..lists.len()).map(|row| if lists.is_valid(row) { join(row) } else { None })).into_series()
-        }
-        Physical::Pointers => pointer_series(column, array, inputs)?,
-    })
-}
-
-/// Numbers the pointers of carried rows. What they point to is a snapshot of this build, or a member that carries its own digest.
-fn pointer_series(column: &Column, array: &ArrayRef, inputs: &mut Inputs) -> Result<Series> {
-    let not_pointers = || Error::store("does not hold pointers");
-    let lists = array.as_list_opt::<i32>().ok_or_else(not_pointers)?;
-    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
-    let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
-    let text = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
-    let number = |name: &str| field(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(not_pointers);
-    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
-    let (offsets, lengths) = (number("offset")?, number("length")?);
-    let mut known: HashMap<(&str, &str, Option<&str>), [u64; 2]> = HashMap::new();
-    let mut builder = ListPrimitiveChunkedBuilder::<PolarsUInt64>::new(column.name.as_str().into(), lists.len(), 4 * fields.len(), FrameType::UInt64);
-    let mut numbers = Vec::new();
-    for row in 0..lists.len() {
-        numbers.clear();
-        for index in lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize {
-            let member = members.is_valid(index).then(|| members.value(index));
-            let place = (source_ids.value(index), snapshots.value(index), member);
-            let [input, member] = match known.get(&place) {
-                Some(place) => *place,
-                None => {
-                    let digest = place.1.parse().map_err(|error| Error::store(format!("{error}")))?;
-                    let numbers = inputs.number_carried(place.0, digest, member);
-                    let numbers = numbers.ok_or_else(|| Error::store(format!("points to {}, which is not an input of this build", place.0)))?;
-                    known.insert(place, numbers);
-                    numbers
-                }
-            };
-            numbers.extend([input, member, offsets.value(index), lengths.value(index)]);
-        }
-        builder.append_slice(&numbers);
-    }
-    Ok(builder.finish().into_series())
 }

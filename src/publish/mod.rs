@@ -25,8 +25,8 @@ mod operations;
 mod part;
 mod stage;
 
-pub use batch::{frame, record_batch};
+pub use batch::record_batch;
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
-pub use part::{rows_of_subjects, subjects_of, verify as verify_part};
+pub use part::{CarriedRows, rows_of_subjects, subjects_of, verify as verify_part};
 pub use stage::{Build, BuiltTable, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged};

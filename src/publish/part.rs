@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchReader, StringArray};
-use arrow::compute::{concat_batches, filter_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow::compute::concat_batches;
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use crate::contract::{Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
-use crate::provenance::POINTERS;
+use crate::provenance::{Inputs, POINTERS};
 use crate::store::Part;
 
 /// Rows of a row group: small enough to read one for a few records, large enough to compress well.
@@ -146,21 +147,99 @@ pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
     Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
 }
 
+/// Rows of a published part that are taken over into another, as the runs of their subjects.
+pub struct CarriedRows {
+    batch: RecordBatch,
+    runs: Vec<Range<usize>>,
+}
+
 /// The rows of a part whose subject is wanted.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
-pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<RecordBatch> {
+pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROW_GROUP_ROWS).build()?;
     let schema = reader.schema();
-    let mut kept = Vec::new();
-    for batch in reader {
-        let batch = batch?;
-        let is_kept = |id: Option<&str>| id.and_then(|id| id.split(':').nth(1)).is_some_and(&is_wanted);
-        let mask: BooleanArray = record_ids(&batch)?.iter().map(|id| Some(is_kept(id))).collect();
-        kept.push(filter_record_batch(&batch, &mask)?);
+    let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+    let batch = if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? };
+    let runs = runs_by_subject(&batch)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
+    Ok(CarriedRows { batch, runs })
+}
+
+/// Puts carried rows among new ones. Both are in the contract's order, which begins with the subject.
+///
+/// # Errors
+/// `Store`, when the carried rows do not have the columns of the new ones, or point to what is not among `inputs`.
+pub fn with_carried(new: RecordBatch, carried: &CarriedRows, inputs: &Inputs) -> Result<RecordBatch> {
+    let schema = new.schema();
+    let columns: Vec<ArrayRef> = schema.fields().iter().map(|field| column_of(&carried.batch, field.name()).cloned()).collect::<Result<_>>()?;
+    let old = RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
+    let (new_ids, old_ids) = (record_ids(&new)?, record_ids(&old)?);
+    let mut runs: Vec<(&str, RecordBatch)> = Vec::with_capacity(carried.runs.len());
+    for rows in &carried.runs {
+        let kept = old.slice(rows.start, rows.len());
+        check_pointers(&kept, inputs)?;
+        runs.push((subject_of(old_ids.value(rows.start)), kept));
     }
-    Ok(concat_batches(&schema, &kept)?)
+    runs.extend(runs_by_subject(&new)?.into_iter().map(|(_, rows)| (subject_of(new_ids.value(rows.start)), new.slice(rows.start, rows.len()))));
+    runs.sort_by_key(|(subject, _)| *subject);
+    Ok(concat_batches(&schema, runs.iter().map(|(_, rows)| rows))?)
+}
+
+/// The second place of a record id.
+fn subject_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+/// The rows of each subject, which are together.
+fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
+    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    for (row, id) in record_ids(batch)?.iter().enumerate() {
+        let subject = id.map(subject_of).unwrap_or_default();
+        match runs.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, rows)) => rows.end = row + 1,
+            None => runs.push((subject, row..row + 1)),
+        }
+    }
+    Ok(runs)
+}
+
+/// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.
+fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
+    let not_pointers = || Error::store("the last release's rows hold no pointers");
+    let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+    let first = lists.value_offsets().first().copied().unwrap_or_default() as usize;
+    let end = lists.value_offsets().last().copied().unwrap_or_default() as usize;
+    let text = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
+    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+    let mut checked = None;
+    for index in first..end {
+        let place = (source_ids.value(index), snapshots.value(index), members.is_valid(index));
+        if checked.replace(place) == Some(place) {
+            continue;
+        }
+        let mut of_source = inputs.of_source(place.0).map(|(_, snapshot)| snapshot.sha256.to_string()).peekable();
+        let is_input = of_source.peek().is_some() && (place.2 || of_source.any(|sha256| sha256 == place.1));
+        if !is_input {
+            return Err(Error::store(format!("a row of the last release points to {} {}, which is not an input of this build", place.0, place.1)));
+        }
+    }
+    Ok(())
+}
+
+/// Carried records by warning code.
+pub fn warnings_of(carried: &CarriedRows) -> Result<BTreeMap<String, u64>> {
+    let not_texts = || Error::store("column `warnings` is no list of texts");
+    let lists = column_of(&carried.batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
+    let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
+    let mut counts = BTreeMap::new();
+    for rows in &carried.runs {
+        for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
+            *counts.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
+        }
+    }
+    Ok(counts)
 }
 
 /// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
@@ -185,7 +264,7 @@ fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
-fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a arrow::array::ArrayRef> {
+fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::{batch, fault, part};
+use super::part::{self, CarriedRows};
+use super::{batch, fault};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -70,7 +71,7 @@ struct Description {
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
     let Build { task_id, entry, inputs, tables } = build;
     let stage = Stage::begin(home, contracts, task_id, entry)?;
-    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None))?;
+    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
     stage.finish()
 }
 
@@ -104,16 +105,21 @@ impl<'a> Stage<'a> {
         Ok(Self { contracts, task_id, entry, staging, parts: Mutex::default() })
     }
 
-    /// Writes one table as a part.
+    /// Writes one table as a part. `carried` are rows of the last release's part that are taken over into it.
     ///
     /// # Errors
-    /// As for [`stage`].
-    pub fn add(&self, table: BuiltTable, inputs: &Inputs, lineage: Option<&Lineage>) -> Result<()> {
+    /// As for [`stage`]; `Store`, when carried rows do not belong to this build.
+    pub fn add(&self, table: BuiltTable, inputs: &Inputs, lineage: Option<&Lineage>, carried: Option<&CarriedRows>) -> Result<()> {
         let contract = self.contracts.get(&table.dataset_id);
         let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
-        let batch = batch::record_batch(contract, &table.frame, inputs)?;
+        let mut batch = batch::record_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
+        let mut report = table.report;
+        if let Some(carried) = carried {
+            batch = part::with_carried(batch, carried, inputs).context(|| path.clone())?;
+            part::warnings_of(carried)?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
+        }
         let subjects = lineage.map(|lineage| lineage.subjects.as_str());
         let (checked, bytes) = rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &self.task_id, subjects, &batch));
         checked?;
@@ -127,7 +133,7 @@ impl<'a> Stage<'a> {
             sha256: Digest::of(&bytes),
             key_range: part::key_range(&batch)?,
             fingerprint: lineage.map(|lineage| lineage.fingerprint),
-            report: table.report,
+            report,
         };
         self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
         self.staging.put(&path, &bytes)?;

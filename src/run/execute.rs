@@ -2,14 +2,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan};
 use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
-use super::shards::ShardedTask;
 use super::{RunSettings, SharedObserver};
-use crate::datasets::{self, Context, Sharded, Table};
+use crate::datasets::{self, BuildWhole, Context, Sharded, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::pipeline::Declaration;
+use crate::pipeline::{Buckets, Declaration};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
 use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots, TaskEntry};
@@ -194,25 +194,27 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
 }
 
 /// A build on disk, and what is to be told about it that stands in none of its parts.
-struct BuiltTask {
-    staged: StagedBuild,
+pub(super) struct BuiltTask {
+    pub(super) staged: StagedBuild,
     /// On totals.
-    notes: Vec<String>,
-    subjects: Option<SubjectCounts>,
+    pub(super) notes: Vec<String>,
+    pub(super) subjects: Option<SubjectCounts>,
 }
 
 fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, plan, entry)?;
     let issues_file = super::issues_file(&settings.home, run_id);
+    let in_pieces =
+        |previous| TaskInPieces { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
     let (tables, inputs) = match build(settings, declaration, task.partition.clone(), entry, None)? {
         Made::Tables(tables, inputs) => (tables, inputs),
         Made::Sharded(sharded) => {
             let previous = plan.current.as_ref().filter(|_| !settings.is_forced);
-            let task_id = &task.task_id;
-            let task = ShardedTask { settings, declaration, task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
-            let built = task.stage(&settings.home, &*sharded, Some(&issues_file))?;
-            return Ok(BuiltTask { staged: built.staged, notes: built.notes, subjects: Some(built.subjects) });
+            return in_pieces(previous).stage_shards(&settings.home, &*sharded, Some(&issues_file));
+        }
+        Made::Buckets(buckets, build) => {
+            return in_pieces(plan.current.as_ref()).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
         }
     };
     let previous_rows = |dataset_id: &str| {
@@ -248,29 +250,36 @@ pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Resul
 }
 
 /// What a pipeline's code made of its snapshots.
-pub(super) enum Made {
+pub(super) enum Made<'a> {
     Tables(Vec<Table>, Inputs),
     /// Still to be built, shard by shard.
     Sharded(Box<dyn Sharded>),
+    /// Still to be built, bucket by bucket.
+    Buckets(&'a Buckets, BuildWhole),
 }
 
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records, where it is not sharded.
-pub(super) fn build(
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
+pub(super) fn build<'a>(
     settings: &RunSettings,
-    declaration: &Declaration,
+    declaration: &'a Declaration,
     partition: Option<String>,
     entry: &TaskEntry,
-    only: Option<&[SourcePointer]>,
-) -> Result<Made> {
+    only: Option<(&[SourcePointer], Option<&str>)>,
+) -> Result<Made<'a>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, only);
-    match datasets::pipeline(&declaration.pipeline_id)?.build {
-        datasets::Build::Whole(build) => {
+    let pointers = only.map(|(pointers, _)| pointers);
+    let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);
+    if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
+        context = context.in_bucket(bucket);
+    }
+    match (datasets::pipeline(&declaration.pipeline_id)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
+        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(Made::Buckets(buckets, build)),
+        (datasets::Build::Whole(build), _) => {
             let tables = guarded(&declaration.pipeline_id, || build(&context))?;
             Ok(Made::Tables(tables, context.into_inputs()))
         }
-        datasets::Build::Sharded(build) => guarded(&declaration.pipeline_id, || build(&context)).map(Made::Sharded),
+        (datasets::Build::Sharded(build), _) => guarded(&declaration.pipeline_id, || build(&context)).map(Made::Sharded),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit at the end. One task per pipeline
 //! and partition; a task that fails never stops the others, its last good build is carried into the new release and marked stale.
 
+mod buckets;
 mod execute;
+mod pieces;
 mod plan;
 mod report;
 mod requests;
@@ -52,7 +54,7 @@ pub trait Observer: FetchProgress {
     /// A task is being built.
     fn building(&self, task_id: &str);
 
-    /// So many of a task's shards are built.
+    /// So many of a task's shards or buckets are built.
     fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
         let _ = (task_id, done, shards);
     }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::requests::{Fetched, fetch_all, requests};
+use super::requests::{Fetched, Wanted, fetch_all, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
 use crate::datasets;
@@ -64,7 +64,7 @@ struct Candidate<'a> {
     declaration: &'a Declaration,
     partition: Option<String>,
     /// The files and whether the build needs each.
-    files: Vec<(Request, bool)>,
+    files: Vec<(Wanted, bool)>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
@@ -84,9 +84,9 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let candidates = candidates(settings)?;
-    let mut wanted: BTreeMap<&str, &Request> = BTreeMap::new();
-    for (request, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
-        wanted.insert(&request.url, request);
+    let mut wanted: BTreeMap<&str, &Wanted> = BTreeMap::new();
+    for (file, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
+        wanted.insert(&file.request.url, file);
     }
     let (fetched, sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
     let published = published_ranges(&candidates, &fetched);
@@ -158,7 +158,7 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                     continue;
                 }
                 let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
-                files.extend(requests(settings, owner, source, partition)?.into_iter().map(|request| (request, source.required)));
+                files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
             }
             candidates.push(Candidate { task_id, declaration, partition, files, on_demand });
         }
@@ -202,8 +202,8 @@ fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Re
 fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fetched>) -> BTreeMap<String, (i32, i32)> {
     let mut ranges: BTreeMap<String, (i32, i32)> = BTreeMap::new();
     for candidate in candidates {
-        let is_there = |(request, _): &&(Request, bool)| matches!(fetched.get(&request.url), Some(Fetched::Snapshot(_)));
-        let own = candidate.files.iter().filter(|(request, _)| is_own(candidate, request));
+        let is_there = |(file, _): &&(Wanted, bool)| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
+        let own = candidate.files.iter().filter(|(file, _)| is_own(candidate, &file.request));
         if let Some(value) = candidate.partition.as_ref().and_then(|value| value.parse().ok())
             && own.clone().any(|file| is_there(&file))
         {
@@ -236,9 +236,11 @@ fn judge(
     let mut problems = Vec::new();
     let mut is_failed = false;
     let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
-    for (request, is_required) in &candidate.files {
+    for (Wanted { request, .. }, is_required) in &candidate.files {
         match &fetched[&request.url] {
-            Fetched::Snapshot(snapshot) => snapshots.push(Snapshot { source_version: request.source_version.clone(), ..(**snapshot).clone() }),
+            Fetched::Snapshots(found) => {
+                snapshots.extend(found.iter().map(|snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() }));
+            }
             Fetched::Failed(message) => {
                 is_failed = true;
                 missing(format!("{} ({}): {message}", request.source_id, request.url));
@@ -257,7 +259,7 @@ fn judge(
         snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
     }
     if problems.is_empty() && snapshots.is_empty() {
-        let first = candidate.files.first().map_or("no file", |(request, _)| request.url.as_str());
+        let first = candidate.files.first().map_or("no file", |(file, _)| file.request.url.as_str());
         problems.push(Problem { is_source_missing: true, message: format!("the publisher has none of its files, such as {first}") });
     }
     if problems.is_empty() {
@@ -272,23 +274,37 @@ fn judge(
     Ok((state, Some(entry)))
 }
 
-/// Files that lost more of their size since the last release than their declaration allows.
+/// Files, and lists of pages, that lost more of their size since the last release than their declaration allows.
 fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for snapshot in snapshots {
-        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
-        let Some(known) = previous.and_then(|previous| previous.inputs.iter().find(same)) else { continue };
-        let most = settings.declarations.source(&snapshot.source_id).map_or(100.0, |(_, source)| source.max_shrink_percent);
-        let loss = 100.0 - snapshot.size_bytes as f64 * 100.0 / known.size_bytes.max(1) as f64;
-        if loss > most && !settings.accepted.contains(&snapshot.source_id) {
+    let before = sizes(settings, previous.map(|previous| previous.inputs.as_slice()).unwrap_or_default());
+    for (file, (size_bytes, first)) in sizes(settings, snapshots) {
+        let Some((known_bytes, _)) = before.get(&file) else { continue };
+        let most = settings.declarations.source(&first.source_id).map_or(100.0, |(_, source)| source.max_shrink_percent);
+        let loss = 100.0 - size_bytes as f64 * 100.0 / (*known_bytes).max(1) as f64;
+        if loss > most && !settings.accepted.contains(&first.source_id) {
             let message = format!(
-                "{} ({}) has {} bytes, {loss:.1} % fewer than the {} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`",
-                snapshot.source_id, snapshot.url, snapshot.size_bytes, known.size_bytes, snapshot.source_id
+                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`",
+                first.source_id, first.url, first.source_id
             );
             problems.push(Problem { is_source_missing: false, message });
         }
     }
     problems
+}
+
+/// A source and the values of its variables, the page's excepted.
+type FileKey<'a> = (&'a str, Vec<(&'a String, &'a String)>);
+
+/// Size and first snapshot of each file; pages of one list are one.
+fn sizes<'a>(settings: &RunSettings, snapshots: &'a [Snapshot]) -> BTreeMap<FileKey<'a>, (u64, &'a Snapshot)> {
+    let mut sizes = BTreeMap::new();
+    for snapshot in snapshots {
+        let pages = settings.declarations.source(&snapshot.source_id).and_then(|(_, source)| source.pages.as_ref());
+        let keys = snapshot.keys.iter().filter(|(name, _)| pages.is_none_or(|pages| pages.variable != **name)).collect();
+        sizes.entry((snapshot.source_id.as_str(), keys)).or_insert((0, snapshot)).0 += snapshot.size_bytes;
+    }
+    sizes
 }
 
 /// Why a build is not the one of the current release; nothing when it is.

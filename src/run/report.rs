@@ -49,7 +49,7 @@ impl FetchedSource {
     pub(super) fn new(url: &str, fetched: &Fetched, is_new: bool) -> Self {
         let outcome = if is_new { "new" } else { fetched.word() };
         let (size_bytes, detail) = match fetched {
-            Fetched::Snapshot(snapshot) => (Some(snapshot.size_bytes), None),
+            Fetched::Snapshots(snapshots) => (Some(snapshots.iter().map(|snapshot| snapshot.size_bytes).sum()), None),
             Fetched::Absent => (None, None),
             Fetched::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
             Fetched::Failed(message) => (None, Some(message.clone())),

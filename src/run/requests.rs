@@ -4,9 +4,10 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::{FetchedSource, RunSettings, SharedObserver};
+use crate::decode;
 use crate::error::{Error, Result, ResultExt};
 use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
-use crate::pipeline::{Declaration, Format, Source, Syntax, expand};
+use crate::pipeline::{Declaration, Format, Pages, Source, Syntax, expand};
 use crate::provenance::Snapshot;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
@@ -18,14 +19,33 @@ const FAILURES_PER_HOST: usize = 3;
 /// What became of a file.
 #[derive(Debug, Clone)]
 pub(super) enum Fetched {
-    Snapshot(Box<Snapshot>),
+    /// One snapshot, or one for each page.
+    Snapshots(Vec<Snapshot>),
     Absent,
     NotConfigured(String),
     Failed(String),
 }
 
+/// A file to fetch, or the first page of a list.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) request: Request,
+    pub(super) paging: Option<Paging>,
+}
+
+/// How the pages after the first are found.
+#[derive(Debug, Clone)]
+pub(super) struct Paging {
+    pages: Pages,
+    url: String,
+    format: Format,
+}
+
+/// More pages than this are no list that ends.
+const MAX_PAGES: u64 = 10_000;
+
 /// The files of a source for one partition: every combination of its variables.
-pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source: &Source, partition: Option<&str>) -> Result<Vec<Request>> {
+pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source: &Source, partition: Option<&str>) -> Result<Vec<Wanted>> {
     let mut combinations: Vec<BTreeMap<String, String>> = vec![BTreeMap::new()];
     if let (Some(range), Some(value)) = (&declaration.partition, partition) {
         combinations[0].insert(range.variable.clone(), value.to_owned());
@@ -38,81 +58,141 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
         };
         combinations = combinations.iter().flat_map(|keys| values.iter().map(move |value| with_value(keys, value))).collect();
     }
+    if let Some(pages) = &source.pages {
+        combinations.iter_mut().for_each(|keys| drop(keys.insert(pages.variable.clone(), "0".to_owned())));
+    }
     let request = |keys: BTreeMap<String, String>| {
         let url = expand(&source.url, &keys)?;
         let bundled = url.strip_prefix("bundled:").map(|path| {
             let file = format!("pipelines/{path}");
             settings.declarations.files.read(&file).map(<[u8]>::to_vec).ok_or_else(|| Error::config(format!("there is no file {file}")))
         });
-        Ok(Request {
+        let request = Request {
             source_id: source.source_id.clone(),
             source_version: expand(&source.source_version, &keys)?,
             source_date: source.source_date.clone(),
             is_archive: source.is_archive(),
-            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::Document { syntax: Syntax::Json }),
+            is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::JsonRecords { .. } | Format::Document { syntax: Syntax::Json }),
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,
             url,
             keys,
-        })
+        };
+        let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone() });
+        Ok(Wanted { request, paging })
     };
     combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))
 }
 
-/// Fetches every file once, several at a time.
+impl Paging {
+    /// The page after those with so many records.
+    fn page(&self, first: &Request, records: u64) -> Result<Request> {
+        let mut keys = first.keys.clone();
+        keys.insert(self.pages.variable.clone(), records.to_string());
+        // The last page may be as small as it likes.
+        Ok(Request { url: expand(&self.url, &keys)?, keys, min_bytes: 0, ..first.clone() })
+    }
+}
+
+/// Fetches every file once, several at a time, and lists of pages to their ends.
 pub(super) async fn fetch_all(
     settings: &RunSettings,
     fetcher: &Fetcher,
-    requests: Vec<Request>,
+    wanted: Vec<Wanted>,
     observer: &SharedObserver,
 ) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
-    observer.fetching(requests.len());
-    let failures: std::sync::Mutex<BTreeMap<String, usize>> = std::sync::Mutex::default();
-    let fetch_one = async |request: Request| {
-        let host = host_of(&request.url).to_owned();
-        let count = |host: &str| failures.lock().expect("nothing panics while holding it").get(host).copied().unwrap_or(0);
-        let fetched = if settings.is_offline && request.bundled.is_none() {
-            fetcher
-                .snapshots()
-                .known(&request.source_id, &recorded_url(&request.url)?)
-                .map_or(Fetched::Absent, |snapshot| Fetched::Snapshot(Box::new(snapshot)))
-        } else if count(&host) >= FAILURES_PER_HOST {
-            Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
-        } else {
-            match fetcher.fetch(&request, &**observer).await {
-                Ok(Outcome::New(snapshot)) => {
-                    observer.fetched(&snapshot.url, "new");
-                    return Ok((request.url, Fetched::Snapshot(Box::new(snapshot)), true));
-                }
-                Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshot(Box::new(snapshot)),
-                Ok(Outcome::Absent) => Fetched::Absent,
-                Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
-                Err(error) => {
-                    *failures.lock().expect("nothing panics while holding it").entry(host).or_insert(0) += 1;
-                    Fetched::Failed(error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")))
-                }
-            }
-        };
-        observer.fetched(&request.url, fetched.word());
-        Ok((request.url, fetched, false))
-    };
-    let results: Vec<Result<(String, Fetched, bool)>> = stream::iter(requests).map(fetch_one).buffer_unordered(CONCURRENT_FILES).collect().await;
+    observer.fetching(wanted.len());
+    let desk = Desk { settings, fetcher, observer, failures: std::sync::Mutex::default() };
+    let fetch_one = async |wanted: Wanted| desk.fetch_wanted(&wanted).await.map(|(fetched, sources)| (wanted.request.url, fetched, sources));
+    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(wanted).map(fetch_one).buffer_unordered(CONCURRENT_FILES).collect().await;
     let mut by_url = BTreeMap::new();
     let mut sources = Vec::new();
     for result in results {
-        let (url, fetched, is_new) = result?;
-        sources.push(FetchedSource::new(&url, &fetched, is_new));
+        let (url, fetched, of_url) = result?;
+        sources.extend(of_url);
         by_url.insert(url, fetched);
     }
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     Ok((by_url, sources))
 }
 
+/// Where files are asked for.
+struct Desk<'a> {
+    settings: &'a RunSettings,
+    fetcher: &'a Fetcher,
+    observer: &'a SharedObserver,
+    /// By host.
+    failures: std::sync::Mutex<BTreeMap<String, usize>>,
+}
+
+impl Desk<'_> {
+    /// Fetches a file, or every page of a list. A list of which a page fails has failed.
+    async fn fetch_wanted(&self, wanted: &Wanted) -> Result<(Fetched, Vec<FetchedSource>)> {
+        let mut sources = Vec::new();
+        let mut pages: Vec<Snapshot> = Vec::new();
+        let mut request = wanted.request.clone();
+        loop {
+            let (fetched, is_new) = self.fetch_one(&request).await?;
+            sources.push(FetchedSource::new(&request.url, &fetched, is_new));
+            let Some(paging) = &wanted.paging else { return Ok((fetched, sources)) };
+            let snapshot = match fetched {
+                Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
+                Fetched::Absent if !pages.is_empty() => {
+                    return Ok((Fetched::Failed(format!("page {} is not there, and the one before it is full", request.url)), sources));
+                }
+                other => return Ok((other, sources)),
+            };
+            let records = match decode::count_records(&self.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
+                Ok(records) => records,
+                Err(error) => return Ok((Fetched::Failed(error.to_string()), sources)),
+            };
+            if pages.last().is_some_and(|before| before.sha256 == snapshot.sha256) && records > 0 {
+                return Ok((Fetched::Failed(format!("page {} is the one before it once more", request.url)), sources));
+            }
+            pages.push(snapshot);
+            if records < paging.pages.records {
+                return Ok((Fetched::Snapshots(pages), sources));
+            }
+            if pages.len() as u64 == MAX_PAGES {
+                return Ok((Fetched::Failed(format!("has more than {MAX_PAGES} pages")), sources));
+            }
+            request = paging.page(&wanted.request, pages.len() as u64 * paging.pages.records)?;
+        }
+    }
+
+    async fn fetch_one(&self, request: &Request) -> Result<(Fetched, bool)> {
+        let host = host_of(&request.url).to_owned();
+        let failures = || self.failures.lock().expect("nothing panics while holding it").get(&host).copied().unwrap_or(0);
+        let fetched = if self.settings.is_offline && request.bundled.is_none() {
+            let known = self.fetcher.snapshots().known(&request.source_id, &recorded_url(&request.url)?);
+            known.map_or(Fetched::Absent, |snapshot| Fetched::Snapshots(vec![snapshot]))
+        } else if failures() >= FAILURES_PER_HOST {
+            Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
+        } else {
+            match self.fetcher.fetch(request, &**self.observer).await {
+                Ok(Outcome::New(snapshot)) => {
+                    self.observer.fetched(&snapshot.url, "new");
+                    return Ok((Fetched::Snapshots(vec![snapshot]), true));
+                }
+                Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshots(vec![snapshot]),
+                Ok(Outcome::Absent) => Fetched::Absent,
+                Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
+                Err(error) => {
+                    *self.failures.lock().expect("nothing panics while holding it").entry(host).or_insert(0) += 1;
+                    Fetched::Failed(error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")))
+                }
+            }
+        };
+        self.observer.fetched(&request.url, fetched.word());
+        Ok((fetched, false))
+    }
+}
+
 impl Fetched {
     pub(super) fn word(&self) -> &'static str {
         match self {
-            Self::Snapshot(_) => "unchanged",
+            Self::Snapshots(_) => "unchanged",
             Self::Absent => "absent",
             Self::NotConfigured(_) => "not configured",
             Self::Failed(_) => "failed",

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::buckets::build_bucket;
 use super::execute::{Made, QUARANTINE, build, check};
 use super::plan::fingerprint;
 use super::shards::build_subjects;
@@ -261,25 +262,26 @@ fn remake(
         }
     }
     let partition = entry.partition.values().next().cloned();
+    let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
         // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
         let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
             Made::Tables(tables, inputs) => (tables, inputs),
-            Made::Sharded(sharded) => {
-                let bucket = part.partition.get(BUCKET).map(String::as_str).unwrap_or_default();
-                build_subjects(&*sharded, |subject| subject.key.ends_with(bucket), entry)?
-            }
+            Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
+            Made::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
         let checked = check(settings, declaration, tables, &inputs, None, true)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
-    let (tables, inputs) = match build(settings, declaration, partition, entry, Some(pointers))? {
+    let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
         Made::Tables(tables, inputs) => (tables, inputs),
         Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key == record_id.subject(), entry)?,
+        Made::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
     };
-    let Some(table) = tables.into_iter().find(|table| table.dataset_id == record_id.dataset_id()) else { return Ok(None) };
+    let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
+    let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };
     let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {
         return Err(Error::format(detail));

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::execute::{Made, build, check};
-use super::shards::ShardedTask;
+use super::pieces::TaskInPieces;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
@@ -110,12 +110,11 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let is_sample = manifest.is_sample;
+    let in_pieces = TaskInPieces { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         Made::Tables(tables, inputs) => (tables, inputs),
-        Made::Sharded(sharded) => {
-            let task = ShardedTask { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
-            return Ok(task.stage(scratch, &*sharded, None)?.staged);
-        }
+        Made::Sharded(sharded) => return Ok(in_pieces.stage_shards(scratch, &*sharded, None)?.staged),
+        Made::Buckets(buckets, build) => return Ok(in_pieces.stage_buckets(scratch, buckets, build, None)?.staged),
     };
     let checked = check(settings, declaration, tables, &inputs, Some(&|_| None), is_sample)?;
     let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };

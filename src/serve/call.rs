@@ -79,11 +79,15 @@ pub struct Notice {
 }
 
 /// What an answer of this kind covers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Kind of area, for answers about areas.
     pub geography_type: Option<&'static str>,
     pub scope: String,
+    /// States whose registries or boards were searched, for answers from them.
+    pub states_searched: Vec<String>,
+    /// Cities and counties whose permits were searched, for answers about permits.
+    pub jurisdictions_searched: Vec<String>,
 }
 
 /// Where a list stands.
@@ -160,6 +164,11 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
                     json.key("geography_type").text(geography_type);
                 }
                 json.key("scope").text(&coverage.scope);
+                for (name, searched) in [("states_searched", &coverage.states_searched), ("jurisdictions_searched", &coverage.jurisdictions_searched)] {
+                    if !searched.is_empty() {
+                        json.key(name).texts(searched.iter().map(String::as_str));
+                    }
+                }
             });
         }
         if let Some(page) = &meta.page {

@@ -10,6 +10,7 @@ mod cursor;
 mod etag;
 mod freshness;
 mod front;
+mod general;
 mod geo;
 mod index;
 mod json;

@@ -27,7 +27,7 @@ pub enum Kind {
     Number {
         min: f64,
         max: f64,
-        default: f64,
+        default: Option<f64>,
     },
     Flag,
     /// One of the values of a contract's column: dataset and column.
@@ -39,6 +39,15 @@ pub enum Kind {
     /// A comma list of these words.
     Words(&'static [&'static str]),
     Date,
+    /// Text of so many characters with a letter or digit among them.
+    Text {
+        min: usize,
+        max: usize,
+    },
+    /// Five digits.
+    Zip,
+    /// A comma list of postal codes of states, in any case.
+    States,
     /// Text in a form of its own, checked by its reader; a regular expression describes it.
     Form(&'static str),
 }
@@ -63,13 +72,17 @@ impl Kind {
         match self {
             Self::Integer { min, max, default: Some(default) } => json!({"type": "integer", "minimum": min, "maximum": max, "default": default}),
             Self::Integer { min, max, default: None } => json!({"type": "integer", "minimum": min, "maximum": max}),
-            Self::Number { min, max, default } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
+            Self::Number { min, max, default: Some(default) } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
+            Self::Number { min, max, default: None } => json!({"type": "number", "minimum": min, "maximum": max}),
             Self::Flag => json!({"type": "boolean"}),
             Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
             Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
             Self::Words(words) => list_schema(words),
             Self::Word(words) => json!({"type": "string", "enum": words}),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
+            Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
+            Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
+            Self::States => json!({"type": "string", "pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"}),
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
         }
     }
@@ -92,6 +105,18 @@ impl Kind {
             Self::Date => {
                 let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
                 if is_date { Ok(()) } else { Err(format!("expected a date such as 2026-01-31, got `{text}`")) }
+            }
+            Self::Text { min, max } => {
+                let is_text = (min..=max).contains(&text.chars().count()) && text.bytes().any(|byte| byte.is_ascii_alphanumeric());
+                if is_text { Ok(()) } else { Err(format!("expected {min} to {max} characters with a letter or digit")) }
+            }
+            Self::Zip => {
+                let is_zip = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+                if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{text}`")) }
+            }
+            Self::States => {
+                let is_state = |state: &str| state.len() == 2 && state.bytes().all(|byte| byte.is_ascii_alphabetic());
+                if text.split(',').all(is_state) { Ok(()) } else { Err(format!("expected two-letter codes of states, got `{text}`")) }
             }
             Self::Form(_) => Ok(()),
         }

@@ -97,6 +97,16 @@ impl Parts {
         reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
     }
 
+    /// The bytes of a part, its digest checked.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing or damaged.
+    pub async fn bytes(&self, release_id: &ReleaseId, part: &Part) -> Result<Bytes> {
+        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        check_digest(part, &bytes)?;
+        Ok(bytes)
+    }
+
     fn slot(&self, key: (&'static str, Digest)) -> Slot {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clock += 1;

@@ -13,6 +13,7 @@ pub enum Code {
     UnknownParameter,
     InvalidCursor,
     InvalidJson,
+    AmbiguousIdentifier,
     MissingApiKey,
     InvalidApiKey,
     InsufficientPermission,
@@ -24,7 +25,7 @@ pub enum Code {
 }
 
 /// All codes with status, title and what to do about them: the source of the OpenAPI document and the docs page.
-pub const CODES: [(Code, &str, u16, &str, &str); 13] = [
+pub const CODES: [(Code, &str, u16, &str, &str); 14] = [
     (Code::InvalidParameter, "invalid_parameter", 400, "Invalid parameter", "Correct the parameter, header or body field that `errors` names."),
     (Code::MissingParameter, "missing_parameter", 400, "Missing parameter", "Add the parameter or body field that `errors` names."),
     (Code::UnknownParameter, "unknown_parameter", 400, "Unknown parameter", "Remove or correct the name; the nearest valid one is given."),
@@ -36,6 +37,7 @@ pub const CODES: [(Code, &str, u16, &str, &str); 13] = [
         "Use a cursor only with the filters and the release of the page it came from, or start again without it.",
     ),
     (Code::InvalidJson, "invalid_json", 400, "Invalid JSON", "Send one JSON object with `Content-Type: application/json`."),
+    (Code::AmbiguousIdentifier, "ambiguous_identifier", 400, "Ambiguous identifier", "Ask again for one of `candidates`."),
     (Code::MissingApiKey, "missing_api_key", 401, "Missing API key", "Send `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
     (Code::InvalidApiKey, "invalid_api_key", 401, "Invalid API key", "Check the key; it may be mistyped, expired or revoked."),
     (Code::InsufficientPermission, "insufficient_permission", 403, "Insufficient permission", "Use a key with the scope that `detail` names."),
@@ -78,6 +80,8 @@ pub struct Problem {
     /// What happened and the way out, readable alone.
     pub detail: String,
     pub errors: Vec<FieldError>,
+    /// What could be meant, when an identifier is ambiguous.
+    pub candidates: Vec<String>,
     /// Seconds to wait, for a rate limit.
     pub retry_after: Option<u64>,
     /// Methods the path knows, when the method was wrong.
@@ -90,7 +94,7 @@ pub type Result<T> = std::result::Result<T, Problem>;
 impl Problem {
     /// A problem without a field.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), errors: Vec::new(), retry_after: None, allow: None }
+        Self { code, detail: detail.into(), errors: Vec::new(), candidates: Vec::new(), retry_after: None, allow: None }
     }
 
     /// A problem with one field, whose message is also the detail.
@@ -126,6 +130,9 @@ impl Problem {
                     });
                 }
             });
+            if !self.candidates.is_empty() {
+                json.key("candidates").texts(self.candidates.iter().map(String::as_str));
+            }
         });
         json.into_bytes()
     }

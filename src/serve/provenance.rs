@@ -52,12 +52,12 @@ fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
     Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
 }
 
-/// Whether the part can hold the record: ids of partitioned datasets name their vintage, or begin with the number whose last digits
-/// are the bucket.
+/// Whether the part can hold the record: ids of partitioned datasets name their vintage, or, where parts are shards and have a fingerprint,
+/// begin with the number whose last digits are the bucket.
 fn may_hold(part: &Part, id: &RecordId) -> bool {
     let subject = id.as_str().split(':').nth(1).unwrap_or_default();
     let has_year = part.partition.get("vintage_year").is_none_or(|year| id.as_str().contains(year.as_str()));
-    let has_bucket = part.partition.get(BUCKET).is_none_or(|bucket| subject.ends_with(bucket.as_str()));
+    let has_bucket = part.fingerprint.is_none() || part.partition.get(BUCKET).is_none_or(|bucket| subject.ends_with(bucket.as_str()));
     part.rows > 0 && has_year && has_bucket
 }
 

@@ -2,6 +2,7 @@
 //! strict reading of parameters and the OpenAPI document follow from it.
 
 use super::call::{Access, Endpoint, Handler};
+use super::general::{business, contractors, license, permits, properties, verify};
 use super::geo::{self, compare, coverage, schools};
 use super::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
 use super::provenance;
@@ -23,7 +24,7 @@ const DEMOGRAPHICS: &[Parameter] = &[
 
 /// Every endpoint.
 #[rustfmt::skip]
-pub static ENDPOINTS: [Endpoint; 15] = [
+pub static ENDPOINTS: [Endpoint; 23] = [
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}", operation_id: "getLocation", summary: "ZCTA profile", access: GEO,
         parameters: OF_VINTAGE, body: None, data: "Profile", handler: Handler::Memory(geo::profile) },
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}/demographics", operation_id: "getDemographics", summary: "ZCTA demographics", access: GEO,
@@ -50,6 +51,22 @@ pub static ENDPOINTS: [Endpoint; 15] = [
         parameters: filings::SEARCH_PARAMETERS, body: None, data: "Filings", handler: Handler::Files(filings::search) },
     Endpoint { method: "GET", path: "/v1/financials/{cik}", operation_id: "getStatements", summary: "Financial statements of a company, as filed", access: GENERAL,
         parameters: statements::PARAMETERS, body: None, data: "Statements", handler: Handler::Files(statements::statements) },
+    Endpoint { method: "GET", path: "/v1/business/search", operation_id: "searchBusinesses", summary: "Businesses by name, number or agent", access: GENERAL,
+        parameters: business::PARAMETERS, body: None, data: "Businesses", handler: Handler::Files(business::search) },
+    Endpoint { method: "GET", path: "/v1/business/{entity_id}", operation_id: "getBusiness", summary: "A business as its registry publishes it", access: GENERAL,
+        parameters: OF_RELEASE, body: None, data: "Business", handler: Handler::Files(business::business) },
+    Endpoint { method: "GET", path: "/v1/license/verify", operation_id: "verifyLicense", summary: "Whether a number is a license of a state, and whose", access: GENERAL,
+        parameters: verify::PARAMETERS, body: None, data: "Verification", handler: Handler::Files(verify::verify) },
+    Endpoint { method: "GET", path: "/v1/license/search", operation_id: "searchLicenses", summary: "Licenses by name of a person or business", access: GENERAL,
+        parameters: license::PARAMETERS, body: None, data: "Licenses", handler: Handler::Files(license::search) },
+    Endpoint { method: "GET", path: "/v1/permits/search", operation_id: "searchPermits", summary: "Building permits of a place", access: GENERAL,
+        parameters: permits::PARAMETERS, body: None, data: "Permits", handler: Handler::Files(permits::search) },
+    Endpoint { method: "GET", path: "/v1/contractors/{license}", operation_id: "getContractor", summary: "A license and the permits linked to it", access: GENERAL,
+        parameters: contractors::PARAMETERS, body: None, data: "Contractor", handler: Handler::Files(contractors::contractor) },
+    Endpoint { method: "GET", path: "/v1/properties/{address}", operation_id: "getProperty", summary: "A property and its permits", access: GENERAL,
+        parameters: properties::PARAMETERS, body: None, data: "Property", handler: Handler::Files(properties::property) },
+    Endpoint { method: "GET", path: "/v1/properties", operation_id: "findProperty", summary: "A property and its permits, the address as a parameter", access: GENERAL,
+        parameters: properties::QUERY_PARAMETERS, body: None, data: "Property", handler: Handler::Files(properties::property_of_query) },
     Endpoint { method: "GET", path: "/v1/coverage", operation_id: "getCoverage", summary: "What all datasets cover", access: Access::Everyone,
         parameters: OF_RELEASE, body: None, data: "CoverageReport", handler: Handler::Memory(coverage::all) },
     Endpoint { method: "GET", path: "/v1/provenance/{record_id}", operation_id: "getProvenance", summary: "From a record to the publisher's bytes", access: Access::Key,
@@ -57,9 +74,12 @@ pub static ENDPOINTS: [Endpoint; 15] = [
 ];
 
 /// Placeholders of paths: name, pattern, example, meaning.
-pub const PLACEHOLDERS: [(&str, &str, &str, &str); 4] = [
+pub const PLACEHOLDERS: [(&str, &str, &str, &str); 7] = [
     ("zcta", "^[0-9]{5}$", "90210", "ZCTA code: five digits, leading zeros kept."),
     ("fips", "^[0-9]{5}$", "06037", "County FIPS code: five digits, leading zeros kept."),
     ("cik", "^0{0,9}[1-9][0-9]{0,9}$", "0000320193", "CIK, with or without leading zeros; answers carry all ten digits."),
+    ("entity_id", "^[^/]{1,80}$", "FL-L23000448570", "Id of a business: state and the registry's number."),
+    ("license", "^[^/]{1,120}$", "TX-tdlr-ba-21907", "Id of a license; or its number, with `state`."),
+    ("address", "^[^/]{1,200}$", "618 W Elmira St, San Antonio, TX 78212", "Street address on one line, with ZIP code or city and state; or a property id."),
     ("record_id", "^[^:]+:.+$", "geo.zcta_metric:2023:90210:population", "A `record_id` of any answer."),
 ];

@@ -91,13 +91,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether the part may hold a record. Parts of one bucket hold the subjects whose keys end as the bucket is named.
+    /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the subjects whose keys end as their bucket is named.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
-        self.partition.contains_key("dataset_id") || self.partition.get(BUCKET).is_none_or(|bucket| record_id.subject().ends_with(bucket.as_str()))
+        let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
+        self.fingerprint.is_none() || self.partition.contains_key("dataset_id") || !self.partition.get(BUCKET).is_some_and(is_other)
     }
 }
 
-/// Partition column of datasets whose parts are built one by one: the last characters of the subject's key.
+/// Partition column of datasets whose parts are built one by one: the last characters of the subject's key, or the hash of the row's.
 pub const BUCKET: &str = "bucket";
 
 /// What validation said about the rows of a part.

@@ -14,6 +14,7 @@ mod partial;
 mod plans;
 mod record;
 mod releases;
+mod scratch;
 mod snapshots;
 mod staging;
 
@@ -31,6 +32,7 @@ pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
 pub use record::{Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};
 pub use releases::{IncompleteRelease, Releases};
+pub use scratch::Scratch;
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 

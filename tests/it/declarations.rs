@@ -201,6 +201,14 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             &["pipelines/test/parcels.toml:26: source.min_bytes: source `test.parcel_list`: larger than max_bytes"],
         ),
         (
+            "min_bytes = 100",
+            "pages = { variable = \"offset\", records = 0 }",
+            &[
+                "pipelines/test/parcels.toml:26: source.pages: source `test.parcel_list`: the URL has no variable `{offset}`",
+                "pipelines/test/parcels.toml:26: source.pages: source `test.parcel_list`: pages have records, are delimited text or JSON records, are not packed and not fetched on demand",
+            ],
+        ),
+        (
             "column = \"vintage_year\"",
             "column = \"vintage\"",
             &["pipelines/test/parcels.toml:13: partition.column: `test.parcel` is not partitioned by `vintage`"],
@@ -224,7 +232,7 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
             "kind = \"delimited\", delimiters = [\"|\"]",
             "kind = \"shapefile\", delimiters = [\"|\"]",
             &[
-                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `document`",
+                "pipelines/test/parcels.toml:33: source.format: unknown variant `shapefile`, expected one of `delimited`, `fixed_width`, `json_rows`, `json_records`, `xlsx`, `document`",
             ],
         ),
         (

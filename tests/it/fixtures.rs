@@ -232,3 +232,37 @@ fn published_filings_are_those_of_the_sec() {
     // All of the nine members and pages that are not synthetic.
     assert_eq!(compared, 324);
 }
+
+/// Rows of permits that are called published are lines of the cities' files.
+#[test]
+fn published_permits_are_those_of_the_cities() {
+    let Some(data) = shared_data() else { return };
+    // Case, file, and how many lines at its end are synthetic.
+    let cases = [
+        ("austin/basic", "austin_3syk-w9eu.excerpt.csv", 0),
+        ("chicago/basic", "chicago_Building_Permits.csv", 0),
+        ("chicago/api_header", "chicago_ydr8-5enu.excerpt.csv", 1),
+        ("la/basic", "la_yv23-pmwf.excerpt.csv", 0),
+        ("nashville/basic", "nashville_building_permits.csv", 0),
+        ("nola/basic", "nola_blds_72f9-bi28.excerpt.csv", 0),
+        ("nyc_bis/basic", "nyc_dob_permit_issuance_2024_subset.csv", 0),
+        ("nyc_bis/api_header", "nyc_ipu4-2q9a.excerpt.csv", 0),
+        ("nyc_now/basic", "nyc_now_rbx6-tga4.excerpt.csv", 0),
+        ("seattle/basic", "seattle_permits_cleaned_20251106.csv", 0),
+        ("seattle_before_2018/basic", "seattle_mags-97de.excerpt.csv", 0),
+        ("sf/basic", "sf_Building_Permits.csv", 0),
+        ("sf/api_header", "sf_i98e-djp9.excerpt.csv", 0),
+    ];
+    for (case, file, synthetic) in cases {
+        let original = std::fs::read(data.join("general/permits").join(file)).unwrap();
+        let known: BTreeSet<&[u8]> = original.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).collect();
+        let folder = fixture(&format!("permit/{case}/source"));
+        let ours = crate::support::files_below(&folder).into_iter().find(|path| path.to_str().unwrap().contains("csv")).unwrap();
+        let ours = std::fs::read(ours).unwrap();
+        let lines: Vec<&[u8]> = ours.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect();
+        for line in &lines[..lines.len() - synthetic] {
+            assert!(known.contains(line), "{case}: {}", String::from_utf8_lossy(line));
+        }
+        assert!(lines[lines.len() - synthetic..].iter().all(|line| !known.contains(line)), "{case}: the last lines are called synthetic");
+    }
+}

@@ -171,7 +171,7 @@ impl<'a> Area<'a> {
             AreaKind::County => "counties",
         };
         let scope = format!("{} {areas} with estimates in vintage {}", table.areas(), table.vintage_year);
-        meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope });
+        meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
         if kind == AreaKind::Zcta {
             super::note_zcta(meta);
             meta.notice(

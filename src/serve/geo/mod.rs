@@ -5,7 +5,7 @@ pub mod compare;
 mod county;
 pub mod coverage;
 mod demographics;
-mod distance;
+pub mod distance;
 mod metric;
 mod profile;
 pub mod schools;

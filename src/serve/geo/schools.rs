@@ -21,7 +21,7 @@ const GRADES: &[&str] = &["PK", "KG", "01", "02", "03", "04", "05", "06", "07", 
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "radius_mi",
-        kind: Kind::Number { min: 0.1, max: 100.0, default: DEFAULT_RADIUS_MI },
+        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
         description: "Straight-line distance from the ZCTA's internal point, statute miles.",
     },
     Parameter { name: "level", kind: Kind::OneOf("geo.school", "level"), description: "Only schools of this level." },
@@ -84,7 +84,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 fn describe(table: &SchoolTable, page: Page) -> Meta {
     let mut meta = Meta { datasets: vec!["geo.school".to_owned(), "geo.geography".to_owned()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
-    meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope });
+    meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
     super::note_zcta(&mut meta);
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {

@@ -1,6 +1,7 @@
 //! Turns one release's Parquet parts into immutable sorted columns in memory that answers are written from. One index per release,
 //! all vintages. Every part's hash is checked, so that damaged bytes are never served; columns that no answer needs are not kept.
 
+mod general;
 mod metrics;
 mod origin;
 mod places;
@@ -11,6 +12,10 @@ mod words;
 
 use bytes::Bytes;
 
+pub use general::{
+    Action, Businesses, Contact, DATES, Entity, GeneralIndex, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Officer, Permit,
+    Permits, Record, RowHit, folded, is_persons_name, person_words, persons_name, spaced,
+};
 pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;
 pub use places::PlaceTable;
@@ -33,6 +38,7 @@ pub struct Release {
     pub manifest: Manifest,
     pub geo: GeoIndex,
     pub sec: SecIndex,
+    pub general: GeneralIndex,
     pub(super) freshness: FreshnessCache,
 }
 
@@ -90,7 +96,8 @@ impl Release {
         geo.zcta_metrics.sort_by_key(|table| table.vintage_year);
         geo.county_metrics.sort_by_key(|table| table.vintage_year);
         let sec = SecIndex::load(parts, &manifest).await?;
-        Ok(Self { manifest: std::sync::Arc::unwrap_or_clone(manifest), geo, sec, freshness: FreshnessCache::default() })
+        let general = GeneralIndex::load(parts, &manifest).await?;
+        Ok(Self { manifest: std::sync::Arc::unwrap_or_clone(manifest), geo, sec, general, freshness: FreshnessCache::default() })
     }
 }
 

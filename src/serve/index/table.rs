@@ -15,6 +15,20 @@ use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{POINTERS, SourcePointer};
 use crate::store::pointers_at;
 
+/// Rows of a piece of a part.
+const PIECE: usize = 65_536;
+
+/// Opens the named columns of a part.
+fn open(bytes: Bytes, columns: &[&str], place: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let present = builder.schema().clone();
+    if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
+        return Err(Error::store(format!("{place}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
+    }
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    Ok(builder.with_projection(mask))
+}
+
 /// Columns of one part, all rows, in the part's order.
 #[derive(Debug, Clone)]
 pub struct Table {
@@ -29,22 +43,33 @@ impl Table {
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column.
     pub fn read(bytes: Bytes, columns: &[&str], place: &str) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
-        let present = builder.schema().clone();
-        if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
-            return Err(Error::store(format!("{place}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
-        }
+        let builder = open(bytes, columns, place)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let reader = builder.with_projection(mask).with_batch_size(rows.max(1)).build()?;
+        let reader = builder.with_batch_size(rows.max(1)).build()?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
         Ok(Self { batch: concat_batches(&schema, &batches)?, place: place.to_owned() })
     }
 
+    /// Reads the named columns of a part piece by piece, so that only one is in memory.
+    ///
+    /// # Errors
+    /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
+    pub fn each(bytes: Bytes, columns: &[&str], place: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        for batch in open(bytes, columns, place)?.with_batch_size(PIECE).build()? {
+            take(&Self { batch: batch?, place: place.to_owned() })?;
+        }
+        Ok(())
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
+    }
+
+    /// A column of any type; none when it was not read.
+    pub fn column(&self, name: &str) -> Option<&ArrayRef> {
+        self.batch.column_by_name(name)
     }
 
     /// How much memory the columns take.

@@ -229,7 +229,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 fn describe(call: &Call<'_>, page: Page) -> Meta {
     let scope = format!("{} filings of {} registrants", call.release.manifest.rows(FILINGS), call.release.manifest.rows(REGISTRANTS));
-    Meta { datasets: OF_FILINGS.map(str::to_owned).into(), page: Some(page), coverage: Some(Coverage { geography_type: None, scope }), ..Meta::default() }
+    Meta { datasets: OF_FILINGS.map(str::to_owned).into(), page: Some(page), coverage: Some(Coverage { scope, ..Coverage::default() }), ..Meta::default() }
 }
 
 /// The registrants that a search names; none when it names none.

@@ -101,7 +101,7 @@ pub fn describe(call: &Call<'_>, period: &str) -> Meta {
     let mut meta = Meta { datasets: vec![VALUES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
     let rows = call.release.manifest.rows(VALUES);
     meta.coverage =
-        Some(Coverage { geography_type: None, scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL") });
+        Some(Coverage { scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL"), ..Coverage::default() });
     super::note_as_filed(&mut meta);
     super::note_fiscal_periods(&mut meta, period);
     meta

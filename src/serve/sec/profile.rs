@@ -48,7 +48,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         stamps.write(json.key("provenance"), &table.heads, row, status, table.record_ids.at(row));
     });
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned(), VALUES.to_owned()], ..Meta::default() };
-    meta.coverage = Some(Coverage { geography_type: None, scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)) });
+    meta.coverage = Some(Coverage { scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)), ..Coverage::default() });
     meta.notice("TICKER_IS_CURRENT", "Tickers and exchanges are those of today; tickers of the past are not published.");
     meta.notice(
         "FISCAL_YEAR_END_IS_A_HINT",

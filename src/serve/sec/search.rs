@@ -55,7 +55,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let next_cursor = (!is_last).then(|| cursor::write(release_id, &filters, &end.to_string()));
     meta.page = Some(Page { limit, count: page.len(), next_cursor, total: found.len(), is_total_exact: !has_more });
     meta.coverage =
-        Some(Coverage { geography_type: None, scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()) });
+        Some(Coverage { scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()), ..Coverage::default() });
     Ok(meta)
 }
 

@@ -142,7 +142,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     let mut meta = Meta { datasets: vec![LINES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
-    meta.coverage = Some(Coverage { geography_type: None, scope });
+    meta.coverage = Some(Coverage { scope, ..Coverage::default() });
     meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true });
     super::note_as_filed(&mut meta);
     super::note_fiscal_periods(&mut meta, series);

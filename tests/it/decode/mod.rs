@@ -5,6 +5,7 @@ mod encodings;
 mod fixed_width;
 mod folded;
 mod hostile;
+mod json_records;
 mod members;
 mod preamble;
 mod xml;

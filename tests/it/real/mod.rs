@@ -1,4 +1,7 @@
 //! Whole families on real agency files, against readers that share no code with the program. Skipped where the files are not.
 
+mod business;
 mod geo;
+mod names;
+mod permits;
 mod sec;

@@ -6,6 +6,7 @@ mod command_line;
 mod determinism;
 mod interrupted;
 mod nights;
+mod pages;
 mod publishers;
 mod renewal;
 mod selection;

@@ -157,7 +157,7 @@ fn an_unknown_record_is_refused_with_a_way_out() {
     let place = Place::published();
     for (record_id, says) in [
         ("geo.zcta_metric:2023:00000:population", "has no record `geo.zcta_metric:2023:00000:population`"),
-        ("geo.zcta:90210", "has no dataset `geo.zcta`; it has geo.county"),
+        ("geo.zcta:90210", "has no dataset `geo.zcta`; it has business.entity"),
         ("90210", "is not a record id"),
     ] {
         let answer = place.trace(record_id).expect(40);

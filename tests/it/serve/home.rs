@@ -24,6 +24,8 @@ pub struct Table {
     pub vintage_year: Option<i32>,
     /// Last digits of the number of those the rows are about, where a dataset is spread over files so.
     pub bucket: Option<&'static str>,
+    /// Other folders: column and value.
+    pub folders: &'static [(&'static str, &'static str)],
     pub rows: Vec<Value>,
     pub report: PartReport,
 }
@@ -46,7 +48,11 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
         let contract = &contracts[table.dataset_id];
         let bytes = parquet_bytes(contract, &table.rows);
         let year = table.vintage_year.map(|year| ("vintage_year".to_owned(), year.to_string()));
-        let partition: BTreeMap<String, String> = year.into_iter().chain(table.bucket.map(|bucket| ("bucket".to_owned(), bucket.to_owned()))).collect();
+        let partition: BTreeMap<String, String> = year
+            .into_iter()
+            .chain(table.bucket.map(|bucket| ("bucket".to_owned(), bucket.to_owned())))
+            .chain(table.folders.iter().map(|(column, value)| ((*column).to_owned(), (*value).to_owned())))
+            .collect();
         let folder: String = partition.iter().map(|(column, value)| format!("{column}={value}/")).collect();
         let task_id = table.vintage_year.map_or_else(|| "test.places".to_owned(), |year| format!("test.metrics/vintage={year}"));
         tasks.insert(task_id.clone(), task(draft, table.vintage_year));

@@ -3,6 +3,7 @@
 mod connections;
 mod coverage;
 mod examples;
+mod general;
 mod geo;
 mod headers;
 mod home;
@@ -180,7 +181,7 @@ pub fn notices(answer: &Value) -> Vec<&str> {
 
 /// The release most tests ask. 90210's population is given, so that releases can differ.
 pub fn draft(population: f64) -> Draft {
-    let table = |dataset_id, vintage_year, rows| Table { dataset_id, vintage_year, bucket: None, rows, report: PartReport::default() };
+    let table = |dataset_id, vintage_year, rows| Table { dataset_id, vintage_year, bucket: None, folders: &[], rows, report: PartReport::default() };
     let mut tables = vec![
         table("geo.zcta_metric", Some(2022), zcta_metrics(2022, population - 1_000.0)),
         table("geo.zcta_metric", Some(2023), zcta_metrics(2023, population)),

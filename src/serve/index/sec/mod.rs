@@ -16,7 +16,7 @@ mod values;
 pub use buckets::{BUCKET, Bucket, Buckets};
 pub use filing_dates::{FilingDates, FilingFilter};
 pub use filings::FilingTable;
-pub use heads::Stamps;
+pub use heads::{Heads, Stamps};
 pub use lines::LineTable;
 pub use members::Members;
 pub use names::{Found, Match};

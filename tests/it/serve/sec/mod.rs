@@ -26,7 +26,7 @@ pub async fn publish(world: &World, draft: Draft) -> ReleaseId {
 }
 
 pub fn draft() -> Draft {
-    let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), rows, report: PartReport::default() };
+    let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), folders: &[], rows, report: PartReport::default() };
     let tables = vec![
         table("sec.registrant", "193", vec![apple(), registrant("0009900193", json!({"name": "Apple Orchard Partners LP"}))]),
         table("sec.registrant", "785", vec![kimberly_clark()]),

@@ -1,0 +1,110 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use polars::prelude::DataFrame;
+
+use super::context::{Context, SourceFrame, SourcePart};
+use crate::decode::{self, Malformed, Spill};
+use crate::error::{Error, Result};
+use crate::pipeline::{Buckets, Format};
+use crate::provenance::{Inputs, SourcePointer};
+
+/// Rows that a thread holds while it splits a file.
+const CHUNK_ROWS: usize = 65_536;
+
+/// The file of a bucket, of a snapshot's number and of its member's.
+pub type Place<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
+
+/// The rows of a build's sources on disk, split by the hash of a column.
+pub struct Split<'a> {
+    buckets: &'a Buckets,
+    place: Place<'a>,
+    /// Files and members of each source that has the column, in the order in which they are read.
+    sources: BTreeMap<String, Vec<SplitPart>>,
+    pub(super) inputs: Inputs,
+}
+
+/// A file or member that is split.
+struct SplitPart {
+    part: SourcePart,
+    /// Names of its columns, in the frame's order.
+    columns: Vec<String>,
+    malformed: Vec<(Malformed, SourcePointer)>,
+}
+
+impl<'a> Split<'a> {
+    /// Splits every source of a build that maps the column: each file and member once, several side by side, in frames of bounded size.
+    /// Of a build of one bucket alone, only its rows are kept.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows cannot be written.
+    pub fn write(context: Context<'_>, buckets: &'a Buckets, only: Option<u32>, place: Place<'a>) -> Result<Self> {
+        let mut parts = Vec::new();
+        for source_id in context.source_ids() {
+            let source = context.source(&source_id)?;
+            if source.columns.contains_key(&buckets.key) && !matches!(source.format, Format::Document { .. }) {
+                // Members are numbered here, one after the other, whatever the threads do.
+                parts.extend(context.parts(&source_id)?.into_iter().map(|part| (source_id.clone(), part)));
+            }
+        }
+        let next = AtomicUsize::new(0);
+        let done: Mutex<BTreeMap<usize, Result<SplitPart>>> = Mutex::default();
+        std::thread::scope(|scope| {
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|| {
+                    while let Some((number, (_, part))) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|number| Some((number, parts.get(number)?))) {
+                        let split = split(&context, part, buckets, only, place);
+                        done.lock().expect("nothing panics while holding it").insert(number, split);
+                    }
+                });
+            }
+        });
+        let mut sources: BTreeMap<String, Vec<SplitPart>> = BTreeMap::new();
+        for ((source_id, _), split) in parts.iter().zip(done.into_inner().expect("nothing panics while holding it").into_values()) {
+            sources.entry(source_id.clone()).or_default().push(split?);
+        }
+        Ok(Self { buckets, place, sources, inputs: context.into_inputs() })
+    }
+
+    /// Whether a source is split; one that is not is read whole for each bucket.
+    pub(super) fn has(&self, source_id: &str) -> bool {
+        self.sources.contains_key(source_id)
+    }
+
+    /// Number of buckets.
+    pub fn count(&self) -> u32 {
+        self.buckets.count
+    }
+
+    /// The rows of a source that are in a bucket. Records that could not be read have no key: they are the first bucket's.
+    ///
+    /// # Errors
+    /// `Store`, when the rows cannot be read again.
+    pub(super) fn read(&self, source_id: &str, bucket: u32) -> Result<Vec<SourceFrame>> {
+        let read = |split: &SplitPart| {
+            let part = &split.part;
+            let path = (self.place)(bucket, part.number, part.member_number);
+            let frame = decode::read_spilled(&path, &split.columns, [part.number, part.member_number])?;
+            let malformed = if bucket == 0 { split.malformed.clone() } else { Vec::new() };
+            Ok(part.frame(frame, malformed))
+        };
+        self.sources.get(source_id).into_iter().flatten().map(read).collect()
+    }
+}
+
+fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, place: Place<'_>) -> Result<SplitPart> {
+    let place = |bucket: u32| place(bucket, part.number, part.member_number);
+    let spill = Spill { key: &buckets.key, count: buckets.count, only, place: &place };
+    let mut columns = Vec::new();
+    let mut take = |frame: DataFrame| {
+        columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
+        spill.take(&frame)
+    };
+    let malformed = context.decode_part(part, CHUNK_ROWS, &mut take)?;
+    if columns.is_empty() {
+        return Err(Error::format(format!("{}: no frame was decoded", part.snapshot.url)));
+    }
+    Ok(SplitPart { part: part.clone(), columns, malformed })
+}

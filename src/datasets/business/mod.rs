@@ -1,0 +1,36 @@
+//! Turns a state's registry of businesses into one row per entity and one per officer. One builder for all states: what differs stands in their declarations. Never returns
+//! federal tax numbers, e-mail addresses or the streets of persons.
+
+mod entities;
+mod names;
+mod officers;
+mod rows;
+mod settings;
+mod texts;
+
+use std::collections::BTreeMap;
+
+use crate::datasets::{Context, Table};
+use crate::error::Result;
+use crate::issue::Issue;
+use crate::pipeline::Declaration;
+use settings::Settings;
+
+const ENTITY: &str = "business.entity";
+const OFFICER: &str = "business.officer";
+
+pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+    Settings::read(declaration).map(drop)
+}
+
+pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+    let settings = Settings::read(context.declaration)?;
+    let rows = rows::read(context, &settings)?;
+    let entities = entities::table(context, &settings, &rows)?;
+    let officers = officers::table(context.bucket(), &settings, &rows, &entities.ids)?;
+    let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), context.bucket().to_owned())].into();
+    let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
+    let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =
+        rows.issues.into_iter().chain(entities.issues).chain(officers.issues).partition(|issue| issue.dataset_id == ENTITY);
+    Ok(vec![table(ENTITY, entities.frame, of_entities), table(OFFICER, officers.frame, of_officers)])
+}

@@ -1,0 +1,159 @@
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::*;
+
+use super::settings::Settings;
+use super::{ENTITY, OFFICER};
+use crate::datasets::context::finding;
+use crate::datasets::{Context, SourceFrame};
+use crate::error::{Error, Result};
+use crate::issue::{Issue, Severity};
+use crate::normalise::{pointer_column, pointers};
+use crate::provenance::POINTERS;
+
+/// What a registry's files say, in the order of its entities.
+pub(super) struct Rows {
+    /// One row per entity: its own columns, and pointers to all it was made from.
+    pub entities: DataFrame,
+    /// The rows that name a party, where parties have rows of their own: their columns, with pointers to themselves.
+    pub parties: DataFrame,
+    /// Rows of `parties`, by row of `entities`.
+    pub parties_of: Vec<Vec<usize>>,
+    pub issues: Vec<Issue>,
+}
+
+/// Reads a registry's files and brings the rows of an entity together.
+pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
+    let mut issues = Vec::new();
+    let mut files = Vec::new();
+    for source_id in &settings.entities {
+        files.push(frames_of(context, source_id, ENTITY, &mut issues)?);
+    }
+    let frame = newest(settings, files, &mut issues)?;
+    let (entities, parties, parties_of) = match &settings.officers {
+        _ if settings.is_row_per_party => grouped(context, &frame, &mut issues)?,
+        Some(source_id) => {
+            let files = frames_of(context, source_id, OFFICER, &mut issues)?;
+            let parties = stacked(files.into_iter().map(|file| file.frame).collect())?;
+            joined(frame, parties, &mut issues)?
+        }
+        None => (frame, DataFrame::empty(), Vec::new()),
+    };
+    Ok(Rows { entities, parties, parties_of, issues })
+}
+
+/// Decodes a source. The text of a record that cannot be read is not kept: it may hold tax numbers and e-mail addresses.
+fn frames_of(context: &Context<'_>, source_id: &str, dataset_id: &str, issues: &mut Vec<Issue>) -> Result<Vec<SourceFrame>> {
+    let frames = context.read(source_id)?;
+    issues.extend(frames.iter().flat_map(|frame| frame.issues(ENTITY)).map(|issue| Issue { source_text: None, dataset_id: dataset_id.to_owned(), ..issue }));
+    Ok(frames)
+}
+
+/// How new a file is: its own day, then the place of its source in the declaration.
+type Age = (String, usize);
+
+/// The rows of the last file that has their entity's number. A file's day stands in its address; that of an archive is the day its member was put in: a daily file that is
+/// older than the quarterly one is part of it.
+fn newest(settings: &Settings, sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<Issue>) -> Result<DataFrame> {
+    let mut files: Vec<(Age, DataFrame)> = Vec::new();
+    for (place, source) in sources.into_iter().enumerate() {
+        let day = |file: &SourceFrame| settings.day_variable.as_ref().and_then(|name| file.keys.get(name)).cloned().or_else(|| file.member_date.clone());
+        files.extend(source.into_iter().map(|file| ((day(&file).unwrap_or_default(), place), file.frame)));
+    }
+    if files.iter().all(|(age, _)| *age == files[0].0) {
+        return stacked(files.into_iter().map(|(_, frame)| frame).collect());
+    }
+    let mut last: HashMap<&str, &Age> = HashMap::new();
+    for (age, frame) in &files {
+        for number in frame.column("entity_number")?.str()?.iter().flatten() {
+            let newest = last.entry(number).or_insert(age);
+            *newest = (*newest).max(age);
+        }
+    }
+    let mut kept = Vec::with_capacity(files.len());
+    let mut replaced = 0;
+    for (age, frame) in &files {
+        let numbers = frame.column("entity_number")?.str()?;
+        let is_newest: BooleanChunked = numbers.iter().map(|number| number.is_none_or(|number| last[number] == age)).collect();
+        replaced += frame.height() - is_newest.sum().unwrap_or(0) as usize;
+        kept.push(frame.filter(&is_newest)?);
+    }
+    if replaced > 0 {
+        let detail = format!("{replaced} records are replaced by those of later files with the same entity number");
+        issues.push(finding("replaced", Severity::Warning, ENTITY, &format!("{ENTITY}:replaced"), detail));
+    }
+    stacked(kept)
+}
+
+fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
+    let mut frames = frames.into_iter();
+    let mut all = frames.next().ok_or_else(|| Error::format("no file of the source was read"))?;
+    frames.try_for_each(|frame| all.vstack_mut_owned(frame).map(drop))?;
+    all.rechunk_mut();
+    Ok(all)
+}
+
+/// One row per entity from rows that each name one of its parties. Entities whose rows contradict each other are set aside.
+fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+    let numbers = frame.column("entity_number")?.str()?;
+    let own: Vec<&StringChunked> =
+        frame.columns().iter().filter(|column| !column.name().starts_with("party_")).filter_map(|column| column.str().ok()).collect();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut group_of: HashMap<&str, usize> = HashMap::new();
+    for (row, number) in numbers.iter().enumerate() {
+        match number {
+            Some(number) => {
+                let group = *group_of.entry(number).or_insert_with(|| {
+                    groups.push(Vec::new());
+                    groups.len() - 1
+                });
+                groups[group].push(row);
+            }
+            None => groups.push(vec![row]),
+        }
+    }
+    let numbers_of_row = pointers(frame, POINTERS)?;
+    groups.retain(|rows| {
+        let Some(column) = own.iter().find(|column| rows.iter().any(|row| column.get(*row) != column.get(rows[0]))) else { return true };
+        for row in rows {
+            let detail = format!("the rows of {} differ in `{}`, which is the entity's own", numbers.get(*row).unwrap_or_default(), column.name());
+            let mut issue = finding("contradicting_rows", Severity::Quarantine, ENTITY, &format!("{ENTITY}:{}", numbers.get(*row).unwrap_or_default()), detail);
+            issue.pointer = numbers_of_row[*row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+            issues.push(issue);
+        }
+        false
+    });
+    let firsts = IdxCa::from_vec("row".into(), groups.iter().map(|rows| rows[0] as IdxSize).collect());
+    let mut entities = frame.take(&firsts)?;
+    entities
+        .with_column(joined_pointers(groups.iter().map(|rows| rows.iter().filter_map(|row| numbers_of_row[*row].as_deref()).flatten().copied().collect())))?;
+    Ok((entities, frame.clone(), groups))
+}
+
+/// Officers beside the entities they name; those of no entity of the file are left out, and counted.
+fn joined(mut entities: DataFrame, parties: DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+    let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (row, link) in parties.column("link_number")?.str()?.iter().enumerate() {
+        rows_of.entry(link.unwrap_or_default()).or_default().push(row);
+    }
+    let links = entities.column("link_number")?.str()?;
+    let parties_of: Vec<Vec<usize>> = links.iter().map(|link| link.and_then(|link| rows_of.get(link)).cloned().unwrap_or_default()).collect();
+    let known: HashSet<&str> = links.iter().flatten().collect();
+    let left_out: usize = rows_of.iter().filter(|(link, _)| !known.contains(*link)).map(|(_, rows)| rows.len()).sum();
+    if left_out > 0 {
+        let detail = format!("{left_out} officers are of no entity that the registry lists");
+        issues.push(finding("no_entity", Severity::Warning, OFFICER, &format!("{OFFICER}:no_entity"), detail));
+    }
+    let (of_entities, of_parties) = (pointers(&entities, POINTERS)?, pointers(&parties, POINTERS)?);
+    let all = |(own, rows): (&Option<Vec<u64>>, &Vec<usize>)| {
+        let others = rows.iter().filter_map(|row| of_parties[*row].as_deref()).flatten();
+        own.iter().flatten().chain(others).copied().collect()
+    };
+    entities.with_column(joined_pointers(of_entities.iter().zip(&parties_of).map(all)))?;
+    Ok((entities, parties, parties_of))
+}
+
+fn joined_pointers(rows: impl Iterator<Item = Vec<u64>>) -> Column {
+    let rows: Vec<Vec<u64>> = rows.collect();
+    pointer_column(rows.iter().map(Vec::as_slice))
+}

@@ -1,0 +1,364 @@
+//! One license of a row: number, holder, standing, and what of it may be published.
+
+use super::cells::{Read, Row, class_code, date, money};
+use super::holder::{Holder, holder};
+use super::joined::Joins;
+use super::settings::{Settings, StatusBasis, look_up};
+use super::table::{Cell, PublishedRow};
+use super::{LICENSE, Reader};
+use crate::canonical::{address, license_number, phone, state};
+use crate::contract::LIST_SEPARATOR;
+use crate::issue::{Issue, Severity};
+use crate::pipeline::Cadence;
+
+/// Columns of a license without those of the partition and the verdict, in the order of [`License::into_row`].
+pub(super) const COLUMNS: &[&str] = &[
+    "record_id",
+    "license_id",
+    "source_id",
+    "number",
+    "number_raw",
+    "number_normalized",
+    "board",
+    "profession",
+    "profession_raw",
+    "license_class",
+    "classifications",
+    "holder_name",
+    "holder_name_normalized",
+    "holder_type",
+    "holder_first",
+    "holder_middle",
+    "holder_last",
+    "holder_suffix",
+    "business_name",
+    "dba",
+    "principals",
+    "status",
+    "status_raw",
+    "status_basis",
+    "secondary_status_raw",
+    "evidence",
+    "issue_date",
+    "effective_date",
+    "expiration_date",
+    "last_renewed_date",
+    "suspended_date",
+    "city",
+    "address_state",
+    "zip",
+    "county",
+    "phone",
+    "bond_surety",
+    "bond_effective_date",
+    "bond_expiration_date",
+    "bond_cancelled_date",
+    "insurance_insurer",
+    "insurance_effective_date",
+    "insurance_expiration_date",
+    "insurance_cancelled_date",
+    "workers_comp_coverage",
+    "workers_comp_insurer",
+    "workers_comp_expiration_date",
+    "verify_url",
+    "bond_amount",
+    "insurance_amount",
+];
+
+/// How many of [`COLUMNS`], at their end, are money.
+const MONEY: usize = 2;
+
+/// Cells of the kinds of [`COLUMNS`].
+pub(super) fn kinds() -> Vec<Cell> {
+    (0..COLUMNS.len()).map(|place| if place < COLUMNS.len() - MONEY { Cell::Text(None) } else { Cell::Cents(None) }).collect()
+}
+
+/// A license as it is published, with the warnings about it.
+pub(super) struct License {
+    pub(super) state: String,
+    pub(super) license_id: String,
+    pub(super) row: PublishedRow,
+    pub(super) warnings: Vec<Issue>,
+}
+
+/// Why a row gives no license: code and detail.
+pub(super) type Refused = (&'static str, String);
+
+/// Notes what a license's cells say that cannot be read.
+struct Warnings {
+    found: Vec<(&'static str, String)>,
+}
+
+impl Warnings {
+    fn add(&mut self, code: &'static str, detail: String) {
+        self.found.push((code, detail));
+    }
+
+    fn kept<T>(&mut self, read: Read<T>, code: &'static str, column: &str, text: &str) -> Option<T> {
+        match read {
+            Read::Value(value) => Some(value),
+            Read::Nothing => None,
+            Read::Bad => {
+                self.add(code, format!("{column} is `{text}`"));
+                None
+            }
+        }
+    }
+
+    fn date(&mut self, row: Row<'_>, column: &str, settings: &Settings) -> Option<String> {
+        let text = row.text(column)?;
+        self.kept(date(text, &settings.date_formats), "bad_date", column, text)
+    }
+
+    fn money(&mut self, row: Row<'_>, column: &str) -> Option<i64> {
+        let text = row.text(column)?;
+        self.kept(money(text), "bad_money", column, text)
+    }
+}
+
+/// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
+pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> Result<Option<License>, Refused> {
+    let settings = &reader.settings;
+    let Some(number_raw) = row.text("number") else {
+        return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
+    };
+    let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {
+        return Err(("missing_state", format!("license {number_raw} is of no known state: `{}`", row.text("license_state").unwrap_or_default())));
+    };
+    let number = license_number::display(number_raw);
+    let number_normalized = normalized(settings, row, number_raw);
+    if number_normalized.is_empty() {
+        return Err(("missing_number", format!("`{number_raw}` is no license number")));
+    }
+    let license_id = license_id(settings, row, &state, &number_normalized)?;
+    let record_id = format!("{LICENSE}:{license_id}");
+    let mut warnings = Warnings { found: Vec::new() };
+    let joined = joins.of(number_raw);
+    let mut pointers = row.pointers().to_vec();
+    pointers.extend(joined.pointers());
+
+    let principals = joined.principals(row);
+    let Holder { name, normalized: name_normalized, party, person, business_name } =
+        holder(row, settings, principals.first().map(String::as_str)).ok_or_else(|| ("missing_name", format!("license {number_raw} names no holder")))?;
+    // A sole owner's telephone is a person's; where nothing says that the holder is an organisation, it may be.
+    let is_organization = party == Some("organization");
+    let person = person.unwrap_or_default();
+
+    let expiration_date = warnings.date(row, "expiration_date", settings);
+    let standing = standing(reader, row, expiration_date.as_deref(), &mut warnings);
+    let profession = profession(settings, row, &mut warnings);
+    let place = Place::of(row);
+    let bond = joined.bond(row);
+    let insurance = joined.insurance(row);
+    let workers_comp = row.text("workers_comp").map(|text| {
+        look_up(&settings.workers_comp, text).cloned().unwrap_or_else(|| {
+            warnings.add("unmapped_workers_comp", format!("workers_comp is `{text}`"));
+            "unknown".to_owned()
+        })
+    });
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let own = |column: &str| row.text(column).map(str::to_owned);
+    let texts = vec![
+        Some(record_id.clone()),
+        Some(license_id.clone()),
+        Some(reader.source_id.clone()),
+        Some(number),
+        Some(number_raw.to_owned()),
+        Some(number_normalized),
+        own("board").or_else(|| Some(settings.board.clone())),
+        Some(profession),
+        Some(profession_raw(settings, row)),
+        own("license_class"),
+        Some(classifications(settings, row)),
+        Some(name),
+        Some(name_normalized),
+        party.map(str::to_owned),
+        some(&person.first),
+        some(&person.middle),
+        some(&person.last),
+        some(&person.suffix),
+        business_name,
+        own("dba"),
+        Some(principals.join(LIST_SEPARATOR)),
+        Some(standing.status),
+        own("status"),
+        Some(standing.basis.as_str().to_owned()),
+        own("secondary_status"),
+        Some(settings.evidence.clone()),
+        warnings.date(row, "issue_date", settings),
+        warnings.date(row, "effective_date", settings),
+        expiration_date,
+        warnings.date(row, "last_renewed_date", settings),
+        warnings.date(row, "suspended_date", settings),
+        place.city,
+        place.state,
+        place.zip,
+        own("county"),
+        row.text("phone").filter(|_| is_organization).and_then(phone::phone),
+        bond.text("bond_surety").map(str::to_owned),
+        warnings.date(bond, "bond_effective_date", settings),
+        warnings.date(bond, "bond_expiration_date", settings),
+        warnings.date(bond, "bond_cancelled_date", settings),
+        insurance.text("insurance_insurer").map(str::to_owned),
+        warnings.date(insurance, "insurance_effective_date", settings),
+        warnings.date(insurance, "insurance_expiration_date", settings),
+        warnings.date(insurance, "insurance_cancelled_date", settings),
+        workers_comp,
+        own("workers_comp_insurer"),
+        warnings.date(row, "workers_comp_expiration_date", settings),
+        own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
+    ];
+    let mut cells: Vec<Cell> = texts.into_iter().map(Cell::Text).collect();
+    cells.push(Cell::Cents(warnings.money(bond, "bond_amount")));
+    cells.push(Cell::Cents(warnings.money(insurance, "insurance_amount")));
+    let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
+    Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers }, warnings: warnings.found.into_iter().map(issue).collect() }))
+}
+
+fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
+    let mut prefixes = settings.number_prefixes.clone();
+    prefixes.extend(settings.number_prefix_column.as_deref().and_then(|column| row.text(column)).map(str::to_owned));
+    let shown = license_number::display(number);
+    let bare = settings.number_suffixes.iter().find_map(|suffix| shown.strip_suffix(suffix.as_str())).filter(|bare| !bare.is_empty());
+    license_number::normalized(bare.unwrap_or(&shown), &prefixes)
+}
+
+/// `TX-tdlr-ba-21907`. Characters that a path cannot hold are `-`.
+fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> Result<String, Refused> {
+    let mut parts = vec![state.to_owned(), settings.source.clone()];
+    for column in &settings.id_from {
+        let text = row
+            .text(column)
+            .ok_or_else(|| ("missing_type", format!("license {number} has no {column}, without which it is not known from others of its number")))?;
+        parts.push(text.to_lowercase());
+    }
+    parts.push(number.to_owned());
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '.' | '_' | '~' | '-');
+    Ok(parts.join("-").chars().map(|c| if is_safe(c) { c } else { '-' }).collect())
+}
+
+struct Standing {
+    status: String,
+    basis: StatusBasis,
+}
+
+fn standing(reader: &Reader<'_>, row: Row<'_>, expiration: Option<&str>, warnings: &mut Warnings) -> Standing {
+    let settings = &reader.settings;
+    let is_past = expiration.map(|date| date < reader.as_of.as_str());
+    let derived = |is_past: Option<bool>| match is_past {
+        Some(true) => "expired",
+        Some(false) => "active",
+        None => "unknown",
+    };
+    if settings.status_basis == StatusBasis::DerivedFromExpiration {
+        return Standing { status: derived(is_past).to_owned(), basis: StatusBasis::DerivedFromExpiration };
+    }
+    let status = match (row.text("status"), row.text("secondary_status")) {
+        _ if settings.status_basis == StatusBasis::ImpliedByDataset => Some("active".to_owned()),
+        (None, _) => None,
+        (Some(status), second) => {
+            let both = second.and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
+            let found = both.or_else(|| look_up(&settings.status, status)).cloned();
+            if found.is_none() {
+                warnings.add("unmapped_status", format!("status is `{status}`"));
+            }
+            found
+        }
+    };
+    // A list that is made anew each day would not call a license active that has run out; another may be behind.
+    match status {
+        Some(status) if status == "active" && is_past == Some(true) => {
+            if reader.cadence == Cadence::Daily {
+                return Standing { status: "expired".to_owned(), basis: StatusBasis::DerivedFromExpiration };
+            }
+            warnings.add("status_date_conflict", format!("active, but expired on {}", expiration.unwrap_or_default()));
+            Standing { status, basis: settings.status_basis }
+        }
+        status => Standing { status: status.unwrap_or_else(|| "unknown".to_owned()), basis: settings.status_basis },
+    }
+}
+
+/// The first profession that one of the row's texts means.
+fn profession(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> String {
+    let texts = || settings.profession_from.iter().filter_map(|column| row.text(column));
+    let parts = |text: &str| -> Vec<String> {
+        let is_classes = settings.class_separator.is_some_and(|separator| text.contains(separator));
+        let separator = settings.class_separator.filter(|_| is_classes).unwrap_or('\u{1f}');
+        text.split(separator).map(|part| class_code(part, settings.class_is_padded)).collect()
+    };
+    let found =
+        texts().find_map(|text| look_up(&settings.profession, text).or_else(|| parts(text).iter().find_map(|part| look_up(&settings.profession, part))));
+    found.or(settings.profession_default.as_ref()).cloned().unwrap_or_else(|| {
+        warnings.add("unmapped_profession", format!("the type of license is `{}`", texts().collect::<Vec<_>>().join("`, `")));
+        "unknown".to_owned()
+    })
+}
+
+/// The type of license as published.
+fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
+    let own = row.text("profession");
+    own.or_else(|| settings.profession_from.iter().find_map(|column| row.text(column))).unwrap_or_default().to_owned()
+}
+
+fn classifications(settings: &Settings, row: Row<'_>) -> String {
+    let describe = |code: String, text: Option<&str>| {
+        let description = text.or_else(|| settings.class_description.get(&code).map(String::as_str));
+        description.map_or_else(|| code.clone(), |description| format!("{code}={description}"))
+    };
+    let mut found: Vec<String> = Vec::new();
+    if let Some(cell) = row.text("classes") {
+        let separator = settings.class_separator.unwrap_or('\u{1f}');
+        let codes = cell.split(separator).map(|code| class_code(code, settings.class_is_padded)).filter(|code| !code.is_empty());
+        found.extend(codes.map(|code| describe(code, None)));
+    }
+    for (code, text) in [("class_code", "class_text"), ("class_code_2", "class_text_2")] {
+        found.extend(row.text(code).map(|code| describe(class_code(code, settings.class_is_padded), row.text(text))));
+    }
+    let mut listed = Vec::new();
+    found.into_iter().for_each(|class| {
+        if !listed.contains(&class) {
+            listed.push(class)
+        }
+    });
+    listed.join(LIST_SEPARATOR)
+}
+
+/// Where the holder is, without the street.
+#[derive(Default)]
+struct Place {
+    city: Option<String>,
+    state: Option<String>,
+    zip: Option<String>,
+}
+
+impl Place {
+    fn of(row: Row<'_>) -> Self {
+        let own = |column: &str| row.text(column).map(str::to_owned);
+        if let Some(line) = row.text("city_state_zip") {
+            // Behind a street, so that the city is not taken for one.
+            let parsed = address::parse_line(&format!("1 A ST, {line}"));
+            let some = |text: String| (!text.is_empty()).then_some(text);
+            return Self { city: some(parsed.city), state: some(parsed.state), zip: some(parsed.zip) };
+        }
+        let zip = row.text("zip").and_then(|text| {
+            let is_foreign = text.chars().any(char::is_alphabetic);
+            address::zip(text).map(|(five, _)| five).or_else(|| is_foreign.then(|| text.to_uppercase()))
+        });
+        let state = row.text("address_state").map(|text| state::usps(text).unwrap_or(text).to_owned());
+        Self { city: own("city"), state, zip }
+    }
+}
+
+/// Fills `{column}` with the row's cells; none where one is empty.
+fn fill(template: &str, row: Row<'_>) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (column, behind) = after.split_once('}')?;
+        filled.push_str(before);
+        filled.push_str(&row.text(column)?.replace(' ', "%20"));
+        rest = behind;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}

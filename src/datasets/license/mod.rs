@@ -1,0 +1,264 @@
+//! Lists of licenses: one builder for all boards. What differs between them (which column is what, what a status means) is declared in
+//! `pipelines/license/*.toml`. Sources: general.md of each list's own file; grain: one row per license, and one per disciplinary action.
+//! Never published: street addresses, e-mail addresses, telephones of persons, numbers of bonds and policies.
+
+mod cells;
+mod holder;
+mod joined;
+mod license;
+mod settings;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cells::{Cells, Read, Row};
+use joined::{JoinedFile, Joins};
+use license::License;
+use settings::{Settings, StatusBasis, is_listed};
+use table::{Cell, PublishedRow, Tables};
+
+use super::context::finding;
+use super::{Context, SourceFrame, Table, settings as read_settings};
+use crate::error::{Error, Result};
+use crate::issue::{Issue, Severity};
+use crate::pipeline::{Cadence, Declaration};
+
+const LICENSE: &str = "license.license";
+const ACTION: &str = "license.action";
+const ACTION_COLUMNS: &[&str] = &["record_id", "license_id", "case_number", "action", "effective_date", "end_date", "seq"];
+
+pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+    let settings: Settings = read_settings(declaration)?;
+    let problem = |text: String| Err(Error::config(format!("pipelines/{}.toml: settings: {text}", declaration.pipeline_id.replace('.', "/"))));
+    let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
+    for source in std::iter::once(&settings.licenses).chain(joined.into_iter().flatten()) {
+        if !declaration.sources.iter().any(|declared| declared.source_id == *source) {
+            return problem(format!("no source `{source}`"));
+        }
+    }
+    if (settings.status_basis == StatusBasis::Source) == settings.status.is_empty() {
+        return problem("`status` is for lists that state one, and for no others".to_owned());
+    }
+    if settings.profession.is_empty() && settings.profession_default.is_none() {
+        return problem("`profession` says nothing".to_owned());
+    }
+    if settings.row_per_case != declaration.produces.iter().any(|dataset| dataset == ACTION) {
+        return problem(format!("`row_per_case` is for lists that produce `{ACTION}`"));
+    }
+    Ok(())
+}
+
+pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+    let settings: Settings = read_settings(context.declaration)?;
+    let frames = |source: &Option<String>| source.as_deref().map(|source| context.read(source)).transpose().map(Option::unwrap_or_default);
+    let joined = [frames(&settings.joined.bonds)?, frames(&settings.joined.insurance)?, frames(&settings.joined.principals)?];
+    let mut licenses = Tables::new(LICENSE, &settings.source, license::COLUMNS.to_vec());
+    let mut actions = Tables::new(ACTION, &settings.source, ACTION_COLUMNS.to_vec());
+    // Findings that name no state belong to the table of the list's own, or of the first state of several.
+    let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues(LICENSE)).collect();
+    let joins = Joins {
+        bonds: joined_file(&joined[0], &settings)?,
+        insurance: joined_file(&joined[1], &settings)?,
+        principals: joined_file(&joined[2], &settings)?,
+        date_formats: &settings.date_formats,
+    };
+    let mut numbers: BTreeSet<String> = BTreeSet::new();
+    for (input, snapshot) in context.snapshots(&settings.licenses) {
+        let source = context.read_snapshot(input, &snapshot, |plan| plan)?;
+        findings.extend(source.issues(LICENSE));
+        let cells = Cells::new(&source.frame, &settings)?;
+        let reader = Reader {
+            context,
+            settings: &settings,
+            source_id: snapshot.source_id.clone(),
+            as_of: snapshot.source_date.clone(),
+            cadence: context.declaration.cadence,
+        };
+        let mut cases = Cases::default();
+        for row in 0..cells.height() {
+            for repeat in repeats(&settings) {
+                let row = cells.row(row, repeat);
+                if let Some(status) = row.text("status").filter(|status| is_listed(&settings.not_licenses, status)) {
+                    findings.push(reader.passed_over(status, row));
+                    continue;
+                }
+                numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
+                match license::license(&reader, row, &joins) {
+                    Ok(Some(license)) if settings.row_per_case => cases.add(license, row, &mut licenses),
+                    Ok(Some(license)) => _ = push(&mut licenses, license),
+                    Ok(None) => {}
+                    Err((code, detail)) => findings.push(reader.refused(code, detail, row)),
+                }
+            }
+        }
+        cases.publish(&reader, &mut actions);
+    }
+    if !context.is_replay() {
+        findings.extend(without_license(context, &settings, &joins, &numbers));
+    }
+    let own_state = settings.state.clone().or_else(|| licenses.first_state());
+    licenses.report(own_state.as_deref().unwrap_or("US"), findings);
+    let mut tables = licenses.finish(&license::kinds())?;
+    if settings.row_per_case {
+        if let Some(state) = own_state.as_deref() {
+            actions.report(state, []);
+        }
+        let text = || Cell::Text(None);
+        tables.extend(actions.finish(&[text(), text(), text(), text(), text(), text(), Cell::Ordinal(0)])?);
+    }
+    Ok(tables)
+}
+
+fn joined_file<'f>(frames: &'f [SourceFrame], settings: &'f Settings) -> Result<Option<JoinedFile<'f>>> {
+    frames.first().map(|frame| Ok(JoinedFile::new(Cells::new(&frame.frame, settings)?))).transpose()
+}
+
+/// Places of a row that may hold a license: one without a name of its own, or numbered ones.
+fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
+    let numbered = settings.repeats;
+    (numbered == 0).then_some(None).into_iter().chain((1..=numbered).map(Some))
+}
+
+/// Adds a license and says in which row of its state's table it is.
+fn push(licenses: &mut Tables, license: License) -> usize {
+    licenses.report(&license.state, license.warnings);
+    licenses.push(&license.state, license.row)
+}
+
+/// Rows of joined files whose license the list does not have: not lost silently, but no license of their own.
+fn without_license(context: &Context<'_>, settings: &Settings, joins: &Joins<'_>, numbers: &BTreeSet<String>) -> Vec<Issue> {
+    let numbers: BTreeSet<&str> = numbers.iter().map(String::as_str).collect();
+    let issue = |(number, row): (&str, Row<'_>)| {
+        let pointer = context.resolve(row.pointers()).into_iter().next();
+        let source = pointer.as_ref().map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset)).unwrap_or_default();
+        let detail = format!("license {number} is not in {}", settings.licenses);
+        Issue { pointer, ..finding("license_not_listed", Severity::Warning, LICENSE, &source, detail) }
+    };
+    joins.files().flat_map(|file| file.without_license(&numbers)).map(issue).collect()
+}
+
+/// What every row of a snapshot is read with.
+struct Reader<'r> {
+    context: &'r Context<'r>,
+    settings: &'r Settings,
+    source_id: String,
+    /// The publisher's date of the file: the day on which what has not expired is active.
+    as_of: String,
+    cadence: Cadence,
+}
+
+impl Reader<'_> {
+    fn finding(&self, code: &str, severity: Severity, record: &str, detail: String, pointers: &[u64]) -> Issue {
+        Issue { pointer: self.context.resolve(pointers).into_iter().next(), ..finding(code, severity, LICENSE, record, detail) }
+    }
+
+    /// A row that is not about a license: counted, not set aside.
+    fn passed_over(&self, status: &str, row: Row<'_>) -> Issue {
+        self.finding("not_a_license", Severity::Warning, &self.place(row), format!("the row's status is `{status}`"), row.pointers())
+    }
+
+    /// Where a row without a key of its own stands.
+    fn place(&self, row: Row<'_>) -> String {
+        let offset = row.pointers().get(2).copied().unwrap_or_default();
+        let repeat = row.repeat().map(|repeat| format!("#{repeat}")).unwrap_or_default();
+        format!("{}@{offset}{repeat}", self.source_id)
+    }
+
+    fn refused(&self, code: &str, detail: String, row: Row<'_>) -> Issue {
+        self.finding(code, Severity::Quarantine, &self.place(row), detail, row.pointers())
+    }
+}
+
+/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are one license; rows that differ in more stay
+/// several, which validation sets aside as contradicting.
+#[derive(Default)]
+struct Cases {
+    by_license: BTreeMap<String, Known>,
+}
+
+struct Known {
+    state: String,
+    /// Hash of the published cells, and the row they are published in.
+    rows: Vec<(u64, usize)>,
+    cases: Vec<Case>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Case {
+    effective: Option<String>,
+    number: Option<String>,
+    action: String,
+    end: Option<String>,
+    bad: Vec<String>,
+    pointers: Vec<u64>,
+}
+
+impl Cases {
+    fn add(&mut self, license: License, row: Row<'_>, licenses: &mut Tables) {
+        let mut hasher = DefaultHasher::new();
+        license.row.cells.hash(&mut hasher);
+        let hash = hasher.finish();
+        let known =
+            self.by_license.entry(license.license_id.clone()).or_insert_with(|| Known { state: license.state.clone(), rows: Vec::new(), cases: Vec::new() });
+        match known.rows.iter().find(|(other, _)| *other == hash) {
+            Some((_, place)) => licenses.add_pointers(&license.state, *place, &license.row.pointers),
+            None => known.rows.push((hash, push(licenses, license))),
+        }
+        if row.text("case_number").or(row.text("action")).is_some() {
+            known.cases.push(Case::read(row));
+        }
+    }
+
+    fn publish(self, reader: &Reader<'_>, actions: &mut Tables) {
+        for (license_id, mut known) in self.by_license {
+            known.cases.sort();
+            known
+                .cases
+                .dedup_by(|one, other| (&one.effective, &one.number, &one.action, &one.end) == (&other.effective, &other.number, &other.action, &other.end));
+            // The place of an action among the others is known from their rows: each has the pointers of all, its own first.
+            let rows: Vec<Vec<u64>> = known.cases.iter().map(|case| case.pointers.clone()).collect();
+            for (seq, case) in (1..).zip(known.cases) {
+                let others = rows.iter().filter(|pointers| **pointers != case.pointers).flatten();
+                let pointers = case.pointers.iter().chain(others).copied().collect();
+                let record_id = format!("{ACTION}:{license_id}:{seq}");
+                let texts = [Some(record_id.clone()), Some(license_id.clone()), case.number, Some(case.action), case.effective, case.end];
+                let mut cells: Vec<Cell> = texts.into_iter().map(Cell::Text).collect();
+                cells.push(Cell::Ordinal(seq));
+                let warn = |detail: String| Issue {
+                    dataset_id: ACTION.to_owned(),
+                    ..reader.finding("bad_date", Severity::Warning, &record_id, detail, &case.pointers)
+                };
+                actions.report(&known.state, case.bad.into_iter().map(warn));
+                actions.push(&known.state, PublishedRow { cells, pointers });
+            }
+        }
+    }
+}
+
+impl Case {
+    fn read(row: Row<'_>) -> Self {
+        let mut bad = Vec::new();
+        let mut day = |column: &str| {
+            let text = row.text(column)?;
+            match cells::date(text, row.date_formats()) {
+                Read::Value(day) => Some(day),
+                Read::Nothing => None,
+                Read::Bad => {
+                    bad.push(format!("{column} is `{text}`"));
+                    None
+                }
+            }
+        };
+        let (effective, end) = (day("action_effective_date"), day("action_end_date"));
+        let own = |column: &str| row.text(column).map(str::to_owned);
+        Self {
+            effective,
+            number: own("case_number"),
+            action: own("action").unwrap_or_else(|| "unknown".to_owned()),
+            end,
+            bad,
+            pointers: row.pointers().to_vec(),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::canonical::name::Order;
+
+/// What one list of licenses says of itself: `[settings]` of `pipelines/license/*.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    /// Short name of the list, such as `tdlr`.
+    pub(super) source: String,
+    /// The state whose boards issue the licenses; none where each row names its own.
+    pub(super) state: Option<String>,
+    /// Who issues them; a row's own board comes first.
+    pub(super) board: String,
+    /// The source with one row per license.
+    pub(super) licenses: String,
+    /// Sources with further rows about a license, found by its number.
+    #[serde(default)]
+    pub(super) joined: Joined,
+    /// Columns whose texts stand before the number in `license_id`, where numbers repeat between types or holders.
+    #[serde(default)]
+    pub(super) id_from: Vec<String>,
+    /// What the board writes before and behind its numbers.
+    #[serde(default)]
+    pub(super) number_prefixes: Vec<String>,
+    #[serde(default)]
+    pub(super) number_suffixes: Vec<String>,
+    /// A column whose text also stands before the number.
+    pub(super) number_prefix_column: Option<String>,
+    pub(super) date_formats: Vec<DateFormat>,
+    /// Cells that say nothing, such as `-`.
+    #[serde(default)]
+    pub(super) withheld: Vec<String>,
+    /// Which part of a person's name comes first where no comma says so.
+    pub(super) name_order: NameOrder,
+    /// Text of the holder's kind → what it is; `*` in front or at the end stands for any text.
+    #[serde(default)]
+    pub(super) holder_kind: BTreeMap<String, HolderKind>,
+    pub(super) evidence: String,
+    pub(super) status_basis: StatusBasis,
+    /// Text of the status, or `status/secondary status`, → ours.
+    #[serde(default)]
+    pub(super) status: BTreeMap<String, String>,
+    /// Statuses of rows that are no licenses; written as in the tables.
+    #[serde(default)]
+    pub(super) not_licenses: Vec<String>,
+    /// Columns whose texts are looked up for the profession, in this order, and what they mean.
+    pub(super) profession_from: Vec<String>,
+    #[serde(default)]
+    pub(super) profession: BTreeMap<String, String>,
+    /// Profession of all types that are not in the table; without it they are `unknown`, with a warning.
+    pub(super) profession_default: Option<String>,
+    /// Between the codes of a cell with several classes.
+    pub(super) class_separator: Option<char>,
+    /// Whether `C-7` and `C10` are `C-07` and `C-10`.
+    #[serde(default)]
+    pub(super) class_is_padded: bool,
+    #[serde(default)]
+    pub(super) class_description: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) workers_comp: BTreeMap<String, String>,
+    /// Page where the board shows a license: `{column}` is a cell of its row.
+    pub(super) verify_url: Option<String>,
+    /// Columns `number_1`, `number_2`, … instead of `number`: so many licenses in a row.
+    #[serde(default)]
+    pub(super) repeats: u32,
+    /// Whether rows of one license differ in the disciplinary case alone.
+    #[serde(default)]
+    pub(super) row_per_case: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Joined {
+    pub(super) bonds: Option<String>,
+    pub(super) insurance: Option<String>,
+    pub(super) principals: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum DateFormat {
+    #[serde(rename = "MM/DD/YYYY")]
+    UsSlashes,
+    #[serde(rename = "MMDDYYYY")]
+    UsDigits,
+    #[serde(rename = "YYYYMMDD")]
+    Digits,
+    /// With or without a time, which is cut off.
+    #[serde(rename = "YYYY-MM-DD")]
+    Iso,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NameOrder {
+    LastFirst,
+    FirstLast,
+}
+
+impl From<NameOrder> for Order {
+    fn from(order: NameOrder) -> Self {
+        match order {
+            NameOrder::LastFirst => Self::LastFirst,
+            NameOrder::FirstLast => Self::FirstLast,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HolderKind {
+    Person,
+    Organization,
+    /// A person who trades under a name, which may be the person's own.
+    SoleOwner,
+    /// A business of any form, a sole owner's among them.
+    Business,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StatusBasis {
+    Source,
+    DerivedFromExpiration,
+    ImpliedByDataset,
+}
+
+impl StatusBasis {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::DerivedFromExpiration => "derived_from_expiration",
+            Self::ImpliedByDataset => "implied_by_dataset",
+        }
+    }
+}
+
+/// Whether a list has an entry for a text, as [`look_up`] finds one.
+pub(super) fn is_listed(list: &[String], text: &str) -> bool {
+    list.iter().any(|entry| fits(entry, &text.trim().to_lowercase()))
+}
+
+/// What a table says of a text, in any case: the entry itself, else the longest entry with a `*` in front or at its end that fits.
+pub(super) fn look_up<'t, T>(table: &'t BTreeMap<String, T>, text: &str) -> Option<&'t T> {
+    let text = text.trim().to_lowercase();
+    let found = table.iter().filter(|(entry, _)| fits(entry, &text));
+    found.min_by_key(|(entry, _)| (entry.contains('*'), Reverse(entry.len()))).map(|(_, value)| value)
+}
+
+fn fits(entry: &str, lower: &str) -> bool {
+    let entry = entry.to_lowercase();
+    match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
+        (Some(end), _) => lower.ends_with(end),
+        (None, Some(begin)) => lower.starts_with(begin),
+        (None, None) => entry == lower,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closest_entry_of_a_table_decides() {
+        let table: BTreeMap<String, u8> =
+            [("Barber*", 1), ("* susp", 2), ("barber shop", 3)].into_iter().map(|(text, value)| (text.to_owned(), value)).collect();
+        assert_eq!(look_up(&table, "BARBER, CLASS A"), Some(&1));
+        assert_eq!(look_up(&table, " Barber Shop "), Some(&3));
+        assert_eq!(look_up(&table, "Work Comp Susp"), Some(&2));
+        assert_eq!(look_up(&table, "Clear"), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! Collects rows into frames of a contract's columns, one frame for each state.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+
+use crate::datasets::Table;
+use crate::error::Result;
+use crate::issue::Issue;
+use crate::normalise::pointer_column;
+
+/// One cell of a published row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Cell {
+    Text(Option<String>),
+    Cents(Option<i64>),
+    Ordinal(i32),
+}
+
+/// A published row: its cells in the order of the names, and the pointers of all rows it was made from.
+pub(super) struct PublishedRow {
+    pub(super) cells: Vec<Cell>,
+    pub(super) pointers: Vec<u64>,
+}
+
+enum Builder {
+    Text(StringChunkedBuilder),
+    Cents(PrimitiveChunkedBuilder<Int64Type>),
+    Ordinal(PrimitiveChunkedBuilder<Int32Type>),
+}
+
+/// The rows of a dataset by state.
+pub(super) struct Tables {
+    dataset_id: &'static str,
+    source: String,
+    names: Vec<&'static str>,
+    by_state: BTreeMap<String, Rows>,
+}
+
+#[derive(Default)]
+struct Rows {
+    builders: Vec<Builder>,
+    pointers: Vec<Vec<u64>>,
+    issues: Vec<Issue>,
+}
+
+impl Tables {
+    pub(super) fn new(dataset_id: &'static str, source: &str, names: Vec<&'static str>) -> Self {
+        Self { dataset_id, source: source.to_owned(), names, by_state: BTreeMap::new() }
+    }
+
+    /// Adds a row to the table of a state; its place there.
+    pub(super) fn push(&mut self, state: &str, row: PublishedRow) -> usize {
+        let rows = self.by_state.entry(state.to_owned()).or_default();
+        if rows.builders.is_empty() {
+            rows.builders = self.names.iter().zip(&row.cells).map(|(name, cell)| Builder::new(name, cell)).collect();
+        }
+        rows.builders.iter_mut().zip(row.cells).for_each(|(builder, cell)| builder.append(cell));
+        rows.pointers.push(row.pointers);
+        rows.pointers.len() - 1
+    }
+
+    /// Adds another row's pointers to those of a published row.
+    pub(super) fn add_pointers(&mut self, state: &str, place: usize, pointers: &[u64]) {
+        if let Some(known) = self.by_state.get_mut(state).and_then(|rows| rows.pointers.get_mut(place)) {
+            known.extend_from_slice(pointers);
+        }
+    }
+
+    /// The first state with rows.
+    pub(super) fn first_state(&self) -> Option<String> {
+        self.by_state.keys().next().cloned()
+    }
+
+    /// Adds findings to the table of a state.
+    pub(super) fn report(&mut self, state: &str, issues: impl IntoIterator<Item = Issue>) {
+        self.by_state.entry(state.to_owned()).or_default().issues.extend(issues);
+    }
+
+    /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of the columns' kinds.
+    pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
+        let Self { dataset_id, source, names, by_state } = self;
+        let table = |(state, mut rows): (String, Rows)| {
+            if rows.builders.is_empty() {
+                rows.builders = names.iter().zip(kinds).map(|(name, cell)| Builder::new(name, cell)).collect();
+            }
+            let height = rows.pointers.len();
+            let mut columns: Vec<Column> = rows.builders.into_iter().map(Builder::finish).collect();
+            let partition: BTreeMap<String, String> =
+                [("state", state.as_str()), ("source", source.as_str()), ("bucket", "0")].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            columns.extend(partition.iter().map(|(name, value)| StringChunked::full(name.as_str().into(), value, height).into_column()));
+            columns.push(pointer_column(rows.pointers.iter().map(Vec::as_slice)));
+            Ok(Table { dataset_id: dataset_id.to_owned(), partition, frame: DataFrame::new(height, columns)?, issues: rows.issues })
+        };
+        by_state.into_iter().map(table).collect()
+    }
+}
+
+impl Builder {
+    fn new(name: &str, cell: &Cell) -> Self {
+        match cell {
+            Cell::Text(_) => Self::Text(StringChunkedBuilder::new(name.into(), 1024)),
+            Cell::Cents(_) => Self::Cents(PrimitiveChunkedBuilder::new(name.into(), 1024)),
+            Cell::Ordinal(_) => Self::Ordinal(PrimitiveChunkedBuilder::new(name.into(), 1024)),
+        }
+    }
+
+    fn append(&mut self, cell: Cell) {
+        match (self, cell) {
+            (Self::Text(builder), Cell::Text(text)) => builder.append_option(text),
+            (Self::Cents(builder), Cell::Cents(cents)) => builder.append_option(cents),
+            (Self::Ordinal(builder), Cell::Ordinal(number)) => builder.append_value(number),
+            _ => unreachable!("a column's cells are of one kind"),
+        }
+    }
+
+    fn finish(self) -> Column {
+        match self {
+            Self::Text(builder) => builder.finish().into_column(),
+            Self::Cents(builder) => builder.finish().into_column(),
+            Self::Ordinal(builder) => builder.finish().into_column(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Turns the permit lists of cities into permits and their parties, one builder for all: what differs between cities stands in their
+//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are folded into it. Never
+//! publishes names of owners and applicants who are persons, telephones of persons, or e-mail addresses.
+
+mod address;
+mod cells;
+mod contact;
+mod description;
+mod rows;
+mod settings;
+mod tables;
+mod tags;
+
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+use rayon::prelude::*;
+
+use self::cells::Rows;
+use self::settings::Settings;
+use self::tables::Located;
+use super::context::finding;
+use super::{Context, Table};
+use crate::error::{Error, Result};
+use crate::issue::{Issue, Severity};
+use crate::pipeline::Declaration;
+
+const PERMIT: &str = "permit.permit";
+const CONTACT: &str = "permit.contact";
+
+/// Permits that are made, and turned into columns, together: what bounds the memory of a build.
+const AT_ONCE: usize = 20_000;
+
+pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+    super::settings::<Settings>(declaration)?.check(declaration)
+}
+
+pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+    let settings: Settings = super::settings(context.declaration)?;
+    let source_id = settings::source(context.declaration)?.source_id.as_str();
+    let mut issues: Vec<Issue> = Vec::new();
+    let mut frame: Option<DataFrame> = None;
+    for file in context.read(source_id)? {
+        issues.extend(file.issues(PERMIT));
+        frame = Some(match frame {
+            Some(frame) => frame.vstack(&file.frame)?,
+            None => file.frame,
+        });
+    }
+    let mut frame = frame.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))?;
+    frame.rechunk_mut();
+    let rows = Rows::new(&frame)?;
+    let (groups, without_key) = rows::grouped(&rows, &settings);
+    for row in without_key {
+        issues.push(located(context, &rows, row, "missing_value", Severity::Quarantine, None, "the permit has no number".to_owned()));
+    }
+    let makers = groups.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, source_id));
+    let mut permits = tables::permits(&[], &settings, source_id)?;
+    let mut contacts = tables::contacts(&[], &settings, source_id)?;
+    for made in makers.collect::<Result<Vec<Made>>>()? {
+        permits.vstack_mut(&made.permits)?;
+        contacts.vstack_mut(&made.contacts)?;
+        issues.extend(made.issues);
+    }
+    let partition: BTreeMap<String, String> = [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", "0")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    let mut tables = vec![Table { dataset_id: PERMIT.to_owned(), partition: partition.clone(), frame: permits, issues }];
+    // A list without parties has no such table.
+    if !settings.contacts.is_empty() {
+        tables.push(Table { dataset_id: CONTACT.to_owned(), partition, frame: contacts, issues: Vec::new() });
+    }
+    Ok(tables)
+}
+
+struct Made {
+    permits: DataFrame,
+    contacts: DataFrame,
+    issues: Vec<Issue>,
+}
+
+fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)], settings: &Settings, source_id: &str) -> Result<Made> {
+    let mut made: Vec<Located> = Vec::with_capacity(groups.len());
+    let mut issues = Vec::new();
+    for (permit_id, group) in groups {
+        match rows::permit(rows, permit_id, group, settings) {
+            Ok(permit) => {
+                for warning in &permit.warnings {
+                    issues.push(located(context, rows, group[0], warning.code, Severity::Warning, Some(permit_id), warning.detail.clone()));
+                }
+                made.push((permit, group.iter().flat_map(|row| rows.pointers(*row)).copied().collect()));
+            }
+            Err(count) => {
+                for row in group {
+                    let detail = format!("{} rows have the key {permit_id} and say {count} different things, expected one", group.len());
+                    issues.push(located(context, rows, *row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
+                }
+            }
+        }
+    }
+    Ok(Made { permits: tables::permits(&made, settings, source_id)?, contacts: tables::contacts(&made, settings, source_id)?, issues })
+}
+
+fn located(context: &Context<'_>, rows: &Rows<'_>, row: usize, code: &str, severity: Severity, permit_id: Option<&String>, detail: String) -> Issue {
+    let pointer = context.resolve(rows.pointers(row)).into_iter().next();
+    let place = || pointer.as_ref().map(|pointer| format!("{}@{}", pointer.source_id, pointer.offset)).unwrap_or_default();
+    let record = permit_id.map_or_else(place, |permit_id| format!("{PERMIT}:{permit_id}"));
+    Issue { pointer, ..finding(code, severity, PERMIT, &record, detail) }
+}

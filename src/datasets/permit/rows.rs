@@ -1,0 +1,176 @@
+//! A row, or the rows of one permit, to one record.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+
+use super::address::{self, Place};
+use super::cells::{Reader, Rows, Warning, date};
+use super::contact::{self, Contact};
+use super::settings::{Fold, Settings};
+use super::{description, tags};
+
+/// A permit as it is published.
+#[derive(Debug, PartialEq)]
+pub(super) struct Permit {
+    pub(super) permit_id: String,
+    pub(super) permit_number: Option<String>,
+    pub(super) kind: String,
+    pub(super) type_raw: Option<String>,
+    pub(super) sub_type_raw: Option<String>,
+    pub(super) work_class: Option<String>,
+    pub(super) work_class_raw: Option<String>,
+    pub(super) property_class: Option<String>,
+    pub(super) property_class_raw: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) status: String,
+    pub(super) status_detail: Option<String>,
+    pub(super) status_raw: Option<String>,
+    pub(super) status_date: Option<String>,
+    pub(super) applied_date: Option<String>,
+    pub(super) issued_date: Option<String>,
+    pub(super) completed_date: Option<String>,
+    pub(super) expires_date: Option<String>,
+    pub(super) job_value: Option<i64>,
+    pub(super) fees: Option<i64>,
+    pub(super) square_feet: Option<i64>,
+    pub(super) housing_units: Option<i64>,
+    pub(super) renewals: Option<i64>,
+    pub(super) place: Place,
+    pub(super) coordinates: Option<(f64, f64)>,
+    pub(super) tags: Vec<&'static str>,
+    pub(super) source_url: Option<String>,
+    pub(super) contacts: Vec<Contact>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// The key of a row: of the declared lists of columns the first whose columns have values.
+pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<String> {
+    let part = |column: &String| match column.strip_suffix('?') {
+        Some(optional) => Some(rows.cell(row, optional).unwrap_or_default()),
+        None => rows.cell(row, column),
+    };
+    let parts = settings.keys.iter().find_map(|columns| columns.iter().map(part).collect::<Option<Vec<&str>>>())?;
+    let parts: Vec<String> = parts.into_iter().map(path_safe).filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| format!("{}:{}", settings.jurisdiction.id, parts.join("-")))
+}
+
+/// Characters that need no escape in a path; each run of others is one `-`.
+fn path_safe(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { ' ' }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// The rows of each permit, in the order of the file.
+pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> (Vec<(String, Vec<usize>)>, Vec<usize>) {
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut without_key = Vec::new();
+    for row in 0..rows.height() {
+        match key(rows, row, settings) {
+            None => without_key.push(row),
+            Some(key) => match places.get(&key) {
+                Some(place) => groups[*place].1.push(row),
+                None => {
+                    places.insert(key.clone(), groups.len());
+                    groups.push((key, vec![row]));
+                }
+            },
+        }
+    }
+    (groups, without_key)
+}
+
+/// Makes one permit of the rows of one key.
+///
+/// # Errors
+/// The number of different permits, when the rows contradict each other and the declaration knows no rule to fold them.
+pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings) -> Result<Permit, usize> {
+    let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
+    let Some(fold) = &settings.fold else {
+        let mut permits: Vec<Permit> = Vec::new();
+        for row in group {
+            let permit = read_row(*row);
+            if !permits.contains(&permit) {
+                permits.push(permit);
+            }
+        }
+        let count = permits.len();
+        return permits.pop().filter(|_| count == 1).ok_or(count);
+    };
+    let latest = *group.iter().max_by(|a, b| latest_first(rows, **a, **b, fold, settings)).expect("a group has a row");
+    let mut permit = read_row(latest);
+    let earliest = |column: &str| {
+        let dates = group.iter().filter_map(|row| date(rows.cell(*row, column)?, &settings.dates).flatten());
+        fold.earliest.iter().any(|name| name == column).then(|| dates.min()).flatten()
+    };
+    if let Some(date) = earliest("applied_date") {
+        permit.applied_date = Some(date);
+    }
+    if let Some(date) = earliest("issued_date") {
+        permit.issued_date = Some(date);
+    }
+    let is_renewal = |row: &&usize| rows.cell(**row, &fold.renewal_column).is_some_and(|text| fold.renewals.contains(text));
+    let renewal = |row: &usize| fold.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
+    permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
+    Ok(permit)
+}
+
+/// Compares two rows by the columns that say which is later; of equal ones the later in the file is.
+fn latest_first(rows: &Rows<'_>, a: usize, b: usize, fold: &Fold, settings: &Settings) -> Ordering {
+    let rank = |row: usize, column: &str| {
+        let cell = rows.cell(row, column)?;
+        Some(date(cell, &settings.dates).flatten().unwrap_or_else(|| format!("{cell:0>12}")))
+    };
+    let by_columns = fold.order.iter().map(|column| rank(a, column).cmp(&rank(b, column)));
+    by_columns.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+}
+
+fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
+    let settings = reader.settings;
+    let raw = |reader: &Reader<'_>, column: &str| reader.owned(&format!("{column}_raw")).or_else(|| reader.owned(column));
+    let description = reader.text("description").map(|text| description::without_persons(text, &settings.name_marks));
+    let value = settings.job_value.iter().find(|column| reader.text(column).is_some());
+    Permit {
+        permit_id: permit_id.to_owned(),
+        permit_number: reader.owned("permit_number"),
+        kind: reader.kind().unwrap_or_else(|| "unknown".to_owned()),
+        type_raw: raw(&reader, "type"),
+        sub_type_raw: reader.owned("sub_type"),
+        work_class: reader.category(&settings.work_class, "work_class", "unmapped_work_class"),
+        work_class_raw: raw(&reader, "work_class"),
+        property_class: reader.category(&settings.property_class, "property_class", "unmapped_property_class"),
+        property_class_raw: raw(&reader, "property_class"),
+        tags: description.as_deref().map(tags::of).unwrap_or_default(),
+        description,
+        status: reader.category(&settings.status, "status", "unmapped_status").unwrap_or_else(|| "unknown".to_owned()),
+        status_detail: reader.owned("status_detail"),
+        status_raw: raw(&reader, "status"),
+        status_date: reader.date("status_date"),
+        applied_date: reader.date("applied_date"),
+        issued_date: reader.date("issued_date"),
+        completed_date: reader.date("completed_date"),
+        expires_date: reader.date("expires_date"),
+        job_value: value.and_then(|column| reader.money(column)),
+        fees: reader.money("fees"),
+        square_feet: reader.measure("square_feet"),
+        housing_units: reader.measure("housing_units"),
+        renewals: None,
+        place: address::read(&mut reader),
+        coordinates: reader.coordinates(),
+        source_url: reader.owned("link").or_else(|| page(&reader)),
+        contacts: contact::read(&mut reader),
+        warnings: reader.warnings,
+    }
+}
+
+/// Fills the template of a permit's page; none where a column it needs is empty.
+fn page(reader: &Reader<'_>) -> Option<String> {
+    let mut url = String::new();
+    for (number, part) in reader.settings.url.as_ref()?.split('{').enumerate() {
+        match part.split_once('}').filter(|_| number > 0) {
+            Some((column, rest)) => url.extend([reader.text(column)?, rest]),
+            None => url.push_str(part),
+        }
+    }
+    Some(url)
+}

@@ -1,0 +1,31 @@
+use super::Digest;
+
+/// The bucket, of so many, that the records of a key are in: the first eight bytes of its SHA-256 as a number, modulo `count`. Stable for
+/// ever: published parts are named by it.
+///
+/// # Panics
+/// When `count` is 0.
+pub fn bucket_of(key: &str, count: u32) -> u32 {
+    let digest = Digest::of(key.as_bytes());
+    let first = digest.as_bytes()[..8].try_into().expect("a digest has 32 bytes");
+    u32::try_from(u64::from_be_bytes(first) % u64::from(count)).expect("less than a number of 32 bits")
+}
+
+/// The name of a bucket: its number, in as many digits as the last one has.
+pub fn bucket_name(bucket: u32, count: u32) -> String {
+    let digits = count.saturating_sub(1).to_string().len();
+    format!("{bucket:0digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_those_of_the_digest() {
+        // printf %s P23000021555 | sha256sum: 9a972c261de2bcf9…
+        assert_eq!(bucket_of("P23000021555", 64), 0x1de2_bcf9 % 64);
+        assert_eq!((bucket_of("anything", 1), bucket_name(0, 1)), (0, "0".to_owned()));
+        assert_eq!((bucket_name(7, 64), bucket_name(7, 1000)), ("07".to_owned(), "007".to_owned()));
+    }
+}

@@ -1,0 +1,71 @@
+//! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into files of a scratch folder, and the
+//! pipeline's code makes the tables of one bucket after the other. Memory holds a few frames of rows, then a few buckets.
+
+use std::path::{Path, PathBuf};
+
+use super::RunSettings;
+use super::execute::{BuiltTask, check, guarded};
+use super::pieces::{Piece, TaskInPieces};
+use crate::datasets::{BuildWhole, Context, Split, Table};
+use crate::error::{Error, Result};
+use crate::ids::bucket_name;
+use crate::pipeline::{Buckets, Declaration};
+use crate::provenance::{Inputs, Snapshot};
+use crate::store::{Home, Scratch, Snapshots, TaskEntry};
+
+impl TaskInPieces<'_> {
+    /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of them. Findings go to `issues_file`.
+    pub(super) fn stage_buckets(&self, home: &Home, buckets: &Buckets, build: BuildWhole, issues_file: Option<&Path>) -> Result<BuiltTask> {
+        let scratch = Scratch::begin(home, self.task_id, "run")?;
+        let place = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
+        let snapshots = Snapshots::open(&self.settings.home)?;
+        let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+        let context = || context(self.settings, self.declaration, self.entry, &locate);
+        scratch.make(buckets.count)?;
+        let split = Split::write(context(), buckets, None, &place)?;
+        tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
+        let build_piece = |number: usize, stage: &crate::publish::Stage<'_>| {
+            let bucket = u32::try_from(number).expect("buckets are counted in 32 bits");
+            let context = context().of_split(&split, bucket);
+            let tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
+            let inputs = context.into_inputs();
+            let checked = check(self.settings, self.declaration, tables, &inputs, None, self.is_sample)?;
+            if checked.blocked.is_empty() {
+                for table in checked.tables {
+                    stage.add(table, &inputs, None, None)?;
+                }
+            }
+            scratch.remove_bucket(bucket)?;
+            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0 })
+        };
+        Ok(self.stage(home, buckets.count as usize, &build_piece, issues_file)?.0)
+    }
+}
+
+/// Builds one bucket for a replay; nothing is staged.
+pub(super) fn build_bucket(
+    settings: &RunSettings,
+    declaration: &Declaration,
+    entry: &TaskEntry,
+    buckets: &Buckets,
+    build: BuildWhole,
+    name: &str,
+) -> Result<(Vec<Table>, Inputs)> {
+    let bucket = (0..buckets.count).find(|bucket| bucket_name(*bucket, buckets.count) == name);
+    let bucket = bucket.ok_or_else(|| Error::contract(format!("the declaration no longer has a bucket `{name}`")))?;
+    // Several people may trace while a run is under way.
+    let scratch = Scratch::begin(&settings.home, &entry.pipeline_id, &format!("trace-{}", std::process::id()))?;
+    let place = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
+    scratch.make(buckets.count)?;
+    let snapshots = Snapshots::open(&settings.home)?;
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let split = Split::write(context(settings, declaration, entry, &locate), buckets, Some(bucket), &place)?;
+    let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
+    let tables = guarded(&declaration.pipeline_id, || build(&context))?;
+    Ok((tables, context.into_inputs()))
+}
+
+fn context<'a>(settings: &'a RunSettings, declaration: &'a Declaration, entry: &TaskEntry, locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync)) -> Context<'a> {
+    let partition = entry.partition.values().next().cloned();
+    Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), locate, None)
+}

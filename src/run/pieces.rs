@@ -1,0 +1,160 @@
+//! Builds a task piece by piece, several side by side. Each is validated and written before the next is begun, so that memory holds a few
+//! pieces whatever the size of the sources. Totals are judged over all of them; one that fails blocks the task.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::execute::BuiltTask;
+use super::{RunSettings, SharedObserver};
+use crate::error::{Error, ErrorKind, Result};
+use crate::issue::Issue;
+use crate::pipeline::Declaration;
+use crate::publish::{Stage, StagedPart};
+use crate::store::{self, Home, Manifest, TaskEntry};
+use crate::validate::{Counts, example_of, judge_totals};
+
+/// What a build in pieces is given.
+pub(super) struct TaskInPieces<'a> {
+    pub(super) settings: &'a RunSettings,
+    pub(super) declaration: &'a Declaration,
+    pub(super) task_id: &'a str,
+    pub(super) entry: &'a TaskEntry,
+    pub(super) is_sample: bool,
+    /// The release to compare with, and to carry over from; none to build everything.
+    pub(super) previous: Option<&'a Manifest>,
+    pub(super) observer: Option<&'a SharedObserver>,
+}
+
+/// What became of a piece.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub(super) issues: Vec<Issue>,
+    /// Why it must not be published; empty when it is staged.
+    pub(super) blocked: Vec<String>,
+    /// Subjects that were built, as opposed to carried over.
+    pub(super) built_subjects: usize,
+}
+
+/// What the pieces have come to so far.
+#[derive(Default)]
+struct Progress {
+    done: usize,
+    sum: Piece,
+    failures: Vec<Error>,
+}
+
+impl Progress {
+    fn add(&mut self, result: Result<Piece>) {
+        self.done += 1;
+        match result {
+            Ok(piece) => {
+                self.sum.issues.extend(piece.issues);
+                self.sum.blocked.extend(piece.blocked);
+                self.sum.built_subjects += piece.built_subjects;
+            }
+            Err(error) => self.failures.push(error),
+        }
+    }
+}
+
+/// Builds the piece of a number and adds its tables to the stage.
+pub(super) type BuildPiece<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<Piece> + Sync);
+
+impl TaskInPieces<'_> {
+    /// Builds all pieces, stages them in `home`, and says how many subjects were built. Findings go to `issues_file`.
+    pub(super) fn stage(&self, home: &Home, pieces: usize, build: BuildPiece<'_>, issues_file: Option<&Path>) -> Result<(BuiltTask, usize)> {
+        let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
+        let Progress { mut sum, failures, .. } = self.side_by_side(pieces, &|number| build(number, &stage));
+        tracing::info!(task.id = self.task_id, pieces, built_subjects = sum.built_subjects, "pieces built");
+        // Threads finish in any order; what people read does not depend on it.
+        sum.issues.sort_by(|a, b| (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(&b.dataset_id, &b.record, &b.code, &b.detail)));
+        sum.blocked.sort();
+        if let Some(file) = issues_file
+            && !sum.issues.is_empty()
+        {
+            store::append_lines(file, &sum.issues)?;
+        }
+        if let Some(failure) = first_failure(failures) {
+            return Err(failure);
+        }
+        // Judged before it is finished: the next run takes up what is finished without another look.
+        let (blocked, notes) = self.judge(&stage.parts(), &sum.issues);
+        sum.blocked.extend(blocked);
+        if sum.blocked.is_empty() {
+            return Ok((BuiltTask { staged: stage.finish()?, notes, subjects: None }, sum.built_subjects));
+        }
+        let count = sum.blocked.len();
+        let mut shown: Vec<String> = sum.blocked.into_iter().take(10).collect();
+        if count > shown.len() {
+            shown.push(format!("and {} more", count - shown.len()));
+        }
+        let hint = issues_file.map_or_else(String::new, |file| format!("every finding is in {}", file.display()));
+        Err(Error::contract(shown.join("; ")).hint(hint))
+    }
+
+    fn side_by_side(&self, pieces: usize, build: &(dyn Fn(usize) -> Result<Piece> + Sync)) -> Progress {
+        let progress = Mutex::new(Progress::default());
+        let next = AtomicUsize::new(0);
+        // Threads of their own: a pool's thread that waits inside one piece would begin another on the same stack.
+        std::thread::scope(|scope| {
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|| {
+                    // Pieces are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
+                    let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= pieces {
+                            return;
+                        }
+                        let result = build(number);
+                        let mut progress = progress.lock().expect("nothing panics while holding it");
+                        progress.add(result);
+                        if let Some(observer) = self.observer {
+                            observer.shard_built(self.task_id, progress.done, pieces);
+                        }
+                    }
+                });
+            }
+        });
+        progress.into_inner().expect("nothing panics while holding it")
+    }
+
+    /// Judges each dataset by its totals over all pieces.
+    fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<String>, Vec<String>) {
+        let (mut blocked, mut notes) = (Vec::new(), Vec::new());
+        for (dataset_id, expectations) in &self.declaration.expect {
+            let mut rows = 0;
+            let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
+            for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
+                rows += part.rows;
+                for (totals, counts) in [(&mut quarantined, &part.report.quarantined), (&mut warnings, &part.report.warnings)] {
+                    counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
+                }
+            }
+            let is_accepted = self.settings.accepted.iter().any(|accepted| accepted == dataset_id);
+            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| super::execute::rows_of(manifest, dataset_id, self.task_id));
+            let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
+            let totals = judge_totals(
+                expectations,
+                dataset_id,
+                &Counts { rows, quarantined: &quarantined, warnings: &warnings },
+                example,
+                previous_rows,
+                self.is_sample,
+            );
+            blocked.extend(totals.blocked);
+            notes.extend(totals.notes.into_iter().map(|note| format!("{dataset_id}: {note}")));
+        }
+        (blocked, notes)
+    }
+}
+
+/// Our own disk and settings count before what a source holds; of several damaged members the first is named, with their number.
+fn first_failure(mut failures: Vec<Error>) -> Option<Error> {
+    failures.sort_by_key(|error| (!matches!(error.kind(), ErrorKind::Store | ErrorKind::Config), error.to_string()));
+    let others = failures.len().saturating_sub(1);
+    let first = failures.into_iter().next()?;
+    Some(if others > 0 { first.context(format!("{others} more pieces failed; the first")) } else { first })
+}

@@ -1,0 +1,136 @@
+use std::collections::HashSet;
+
+use super::{PERMITS, day_range, is_within, listed};
+use crate::canonical::license_number::normalized;
+use crate::serve::call::Call;
+use crate::serve::index::{DATES, Mode, NO_DAY, NO_VALUE, NameQuery, Permits};
+use crate::serve::parameters::{Kind, Parameter};
+use crate::serve::problem::{Code, Problem, Result};
+
+pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
+pub const TAGS: Parameter = Parameter {
+    name: "tags",
+    kind: Kind::Form("^-?[a-z_]{1,30}(,-?[a-z_]{1,30})*$"),
+    description: "Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.",
+};
+
+/// What a search asks for beyond places and words.
+pub struct Filter<'a> {
+    permits: &'a Permits,
+    types: Option<Vec<&'a str>>,
+    statuses: Option<Vec<&'a str>>,
+    work_class: Option<&'a str>,
+    property_class: Option<&'a str>,
+    with_tags: u32,
+    without_tags: u32,
+    /// A tag that no permit has.
+    has_unknown_tag: bool,
+    /// Place in [`DATES`].
+    date: usize,
+    days: (Option<i32>, Option<i32>),
+    values: (Option<i64>, Option<i64>),
+    /// Rows that a contractor's name leaves.
+    of_contractor: Option<HashSet<u32>>,
+    of_license: Option<HashSet<u32>>,
+    is_cut: bool,
+}
+
+impl<'a> Filter<'a> {
+    /// Reads the query.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when a range is the wrong way round or a list is not one of tags.
+    pub fn of(call: &'a Call<'_>, permits: &'a Permits) -> Result<Self> {
+        let query = call.query;
+        let date_field = query.get("date_field").unwrap_or("issued");
+        let cents = |name: &str| query.parsed::<f64>(name).map(|dollars| (dollars * 100.0).round() as i64);
+        let values = (cents("min_value"), cents("max_value"));
+        if let (Some(least), Some(most)) = values
+            && least > most
+        {
+            return Err(Problem::of_field(Code::InvalidParameter, "min_value", "`min_value` is more than `max_value`"));
+        }
+        let mut filter = Self {
+            permits,
+            types: listed(call, "type"),
+            statuses: listed(call, "status"),
+            work_class: query.get("work_class"),
+            property_class: query.get("property_class"),
+            with_tags: 0,
+            without_tags: 0,
+            has_unknown_tag: false,
+            date: DATES.iter().position(|name| name.strip_suffix("_date") == Some(date_field)).unwrap_or(0),
+            days: day_range(call, "date_from", "date_to")?,
+            values,
+            of_contractor: None,
+            of_license: None,
+            is_cut: false,
+        };
+        filter.read_tags(listed(call, "tags").unwrap_or_default())?;
+        if let Some(name) = query.get("contractor") {
+            let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| permits.contractors.search(&query, Mode::Best, &|_| true));
+            filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
+            filter.is_cut = is_cut;
+        }
+        if let Some(number) = query.get("contractor_license") {
+            let number = normalized(number, &[]);
+            let states: HashSet<&String> = permits.states.values().collect();
+            filter.of_license = Some(states.into_iter().flat_map(|state| permits.with_license(state, &number)).copied().collect());
+        }
+        Ok(filter)
+    }
+
+    fn read_tags(&mut self, tags: Vec<&str>) -> Result<()> {
+        for text in tags {
+            let tag = text.strip_prefix('-').unwrap_or(text);
+            let is_tag = (1..=30).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            if !is_tag {
+                return Err(Problem::of_field(Code::InvalidParameter, "tags", format!("`tags`: `{text}` is not a tag such as `solar`, or `-solar`")));
+            }
+            let bit = self.permits.tag_words.iter().position(|known| known == tag).map(|bit| 1 << bit);
+            match (bit, text.starts_with('-')) {
+                (Some(bit), true) => self.without_tags |= bit,
+                (Some(bit), false) => self.with_tags |= bit,
+                (None, is_without) => self.has_unknown_tag |= !is_without,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there may be rows beyond those that the filter lets through.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub fn takes(&self, row: u32) -> bool {
+        let (permits, index) = (self.permits, row as usize);
+        let is_listed = |list: &Option<Vec<&str>>, value: &str| list.as_ref().is_none_or(|list| list.contains(&value));
+        let is_one = |wanted: Option<&str>, value: Option<&str>| wanted.is_none_or(|wanted| value == Some(wanted));
+        let value = permits.values[index];
+        let has_rows = |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
+        !self.has_unknown_tag
+            && is_listed(&self.types, permits.types.at(index))
+            && is_listed(&self.statuses, permits.statuses.at(index))
+            && is_one(self.work_class, permits.work_classes.get(index))
+            && is_one(self.property_class, permits.property_classes.get(index))
+            && permits.tags[index] & self.with_tags == self.with_tags
+            && permits.tags[index] & self.without_tags == 0
+            && is_within(permits.dates[self.date][index], self.days)
+            && self.values.0.is_none_or(|least| value != NO_VALUE && least <= value)
+            && self.values.1.is_none_or(|most| value != NO_VALUE && value <= most)
+            && has_rows(&self.of_contractor)
+            && has_rows(&self.of_license)
+    }
+
+    /// Puts rows in order: by the date that is searched by or by value, falling; those without one last, then by number of the row.
+    pub fn sort(&self, rows: &mut [u32], by_value: bool) {
+        let permits = self.permits;
+        match by_value {
+            true => rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row)),
+            false => rows.sort_by_key(|row| (std::cmp::Reverse(permits.dates[self.date][*row as usize]), *row)),
+        }
+    }
+}
+
+/// No day and no value come after all others.
+const _: () = assert!(NO_DAY == i32::MIN && NO_VALUE == i64::MIN);

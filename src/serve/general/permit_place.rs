@@ -1,0 +1,207 @@
+//! Where permits are looked for: the rows that a request's places leave.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::not_covered;
+use crate::canonical::address::{Address, city, parse_line};
+use crate::canonical::state::usps;
+use crate::serve::call::Call;
+use crate::serve::geo::distance::within;
+use crate::serve::index::{Permit, Permits, Record, spaced};
+use crate::serve::problem::{Code, Problem, Result};
+
+/// Points farther from every permit than this are not covered.
+const COVERED_MI: f64 = 25.0;
+const DEFAULT_RADIUS_MI: f64 = 1.0;
+
+/// The rows in all places that the request names, ascending.
+///
+/// # Errors
+/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read; `coverage_unavailable`, when it is in no
+/// jurisdiction that is covered.
+pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<Vec<u32>> {
+    let query = call.query;
+    let mut found: Option<Vec<u32>> = None;
+    let mut narrow = |rows: Vec<u32>| {
+        found = Some(match found.take() {
+            None => rows,
+            Some(known) => {
+                let rows: HashSet<u32> = rows.into_iter().collect();
+                known.into_iter().filter(|row| rows.contains(row)).collect()
+            }
+        });
+    };
+    if let Some(number) = query.get("permit_number") {
+        narrow(permits.with_number(number).to_vec());
+    }
+    if let Some(parcel) = query.get("parcel") {
+        narrow(permits.with_parcel(parcel).to_vec());
+    }
+    if let Some(text) = query.get("address") {
+        let address = read_address(text, "address")?;
+        check_covered(permits, &address, "address")?;
+        narrow(matching(&candidates(call, permits, &address).await?, &address).into_iter().map(|(row, _)| row).collect());
+    }
+    if let Some(center) = center(call)? {
+        let radius: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
+        if within(&permits.points, center, COVERED_MI).is_empty() {
+            return Err(not_covered("lat", "no permit of this release is near this point".to_owned(), &jurisdictions(permits)));
+        }
+        narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
+    }
+    if let Some(rows) = areas(call, permits)? {
+        narrow(rows);
+    }
+    let Some(mut rows) = found else {
+        let message = "give a place: `address`, `zip`, `city` with `state`, `jurisdiction`, `lat` with `lon`, `parcel` or `permit_number`";
+        return Err(Problem::of_field(Code::MissingParameter, "jurisdiction", message));
+    };
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}
+
+/// Ids of the covered jurisdictions.
+pub fn jurisdictions(permits: &Permits) -> Vec<&str> {
+    permits.states.keys().map(String::as_str).collect()
+}
+
+fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
+    match (call.query.parsed::<f64>("lat"), call.query.parsed::<f64>("lon")) {
+        (Some(lat), Some(lon)) => Ok(Some((lat, lon))),
+        (None, None) if call.query.get("radius_mi").is_some() => Err(Problem::of_field(Code::MissingParameter, "lat", "`radius_mi` needs `lat` and `lon`")),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Problem::of_field(Code::MissingParameter, "lon", "`lat` needs `lon`")),
+        (None, Some(_)) => Err(Problem::of_field(Code::MissingParameter, "lat", "`lon` needs `lat`")),
+    }
+}
+
+/// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
+fn areas(call: &Call<'_>, permits: &Permits) -> Result<Option<Vec<u32>>> {
+    let (jurisdiction, zip, city_name, state) = (call.query.get("jurisdiction"), call.query.get("zip"), call.query.get("city"), call.query.get("state"));
+    if city_name.is_some() && state.is_none() {
+        return Err(Problem::of_field(Code::MissingParameter, "state", "`city` needs `state`: many states have a city of that name"));
+    }
+    if jurisdiction.is_none() && zip.is_none() && city_name.is_none() {
+        return match state {
+            Some(_) if call.query.get("permit_number").is_none() && call.query.get("parcel").is_none() && call.query.get("contractor_license").is_none() => {
+                Err(Problem::of_field(Code::MissingParameter, "city", "`state` needs `city` or another place: a whole state is no place to look for permits"))
+            }
+            Some(state) => in_state(permits, state).map(|parts| Some(rows_where(permits, &parts, |_| true))),
+            None => Ok(None),
+        };
+    }
+    let mut parts: BTreeSet<usize> = (0..permits.rows.parts().len()).collect();
+    if let Some(jurisdiction) = jurisdiction {
+        let jurisdiction = jurisdiction.to_ascii_lowercase();
+        parts.retain(|part| permits.rows.partition_of(*part, "jurisdiction") == jurisdiction);
+        if parts.is_empty() {
+            return Err(not_covered("jurisdiction", format!("permits of `{jurisdiction}` are not covered"), &jurisdictions(permits)));
+        }
+    }
+    if let Some(state) = state {
+        let of_state = in_state(permits, state)?;
+        parts.retain(|part| of_state.contains(part));
+    }
+    let code = |code: Option<u32>, field: &str, what: String| code.ok_or_else(|| not_covered(field, what, &jurisdictions(permits)));
+    let zip = zip.map(|zip| code(permits.zips.find(zip), "zip", format!("no permit of this release is in the ZIP code {zip}"))).transpose()?;
+    let city_code =
+        city_name.map(|name| code(permits.cities.find(&spaced(&city(name))), "city", format!("permits of `{name}` are not covered"))).transpose()?;
+    let takes = |row: u32| zip.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
+    let rows = rows_where(permits, &parts, takes);
+    if rows.is_empty()
+        && let Some(name) = city_name
+    {
+        return Err(not_covered("city", format!("permits of `{name}` in that state are not covered"), &jurisdictions(permits)));
+    }
+    Ok(Some(rows))
+}
+
+fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
+    parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).filter(|row| takes(*row)).collect()
+}
+
+/// The parts of a state's jurisdictions.
+fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
+    let state = usps(text)
+        .filter(|_| text.len() == 2)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+    let is_of = |part: &usize| permits.states.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|known| known == state);
+    let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
+    if parts.is_empty() { Err(not_covered("state", format!("permits of {state} are not covered"), &jurisdictions(permits))) } else { Ok(parts) }
+}
+
+/// Reads an address on one line.
+///
+/// # Errors
+/// `invalid_parameter`, when it has no house number and street, or neither ZIP code nor city and state.
+pub fn read_address(text: &str, field: &str) -> Result<Address> {
+    let address = parse_line(text);
+    if address.key().is_none() {
+        let message = format!("`{text}` is no street address such as `618 W Elmira St, San Antonio, TX 78212`");
+        return Err(Problem::of_field(Code::InvalidParameter, field, message));
+    }
+    if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
+        return Err(Problem::of_field(Code::InvalidParameter, field, format!("`{text}`: give a ZIP code, or city and state")));
+    }
+    Ok(address)
+}
+
+/// Checks that some permit is in an address's ZIP code, or in its city and state.
+///
+/// # Errors
+/// `coverage_unavailable`.
+pub fn check_covered(permits: &Permits, address: &Address, field: &str) -> Result<()> {
+    let has_state = address.state.is_empty() || permits.states.values().any(|state| *state == address.state);
+    let has_zip = !address.zip.is_empty() && permits.zips.find(&address.zip).is_some();
+    let has_city = !address.city.is_empty() && permits.cities.find(&spaced(&city(&address.city))).is_some();
+    if has_state && (has_zip || has_city) {
+        return Ok(());
+    }
+    Err(not_covered(field, format!("permits of `{}` are not covered", address.normalized()), &jurisdictions(permits)))
+}
+
+/// A permit at the house number in a street of the name.
+pub struct Candidate<'a> {
+    pub row: u32,
+    pub permit: Record<'a, Permit>,
+}
+
+/// The permits of the house number in all streets of the name.
+///
+/// # Errors
+/// `internal_error`, when a part cannot be read.
+pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Address) -> Result<Vec<Candidate<'a>>> {
+    let rows = permits.at_street(&address.number, &address.street);
+    let records = permits.rows.fetch(call, rows).await?;
+    Ok(rows.iter().zip(records).map(|(row, permit)| Candidate { row: *row, permit }).filter(|candidate| is_in_place(&candidate.permit, address)).collect())
+}
+
+/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state.
+fn is_in_place(permit: &Record<'_, Permit>, address: &Address) -> bool {
+    let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
+    let is_city = || permit.text("city").is_none_or(|known| spaced(&city(known)) == spaced(&city(&address.city)));
+    is_state
+        && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
+            Some(zip) => zip == address.zip,
+            None => address.city.is_empty() || is_city(),
+        }
+}
+
+/// Of candidates those that are at the very address, else those of the only street of the name; with whether it is the very one.
+pub fn matching<'a, 'b>(candidates: &'b [Candidate<'a>], address: &Address) -> Vec<(u32, &'b Record<'a, Permit>)> {
+    let exact: Vec<(u32, &Record<'_, Permit>)> =
+        candidates.iter().filter(|candidate| is_at(&candidate.permit, address)).map(|candidate| (candidate.row, &candidate.permit)).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let streets: BTreeSet<&str> = candidates.iter().filter_map(|candidate| candidate.permit.text("property_id")).collect();
+    if streets.len() == 1 { candidates.iter().map(|candidate| (candidate.row, &candidate.permit)).collect() } else { Vec::new() }
+}
+
+/// Whether a permit's address has the same number, street and directionals; the ZIP code is looked at apart.
+pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
+    let key = permit.at("address_key");
+    let asked = [&address.number, &address.predirectional, &address.street, &address.suffix, &address.postdirectional];
+    key.split('|').take(5).eq(asked.into_iter().map(String::as_str))
+}

@@ -1,0 +1,46 @@
+use crate::serve::call::Call;
+use crate::serve::freshness::source_date;
+use crate::serve::index::{Permit, Record};
+use crate::serve::json::Json;
+
+use super::links::Party;
+
+/// Writes a permit; without its parties where they are what was asked for.
+pub fn write(json: &mut Json, call: &Call<'_>, permit: &Record<'_, Permit>, parties: Option<&[Party<'_>]>) {
+    json.object(|json| {
+        permit.members(json, &["permit_id", "permit_number"]);
+        json.key("jurisdiction").object(|json| {
+            permit.member_as(json, "id", "jurisdiction");
+            permit.member_as(json, "name", "jurisdiction_name");
+            permit.member(json, "state");
+        });
+        #[rustfmt::skip]
+        permit.members(json, &[
+            "type", "type_raw", "sub_type_raw", "work_class", "work_class_raw", "property_class", "property_class_raw", "description", "status", "status_detail", "status_raw", "status_date",
+            "applied_date", "issued_date", "completed_date", "expires_date",
+        ]);
+        json.key("is_expired").optional_flag(is_expired(call, permit));
+        permit.members(json, &["job_value", "fees", "square_feet", "housing_units", "renewals"]);
+        json.key("address").object(|json| {
+            permit.members(json, &["line1", "line2", "city"]);
+            permit.member_as(json, "state", "address_state");
+            permit.member(json, "zip");
+            permit.member_as(json, "normalized", "address_normalized");
+            permit.members(json, &["lat", "lon"]);
+            json.key("geocode_source").optional_text(permit.float("lat").map(|_| "source"));
+        });
+        permit.object_or_null(json, "parcel", &[("scheme", "parcel_scheme"), ("value", "parcel")]);
+        permit.member(json, "property_id");
+        if let Some(parties) = parties {
+            json.key("contractors").array(|json| parties.iter().for_each(|party| party.write(json)));
+        }
+        permit.members(json, &["tags", "source_url", "warnings"]);
+        permit.provenance(json, &call.release.manifest);
+    });
+}
+
+/// Whether the expiration date had passed when the list was published; some lists go on calling such permits issued.
+fn is_expired(call: &Call<'_>, permit: &Record<'_, Permit>) -> Option<bool> {
+    let as_of = source_date(&call.release.manifest, permit.part())?.since(jiff::civil::date(1970, 1, 1)).ok()?.get_days();
+    permit.day("expires_date").map(|expires| expires < as_of)
+}

@@ -1,0 +1,144 @@
+//! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::links::parties;
+use super::permit_filter::{Filter, TAGS, TYPE};
+use super::permit_place::{jurisdictions, rows_at};
+use super::{CONTACTS, LICENSES, PERMITS, Paging, ZIP, meta_of, permit_record};
+use crate::serve::call::{Call, Meta, Page, not_published};
+use crate::serve::index::{Permit, Permits, Record};
+use crate::serve::json::Json;
+use crate::serve::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::problem::Result;
+
+/// How many permits are read at a time while their descriptions are looked through.
+const READING: usize = 512;
+
+/// The endpoint's parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "address", kind: Kind::Text { min: 3, max: 200 }, description: "Street address on one line, with ZIP code or city and state." },
+    ZIP,
+    Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City, with `state`." },
+    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State, as a postal code." },
+    Parameter {
+        name: "jurisdiction",
+        kind: Kind::Text { min: 3, max: 60 },
+        description: "Id of the city or county that issued the permit, such as `us-il-chicago`.",
+    },
+    Parameter { name: "lat", kind: Kind::Number { min: -90.0, max: 90.0, default: None }, description: "Latitude of a point, with `lon`." },
+    Parameter { name: "lon", kind: Kind::Number { min: -180.0, max: 180.0, default: None }, description: "Longitude of a point, with `lat`." },
+    Parameter {
+        name: "radius_mi",
+        kind: Kind::Number { min: 0.01, max: 25.0, default: Some(1.0) },
+        description: "Straight-line distance from the point, statute miles.",
+    },
+    Parameter { name: "parcel", kind: Kind::Text { min: 1, max: 60 }, description: "Parcel number; punctuation does not matter." },
+    Parameter { name: "permit_number", kind: Kind::Text { min: 1, max: 60 }, description: "Number of the permit." },
+    TYPE,
+    Parameter { name: "work_class", kind: Kind::OneOf(PERMITS, "work_class"), description: "New construction, or work on what exists." },
+    Parameter { name: "property_class", kind: Kind::OneOf(PERMITS, "property_class"), description: "Residential or not." },
+    TAGS,
+    Parameter { name: "status", kind: Kind::SomeOf(PERMITS, "status"), description: "Comma list of statuses." },
+    Parameter {
+        name: "date_field",
+        kind: Kind::Word(&["issued", "applied", "completed", "status"]),
+        description: "Which date `date_from`, `date_to` and the order mean; `issued` when absent.",
+    },
+    Parameter { name: "date_from", kind: Kind::Date, description: "First day, inclusive." },
+    Parameter { name: "date_to", kind: Kind::Date, description: "Last day, inclusive." },
+    Parameter { name: "contractor", kind: Kind::Text { min: 2, max: 120 }, description: "Name of a contractor." },
+    Parameter { name: "contractor_license", kind: Kind::Text { min: 1, max: 40 }, description: "License number of a party, as the permit states it." },
+    Parameter { name: "min_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Least stated value of the work, US dollars." },
+    Parameter { name: "max_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Most, US dollars." },
+    Parameter { name: "q", kind: Kind::Text { min: 2, max: 80 }, description: "Words of the description, all of them." },
+    Parameter {
+        name: "sort",
+        kind: Kind::Word(&["date_desc", "value_desc"]),
+        description: "`date_desc` (default): newest first; `value_desc`: highest value first.",
+    },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// The handler of the route table.
+pub fn search<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
+    answer(call, json).boxed()
+}
+
+/// The permits of the release.
+///
+/// # Errors
+/// `coverage_unavailable`, when it has none.
+pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
+    call.release.general.permits.as_ref().ok_or_else(|| not_published(PERMITS))
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let permits = published(call)?;
+    let paging = Paging::of(call)?;
+    let filter = Filter::of(call, permits)?;
+    let mut rows = rows_at(call, permits).await?;
+    rows.retain(|row| filter.takes(*row));
+    filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
+    let (found, page) = match call.query.get("q") {
+        Some(words) => with_words(call, permits, &paging, &rows, words).await?,
+        None => (permits.rows.fetch(call, paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
+    };
+    write_permits(call, json, permits, &found).await?;
+    let mut meta = meta_of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.states.len()));
+    if let Some(coverage) = &mut meta.coverage {
+        coverage.jurisdictions_searched = jurisdictions(permits).into_iter().map(str::to_owned).collect();
+    }
+    meta.page = Some(page);
+    if call.query.get("tags").is_some() {
+        meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
+    }
+    Ok(meta)
+}
+
+/// Writes permits with their parties as an array.
+///
+/// # Errors
+/// `internal_error`, when a part cannot be read.
+async fn write_permits(call: &Call<'_>, json: &mut Json, permits: &Permits, found: &[Record<'_, Permit>]) -> Result<()> {
+    let parties = parties(call, permits, found).await?;
+    json.array(|json| found.iter().zip(&parties).for_each(|(permit, parties)| permit_record::write(json, call, permit, Some(parties))));
+    Ok(())
+}
+
+/// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row.
+async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &Paging<'_>, rows: &[u32], words: &str) -> Result<(Vec<Record<'a, Permit>>, Page)> {
+    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has_all = |permit: &Record<'_, Permit>| {
+        let description = permit.at("description");
+        let has = |word: &&str| description.split(|c: char| !c.is_alphanumeric()).any(|known| known.eq_ignore_ascii_case(word));
+        words.iter().all(has)
+    };
+    let (mut found, mut next) = (Vec::new(), None);
+    'reading: for (number, piece) in rows[paging.first.min(rows.len())..].chunks(READING).enumerate() {
+        for (place, permit) in permits.rows.fetch(call, piece).await?.into_iter().enumerate() {
+            if !has_all(&permit) {
+                continue;
+            }
+            if found.len() == paging.limit {
+                next = Some(paging.first + number * READING + place);
+                break 'reading;
+            }
+            found.push(permit);
+        }
+        tokio::task::yield_now().await;
+    }
+    let is_whole = paging.first == 0 && next.is_none();
+    let page = Page {
+        limit: paging.limit,
+        count: found.len(),
+        next_cursor: next.map(|next| paging.cursor(next)),
+        total: found.len() + usize::from(next.is_some()),
+        is_total_exact: is_whole,
+    };
+    Ok((found, page))
+}

@@ -1,0 +1,218 @@
+//! Licenses in memory as far as finding them needs; everything an answer shows is read with its part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::codes::Codes;
+use super::datasets::{Action, License};
+use super::keys::{Keys, KeysBuilder};
+use super::load::{days, read_part};
+use super::names::Name;
+use super::owned::{Kind, OwnedBuilder, OwnedNames};
+use super::rows::{Children, Numbered};
+use super::search::{folded, person_words};
+use super::spaced;
+use crate::canonical::license_number;
+use crate::canonical::name::organization;
+use crate::error::Result;
+use crate::serve::index::table::Table;
+use crate::serve::index::words::WordColumn;
+use crate::serve::parts::Parts;
+use crate::store::Manifest;
+
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
+    "business_name", "dba", "principals", "status", "issue_date", "effective_date", "last_renewed_date", "city", "zip",
+];
+
+/// Professions of those who take out permits.
+pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
+
+/// What one list of licenses holds.
+#[derive(Debug, Default)]
+pub struct LicenseList {
+    /// The feed it is from.
+    pub source_id: String,
+    pub professions: BTreeSet<String>,
+    pub licenses: u64,
+}
+
+/// The licenses of a release.
+#[derive(Debug)]
+pub struct Licenses {
+    pub rows: Numbered<License>,
+    pub actions: Children<Action>,
+    pub names: OwnedNames,
+    by_id: Keys,
+    /// By state and number, normalised and as it is written.
+    by_number: Keys,
+    /// Contractors' licenses by state and normalised name of the business.
+    by_contractor_name: Keys,
+    pub professions: WordColumn,
+    pub statuses: WordColumn,
+    pub holder_types: WordColumn,
+    /// Day of the last renewal or the first issue.
+    pub renewed: Vec<i32>,
+    pub cities: Codes,
+    pub zips: Codes,
+    /// By state and short name.
+    pub lists: BTreeMap<(String, String), LicenseList>,
+}
+
+#[derive(Default)]
+struct Builder {
+    names: OwnedBuilder,
+    by_id: KeysBuilder,
+    by_number: KeysBuilder,
+    by_contractor_name: KeysBuilder,
+    professions: WordColumn,
+    statuses: WordColumn,
+    holder_types: WordColumn,
+    renewed: Vec<i32>,
+    cities: Codes,
+    zips: Codes,
+    lists: BTreeMap<(String, String), LicenseList>,
+}
+
+impl Builder {
+    fn add(&mut self, (state, source): &(String, String), first: u32, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, numbers, professions, statuses) = (texts("license_id")?, texts("number_normalized")?, texts("profession")?, texts("status")?);
+        let (holders, normalized, types) = (texts("holder_name")?, texts("holder_name_normalized")?, texts("holder_type")?);
+        let [firsts, middles, lasts, suffixes] = [texts("holder_first")?, texts("holder_middle")?, texts("holder_last")?, texts("holder_suffix")?];
+        let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
+        let (cities, zips) = (texts("city")?, texts("zip")?);
+        let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
+        let (feeds, written) = (texts("source_id")?, texts("number")?);
+        let list = self.lists.entry((state.clone(), source.clone())).or_default();
+        for index in 0..table.rows() {
+            let row = first + index as u32;
+            let parts = [firsts.get(index), middles.get(index), lasts.get(index), suffixes.get(index)];
+            let is_own_name = types.get(index) == Some("person") && is_persons_name(holders.at(index), parts);
+            if is_own_name {
+                let [first, middle, last, suffix] = parts;
+                let given = [first, middle, suffix].into_iter().flatten().flat_map(person_words);
+                let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
+                self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
+            } else {
+                let (core, form) = folded(normalized.at(index));
+                self.names.push(Name::Organization { core: &core, form }, holders.at(index))?;
+            }
+            for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {
+                self.names.add(row, Kind::Assumed, name);
+            }
+            if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
+                self.names.add(row, Kind::Principal, &person);
+            }
+            principals.at(index).for_each(|name| self.names.add(row, Kind::Principal, name));
+            self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(&[state, numbers.at(index)], row);
+            let shown = license_number::display(written.at(index));
+            if shown != numbers.at(index) {
+                self.by_number.add(&[state, &shown], row);
+            }
+            if CONTRACTORS.contains(&professions.at(index)) {
+                let own = (!is_own_name).then(|| normalized.at(index).to_owned());
+                let others = [businesses.get(index), assumed.get(index)].into_iter().flatten().map(|name| organization(name).normalized);
+                own.into_iter().chain(others).for_each(|name| self.by_contractor_name.add(&[state, &name], row));
+            }
+            if !list.professions.contains(professions.at(index)) {
+                list.professions.insert(professions.at(index).to_owned());
+            }
+            if list.source_id.is_empty() {
+                feeds.at(index).clone_into(&mut list.source_id);
+            }
+            list.licenses += 1;
+            self.professions.push(professions.get(index))?;
+            self.statuses.push(statuses.get(index))?;
+            self.holder_types.push(types.get(index))?;
+            self.renewed.push(renewed(index).max(effective(index)).max(issued(index)));
+            self.cities.push(cities.get(index), spaced)?;
+            self.zips.push(zips.get(index), str::to_owned)?;
+        }
+        Ok(())
+    }
+}
+
+/// `LAST, FIRST MIDDLE SUFFIX` of published parts; none without a last name.
+pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
+    let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
+    last.map(|last| format!("{last}, {}", given.join(" ")))
+}
+
+/// Whether a published name is that of the person whose parts are beside it, and not what the person's business is called.
+pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
+    let sorted = |text: &str| {
+        let mut words = person_words(text);
+        words.sort_unstable();
+        words
+    };
+    persons_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
+}
+
+impl Licenses {
+    /// Reads the key columns of every part; none when the release does not have the dataset.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Option<Self>> {
+        let Some(rows) = Numbered::<License>::of(manifest)? else { return Ok(None) };
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let list = (rows.partition_of(number, "state").to_owned(), rows.partition_of(number, "source").to_owned());
+            let start = rows.rows_of_part(number).start;
+            made = read_part((parts, &manifest.release_id), part, COLUMNS, made, move |made, first, table| made.add(&list, start + first, table)).await?;
+        }
+        super::sorted(move || {
+            Ok(Some(Self {
+                rows,
+                actions: Children::default(),
+                names: made.names.finish()?,
+                by_id: made.by_id.finish(),
+                by_number: made.by_number.finish(),
+                by_contractor_name: made.by_contractor_name.finish(),
+                professions: made.professions,
+                statuses: made.statuses,
+                holder_types: made.holder_types,
+                renewed: made.renewed,
+                cities: made.cities,
+                zips: made.zips,
+                lists: made.lists,
+            }))
+        })
+        .await
+        .map(|made| made.map(|made| Self { actions: Children::of(manifest), ..made }))
+    }
+
+    /// The row of an id, in any case.
+    pub fn find(&self, license_id: &str) -> Option<u32> {
+        self.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
+    }
+
+    /// The licenses of a state with a number, which is normalised or as it is written.
+    pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
+        self.by_number.find(&[state, number])
+    }
+
+    /// The only contractor's license of a state under a normalised name of a business; none when there are several.
+    pub fn only_contractor(&self, state: &str, normalized: &str) -> Option<u32> {
+        match self.by_contractor_name.find(&[state, normalized]) {
+            [row] => Some(*row),
+            _ => None,
+        }
+    }
+
+    pub fn is_active(&self, row: u32) -> bool {
+        self.statuses.get(row as usize) == Some("active")
+    }
+
+    pub fn is_contractor(&self, row: u32) -> bool {
+        CONTRACTORS.contains(&self.professions.at(row as usize))
+    }
+
+    /// How much memory the index takes.
+    pub fn size_bytes(&self) -> usize {
+        let columns = 10 * self.renewed.capacity() + self.cities.size_bytes() + self.zips.size_bytes();
+        self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + self.by_contractor_name.size_bytes() + columns
+    }
+}

@@ -1,0 +1,68 @@
+//! The general reference families: businesses, licenses and permits. Names, numbers, keys and coordinates are in memory, in sorted arrays that lead to
+//! rows; the rows are read from their parts when an answer shows them.
+
+mod business;
+mod codes;
+mod datasets;
+mod keys;
+mod license;
+mod load;
+mod names;
+mod owned;
+mod permit;
+mod rows;
+mod search;
+mod spelling;
+
+pub use business::Businesses;
+pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
+pub use license::{LicenseList, Licenses, is_persons_name, persons_name};
+pub use load::NO_DAY;
+pub use owned::{Kind as NameKind, RowHit};
+pub use permit::{DATES, NO_VALUE, Permits};
+pub use rows::Record;
+pub use search::{Mode, Query as NameQuery, folded, person_words};
+
+use crate::canonical::name::words;
+use crate::error::{Error, Result};
+use crate::serve::parts::Parts;
+use crate::store::Manifest;
+
+/// The general families' tables; none for a dataset that the release lacks.
+#[derive(Debug, Default)]
+pub struct GeneralIndex {
+    pub businesses: Option<Businesses>,
+    pub licenses: Option<Licenses>,
+    pub permits: Option<Permits>,
+}
+
+impl GeneralIndex {
+    /// Reads what is kept in memory.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Self> {
+        let loaded = Self {
+            businesses: Box::pin(Businesses::load(parts, manifest)).await?,
+            licenses: Box::pin(Licenses::load(parts, manifest)).await?,
+            permits: Box::pin(Permits::load(parts, manifest)).await?,
+        };
+        let sizes = (
+            loaded.businesses.as_ref().map_or(0, Businesses::size_bytes),
+            loaded.licenses.as_ref().map_or(0, Licenses::size_bytes),
+            loaded.permits.as_ref().map_or(0, Permits::size_bytes),
+        );
+        tracing::debug!(business_bytes = sizes.0, license_bytes = sizes.1, permit_bytes = sizes.2, "indexed businesses, licenses and permits");
+        Ok(loaded)
+    }
+}
+
+/// Does what takes the processor for long without stopping those who are answered.
+async fn sorted<T: Send + 'static>(make: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(make).await.map_err(|error| Error::store(format!("indexing failed: {error}")))?
+}
+
+/// A city or other place as it is compared.
+pub fn spaced(text: &str) -> String {
+    words(text).join(" ")
+}

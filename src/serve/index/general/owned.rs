@@ -1,0 +1,217 @@
+//! Names with the rows they are of: one name for each row and more for some, or names that many rows share.
+
+use std::collections::HashMap;
+
+use super::keys::hash;
+use super::names::{Name, Names, NamesBuilder};
+use super::search::{Fit, Mode, Query, folded, person_words, raw_mark};
+use crate::error::{Error, Result};
+
+/// Whose or what name it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The row's own name.
+    Own,
+    Former,
+    /// A name it does business under.
+    Assumed,
+    /// A person of the business; `LAST, FIRST` is taken apart.
+    Principal,
+}
+
+impl Kind {
+    /// What it costs that the name is not the row's own, in ten-thousandths.
+    fn handicap(self) -> i32 {
+        match self {
+            Self::Own => 0,
+            Self::Assumed => 200,
+            Self::Former | Self::Principal => 500,
+        }
+    }
+}
+
+/// A row that was found by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowHit {
+    pub row: u32,
+    /// Ten-thousandths.
+    pub score: i32,
+    pub kind: Kind,
+    pub fit: Fit,
+}
+
+impl RowHit {
+    /// The word in answers: how the name fits, or whose it is.
+    pub fn label(&self) -> &'static str {
+        match self.kind {
+            Kind::Own => self.fit.name(),
+            Kind::Former => "former_name",
+            Kind::Assumed => "dba",
+            Kind::Principal => "principal",
+        }
+    }
+}
+
+/// Names of rows.
+#[derive(Debug, Default)]
+pub struct OwnedNames {
+    names: Names,
+    /// Marks of the names as they are written.
+    raw: Vec<u32>,
+    rows: u32,
+    /// Row and kind of the names after those of the rows themselves.
+    others: Vec<(u32, Kind)>,
+}
+
+/// Names of rows on their way into an index.
+#[derive(Debug, Default)]
+pub struct OwnedBuilder {
+    names: NamesBuilder,
+    raw: Vec<u32>,
+    others: Vec<(u32, Kind, Box<str>)>,
+}
+
+impl OwnedBuilder {
+    /// Adds the next row's own name, in the form it is compared in and as it is written.
+    ///
+    /// # Errors
+    /// `Store`, when there are too many names.
+    pub fn push(&mut self, name: Name<'_>, raw: &str) -> Result<()> {
+        self.names.push(name)?;
+        self.raw.push(raw_mark(raw));
+        Ok(())
+    }
+
+    /// Adds another name of a row.
+    pub fn add(&mut self, row: u32, kind: Kind, text: &str) {
+        self.others.push((row, kind, text.into()));
+    }
+
+    /// Sorts everything.
+    ///
+    /// # Errors
+    /// `Store`, when there are too many names.
+    pub fn finish(mut self) -> Result<OwnedNames> {
+        let rows = u32::try_from(self.raw.len()).map_err(|_| Error::store("more rows than an index can number"))?;
+        let mut others = Vec::with_capacity(self.others.len());
+        for (row, kind, text) in self.others {
+            match text.split_once(',').filter(|_| kind == Kind::Principal) {
+                Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
+                None => {
+                    let (core, form) = folded(&text);
+                    self.names.push(Name::Organization { core: &core, form })?
+                }
+            };
+            self.raw.push(raw_mark(&text));
+            others.push((row, kind));
+        }
+        Ok(OwnedNames { names: self.names.finish(), raw: self.raw, rows, others })
+    }
+}
+
+impl OwnedNames {
+    /// Finds rows, each once with the name that fits best; in no order. Returns whether there may be more.
+    pub fn search(&self, query: &Query, mode: Mode, accepts: &dyn Fn(u32, Kind) -> bool) -> (Vec<RowHit>, bool) {
+        let owner = |number: u32| match number.checked_sub(self.rows) {
+            None => (number, Kind::Own),
+            Some(other) => self.others[other as usize],
+        };
+        let found = self.names.search(
+            query,
+            mode,
+            &|number| {
+                let (row, kind) = owner(number);
+                accepts(row, kind)
+            },
+            &|number| self.raw[number as usize],
+        );
+        let row_hit = |hit: &super::search::Hit| {
+            let (row, kind) = owner(hit.number);
+            RowHit { row, score: (hit.score - kind.handicap()).max(1), kind, fit: hit.fit }
+        };
+        let mut hits: Vec<RowHit> = found.hits.iter().map(row_hit).collect();
+        hits.sort_by(|a, b| a.row.cmp(&b.row).then(b.score.cmp(&a.score)));
+        hits.dedup_by_key(|hit| hit.row);
+        (hits, found.is_cut)
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        self.names.size_bytes() + 4 * self.raw.capacity() + 8 * self.others.capacity()
+    }
+}
+
+/// Names that many rows share, each kept once.
+#[derive(Debug, Default)]
+pub struct SharedNames {
+    names: Names,
+    /// Place of each name's first row.
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+/// Shared names on their way into an index.
+#[derive(Debug, Default)]
+pub struct SharedBuilder {
+    names: NamesBuilder,
+    known: HashMap<u64, u32>,
+    /// Number of the name, and row.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl SharedBuilder {
+    /// Adds a row's name.
+    ///
+    /// # Errors
+    /// `Store`, when there are too many names.
+    pub fn add(&mut self, text: &str, row: u32) -> Result<()> {
+        let (core, form) = folded(text);
+        if core.is_empty() {
+            return Ok(());
+        }
+        let mark = hash(&[&core, form]);
+        let number = match self.known.get(&mark) {
+            Some(number) => *number,
+            None => {
+                let number = self.names.push(Name::Organization { core: &core, form })?;
+                self.known.insert(mark, number);
+                number
+            }
+        };
+        self.pairs.push((number, row));
+        Ok(())
+    }
+
+    /// Sorts everything.
+    pub fn finish(mut self) -> SharedNames {
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let names = self.names.finish();
+        let mut starts = Vec::with_capacity(names.len() + 1);
+        for (place, (number, _)) in self.pairs.iter().enumerate() {
+            while starts.len() <= *number as usize {
+                starts.push(place as u32);
+            }
+        }
+        starts.push(self.pairs.len() as u32);
+        SharedNames { names, starts, rows: self.pairs.into_iter().map(|(_, row)| row).collect() }
+    }
+}
+
+impl SharedNames {
+    /// Finds rows by name with their scores, each once; in the order of rows. Returns whether there may be more.
+    pub fn search(&self, query: &Query, mode: Mode, accepts: &dyn Fn(u32) -> bool) -> (Vec<RowHit>, bool) {
+        let found = self.names.search(query, mode, &|_| true, &|_| 0);
+        let mut hits = Vec::new();
+        for hit in found.hits {
+            let rows = &self.rows[self.starts[hit.number as usize] as usize..self.starts[hit.number as usize + 1] as usize];
+            hits.extend(rows.iter().filter(|row| accepts(**row)).map(|row| RowHit { row: *row, score: hit.score, kind: Kind::Own, fit: hit.fit }));
+        }
+        hits.sort_by(|a, b| a.row.cmp(&b.row).then(b.score.cmp(&a.score)));
+        hits.dedup_by_key(|hit| hit.row);
+        (hits, found.is_cut)
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        self.names.size_bytes() + 4 * (self.starts.capacity() + self.rows.capacity())
+    }
+}

@@ -1,0 +1,299 @@
+//! Permits in memory as far as finding them and adding them up needs; everything an answer shows is read with its part.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use arrow::array::Array;
+
+use super::codes::Codes;
+use super::datasets::{Contact, Permit};
+use super::keys::{Keys, KeysBuilder, hash};
+use super::load::{days, read_part};
+use super::owned::{SharedBuilder, SharedNames};
+use super::rows::{Children, Numbered};
+use super::spaced;
+use crate::canonical::license_number;
+use crate::error::{Error, Result};
+use crate::serve::index::schools::Point;
+use crate::serve::index::table::Table;
+use crate::serve::index::words::WordColumn;
+use crate::serve::parts::Parts;
+use crate::store::{Manifest, Part};
+
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "permit_id", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
+    "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
+];
+const CONTACT_COLUMNS: &[&str] = &["permit_id", "role", "name", "name_normalized", "license_number_normalized", "license_state"];
+
+/// The dates that permits are searched by, in the order they are kept.
+pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
+/// No value.
+pub const NO_VALUE: i64 = i64::MIN;
+
+/// The permits of a release.
+#[derive(Debug, Default)]
+pub struct Permits {
+    pub rows: Numbered<Permit>,
+    pub contacts: Children<Contact>,
+    by_number: Keys,
+    by_property: Keys,
+    /// By house number and street name.
+    by_street: Keys,
+    by_parcel: Keys,
+    /// Permits by state and normalised number of a party's license.
+    by_license: Keys,
+    /// Permits of contractors without a license number, by normalised name.
+    by_contractor: Keys,
+    pub contractors: SharedNames,
+    pub types: WordColumn,
+    pub work_classes: WordColumn,
+    pub property_classes: WordColumn,
+    pub statuses: WordColumn,
+    /// Days, in the order of [`DATES`].
+    pub dates: [Vec<i32>; 4],
+    /// Cents.
+    pub values: Vec<i64>,
+    pub cities: Codes,
+    pub zips: Codes,
+    pub tag_words: Vec<String>,
+    /// One bit for each word of `tag_words`.
+    pub tags: Vec<u32>,
+    /// Ascending by latitude.
+    pub points: Vec<Point>,
+    /// State of each jurisdiction.
+    pub states: BTreeMap<String, String>,
+    /// Jurisdictions whose permits carry license numbers.
+    pub with_license_numbers: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Builder {
+    by_number: KeysBuilder,
+    by_property: KeysBuilder,
+    by_street: KeysBuilder,
+    by_parcel: KeysBuilder,
+    by_license: KeysBuilder,
+    by_contractor: KeysBuilder,
+    contractors: SharedBuilder,
+    types: WordColumn,
+    work_classes: WordColumn,
+    property_classes: WordColumn,
+    statuses: WordColumn,
+    dates: [Vec<i32>; 4],
+    values: Vec<i64>,
+    cities: Codes,
+    zips: Codes,
+    tag_words: Vec<String>,
+    tags: Vec<u32>,
+    points: Vec<Point>,
+    states: BTreeMap<String, String>,
+    with_license_numbers: BTreeSet<String>,
+    /// Rows of the present part's permits, for its parties.
+    of_part: HashMap<u64, u32>,
+}
+
+impl Builder {
+    fn add(&mut self, jurisdiction: &str, first: u32, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, states, numbers) = (texts("permit_id")?, texts("state")?, texts("permit_number")?);
+        let (types, statuses, work_classes, property_classes) = (texts("type")?, texts("status")?, texts("work_class")?, texts("property_class")?);
+        let (cities, zips, addresses, parcels, properties) = (texts("city")?, texts("zip")?, texts("address_key")?, texts("parcel")?, texts("property_id")?);
+        let (latitudes, longitudes, values, tags) = (table.floats("lat")?, table.floats("lon")?, table.decimals("job_value")?, table.text_lists("tags")?);
+        let dates = DATES.map(|name| days(table, name));
+        let dates: Vec<_> = dates.into_iter().collect::<Result<_>>()?;
+        for index in 0..table.rows() {
+            let row = first + index as u32;
+            if !self.states.contains_key(jurisdiction) {
+                self.states.insert(jurisdiction.to_owned(), states.at(index).to_owned());
+            }
+            self.of_part.insert(hash(&[ids.at(index)]), row);
+            self.by_number.add(&[&license_number::display(numbers.at(index))], row);
+            if let Some(property) = properties.get(index) {
+                self.by_property.add(&[&property.to_ascii_lowercase()], row);
+            }
+            if let Some([number, street]) = addresses.get(index).and_then(street_key) {
+                self.by_street.add(&[number, street], row);
+            }
+            if let Some(parcel) = parcels.get(index) {
+                self.by_parcel.add(&[&comparable_parcel(parcel)], row);
+            }
+            self.types.push(types.get(index))?;
+            self.statuses.push(statuses.get(index))?;
+            self.work_classes.push(work_classes.get(index))?;
+            self.property_classes.push(property_classes.get(index))?;
+            for (kept, day) in self.dates.iter_mut().zip(&dates) {
+                kept.push(day(index));
+            }
+            self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
+            self.cities.push(cities.get(index), spaced)?;
+            self.zips.push(zips.get(index), str::to_owned)?;
+            let mut bits = 0;
+            for tag in tags.at(index) {
+                bits |= 1 << self.tag(tag)?;
+            }
+            self.tags.push(bits);
+            if !latitudes.is_null(index) && !longitudes.is_null(index) {
+                self.points.push(Point { lat: latitudes.value(index), lon: longitudes.value(index), row });
+            }
+        }
+        Ok(())
+    }
+
+    /// The bit of a tag.
+    fn tag(&mut self, tag: &str) -> Result<usize> {
+        let known = self.tag_words.iter().position(|known| known == tag);
+        let bit = known.unwrap_or_else(|| {
+            self.tag_words.push(tag.to_owned());
+            self.tag_words.len() - 1
+        });
+        if bit < 32 { Ok(bit) } else { Err(Error::store("more than 32 different tags of permits")) }
+    }
+
+    fn add_contacts(&mut self, jurisdiction: &str, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, roles, names, normalized) = (texts("permit_id")?, texts("role")?, texts("name")?, texts("name_normalized")?);
+        let (numbers, states) = (texts("license_number_normalized")?, texts("license_state")?);
+        for index in 0..table.rows() {
+            let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
+            let license = states.get(index).zip(numbers.get(index));
+            if let Some((state, number)) = license {
+                self.by_license.add(&[state, number], row);
+                if !self.with_license_numbers.contains(jurisdiction) {
+                    self.with_license_numbers.insert(jurisdiction.to_owned());
+                }
+            }
+            if roles.get(index) == Some("contractor") {
+                if let Some(name) = names.get(index) {
+                    self.contractors.add(name, row)?;
+                }
+                if let Some(name) = normalized.get(index).filter(|_| license.is_none()) {
+                    self.by_contractor.add(&[name], row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// House number and street name of a published address key.
+fn street_key(key: &str) -> Option<[&str; 2]> {
+    let mut fields = key.split('|');
+    let (number, street) = (fields.next()?, fields.nth(1)?);
+    (!number.is_empty() && !street.is_empty()).then_some([number, street])
+}
+
+/// A parcel number as it is compared: letters and digits only.
+pub fn comparable_parcel(parcel: &str) -> String {
+    parcel.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+}
+
+impl Permits {
+    /// Reads the key columns of every part; none when the release does not have the dataset.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Option<Self>> {
+        let Some(rows) = Numbered::<Permit>::of(manifest)? else { return Ok(None) };
+        let contacts = Children::<Contact>::of(manifest);
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
+            made = made.read((parts, manifest), (part, contacts.beside(part)), jurisdiction, start).await?;
+        }
+        super::sorted(move || {
+            let mut points = made.points;
+            points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
+            Ok(Some(Self {
+                rows,
+                contacts,
+                by_number: made.by_number.finish(),
+                by_property: made.by_property.finish(),
+                by_street: made.by_street.finish(),
+                by_parcel: made.by_parcel.finish(),
+                by_license: made.by_license.finish(),
+                by_contractor: made.by_contractor.finish(),
+                contractors: made.contractors.finish(),
+                types: made.types,
+                work_classes: made.work_classes,
+                property_classes: made.property_classes,
+                statuses: made.statuses,
+                dates: made.dates,
+                values: made.values,
+                cities: made.cities,
+                zips: made.zips,
+                tag_words: made.tag_words,
+                tags: made.tags,
+                points,
+                states: made.states,
+                with_license_numbers: made.with_license_numbers,
+            }))
+        })
+        .await
+    }
+
+    pub fn with_number(&self, number: &str) -> &[u32] {
+        self.by_number.find(&[&license_number::display(number)])
+    }
+
+    /// The permits of a property, by its id in any case.
+    pub fn of_property(&self, property_id: &str) -> &[u32] {
+        self.by_property.find(&[&property_id.to_ascii_lowercase()])
+    }
+
+    /// The permits of a house number in streets of a name.
+    pub fn at_street(&self, number: &str, street: &str) -> &[u32] {
+        self.by_street.find(&[number, street])
+    }
+
+    pub fn with_parcel(&self, parcel: &str) -> &[u32] {
+        self.by_parcel.find(&[&comparable_parcel(parcel)])
+    }
+
+    /// The permits with a party that has this license.
+    pub fn with_license(&self, state: &str, normalized: &str) -> &[u32] {
+        self.by_license.find(&[state, normalized])
+    }
+
+    /// The permits of a state's jurisdictions with a contractor of this name and no license number.
+    pub fn of_contractor<'a>(&'a self, state: &'a str, normalized: &str) -> impl Iterator<Item = u32> + 'a {
+        self.by_contractor.find(&[normalized]).iter().copied().filter(move |row| self.state(*row) == state)
+    }
+
+    pub fn jurisdiction(&self, row: u32) -> &str {
+        self.rows.partition(row, "jurisdiction")
+    }
+
+    /// State of the jurisdiction of a row.
+    pub fn state(&self, row: u32) -> &str {
+        self.states.get(self.jurisdiction(row)).map(String::as_str).unwrap_or_default()
+    }
+
+    /// How much memory the index takes.
+    pub fn size_bytes(&self) -> usize {
+        let keys = [&self.by_number, &self.by_property, &self.by_street, &self.by_parcel, &self.by_license, &self.by_contractor];
+        let keys: usize = keys.into_iter().map(Keys::size_bytes).sum();
+        let columns = 36 * self.values.capacity() + self.cities.size_bytes() + self.zips.size_bytes() + 24 * self.points.capacity();
+        keys + columns + self.contractors.size_bytes()
+    }
+}
+
+impl Builder {
+    /// Adds a part and its parties.
+    async fn read(
+        mut self,
+        (parts, manifest): (&Parts, &Manifest),
+        (part, contacts): (&Part, Option<&Part>),
+        jurisdiction: String,
+        start: u32,
+    ) -> Result<Self> {
+        self.of_part.clear();
+        let name = jurisdiction.clone();
+        let mut made = read_part((parts, &manifest.release_id), part, COLUMNS, self, move |made, first, table| made.add(&name, start + first, table)).await?;
+        if let Some(contacts) = contacts {
+            made = read_part((parts, &manifest.release_id), contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table))
+                .await?;
+        }
+        Ok(made)
+    }
+}

@@ -1,0 +1,331 @@
+//! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
+//! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
+
+use super::names::{Name, Names};
+use super::spelling;
+use crate::canonical::name::{organization, words};
+
+/// The most places that one search looks at for one word.
+const MAX_SCANNED: usize = 100_000;
+/// With so many names that fit as they are written, misspelled ones are not looked for.
+const ENOUGH: usize = 25;
+/// What a word of a name weighs that was not asked for.
+const OTHER_WORD: f64 = 1.0;
+
+/// Scores in ten-thousandths.
+const EXACT: i32 = 10_000;
+const NORMALIZED: i32 = 9_700;
+const WITHOUT_FORM: i32 = 9_300;
+const PREFIX: i32 = 8_500;
+const TOKENS: f64 = 8_000.0;
+/// Names with shared words never score below this, misspelled ones never above half of it.
+const LEAST_TOKENS: i32 = 2_000;
+const MISSPELLED: f64 = 1_000.0;
+
+/// How a name fits, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    Exact,
+    Normalized,
+    Prefix,
+    Token,
+    Misspelled,
+}
+
+impl Fit {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Normalized => "normalized",
+            Self::Prefix => "prefix",
+            Self::Token => "token",
+            Self::Misspelled => "misspelled",
+        }
+    }
+}
+
+/// Which names are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Best,
+    /// Whole names only.
+    Exact,
+    /// Whole names and those that begin so; the last word may be unfinished.
+    Prefix,
+}
+
+/// A name that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    pub number: u32,
+    pub score: i32,
+    pub fit: Fit,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Hits {
+    /// By number of the name.
+    pub hits: Vec<Hit>,
+    /// Whether there may be more.
+    pub is_cut: bool,
+}
+
+/// A name that is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    raw: u32,
+    core: String,
+    form: String,
+    /// Words of the core, each once.
+    words: Vec<String>,
+    /// The words with initials apart, as persons' names are compared.
+    person: Vec<String>,
+}
+
+/// A mark of a name as it is written, without regard to case and blanks around it.
+pub fn raw_mark(text: &str) -> u32 {
+    super::keys::hash(&[text.trim().to_uppercase().as_str()]) as u32
+}
+
+/// A name of an organisation with accents dropped: what it is called, and its legal form or nothing.
+pub fn folded(text: &str) -> (String, &'static str) {
+    let name = organization(text);
+    let core = if name.core.is_ascii() { name.core } else { words(&name.core).join(" ") };
+    (core, name.designator.unwrap_or_default())
+}
+
+/// The words of a person's name, initials apart.
+pub fn person_words(text: &str) -> Vec<String> {
+    text.split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '-' | '/')).flat_map(words).collect()
+}
+
+impl Query {
+    /// Reads a name; none when it has no letter or digit.
+    pub fn new(text: &str) -> Option<Self> {
+        let (core, form) = folded(text);
+        if core.is_empty() {
+            return None;
+        }
+        let mut words: Vec<String> = Vec::new();
+        for word in core.split(' ') {
+            if !words.iter().any(|known| known == word) {
+                words.push(word.to_owned());
+            }
+        }
+        Some(Self { raw: raw_mark(text), form: form.to_owned(), words, person: person_words(text), core })
+    }
+}
+
+/// The words of a query with what each weighs.
+struct Weighted<'a> {
+    words: Vec<(&'a str, f64)>,
+    total: f64,
+}
+
+impl<'a> Weighted<'a> {
+    fn new(names: &Names, words: &'a [String]) -> Self {
+        let all = names.len() as f64;
+        // An initial says little, however rare it is.
+        let weight = |word: &str| if word.chars().count() == 1 { OTHER_WORD } else { (1.0 + all / names.count(word).max(1) as f64).ln() };
+        let words: Vec<(&str, f64)> = words.iter().map(|word| (word.as_str(), weight(word))).collect();
+        Self { total: words.iter().map(|(_, weight)| weight).sum(), words }
+    }
+
+    /// The words one of which every name with more than half of the weight has.
+    fn telling(&self) -> Vec<&'a str> {
+        let mut sorted = self.words.clone();
+        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let mut rest = self.total;
+        let mut telling = Vec::new();
+        for (word, weight) in sorted {
+            if rest <= self.half() {
+                break;
+            }
+            telling.push(word);
+            rest -= weight;
+        }
+        telling
+    }
+
+    /// Half of the weight, with what rounding may add to it.
+    fn half(&self) -> f64 {
+        0.5 * self.total + 1e-9
+    }
+
+    /// Score of a name by the words it shares; none unless it has more than half of the weight.
+    fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
+        let share = matched / (self.total + OTHER_WORD * others as f64);
+        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
+    }
+}
+
+/// One search.
+struct Search<'a> {
+    names: &'a Names,
+    query: &'a Query,
+    mode: Mode,
+    organization: Weighted<'a>,
+    person: Weighted<'a>,
+    raw: &'a dyn Fn(u32) -> u32,
+}
+
+impl Names {
+    /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the mark of the name as it is written.
+    pub fn search(&self, query: &Query, mode: Mode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
+        let search = Search { names: self, query, mode, organization: Weighted::new(self, &query.words), person: Weighted::new(self, &query.person), raw };
+        let (candidates, is_cut) = search.candidates(accepts);
+        let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| search.hit(number)).collect();
+        if mode == Mode::Best && hits.len() < ENOUGH {
+            let (near, is_near_cut) = search.near(accepts);
+            let mut added: Vec<Hit> =
+                near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
+            hits.append(&mut added);
+            return Hits { hits, is_cut: is_cut || is_near_cut };
+        }
+        Hits { hits, is_cut }
+    }
+}
+
+impl Search<'_> {
+    /// Numbers of the names that can fit as they are written, ascending.
+    fn candidates(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
+        let Self { names, query, .. } = self;
+        let mut lists: Vec<&[u32]> = vec![names.that_begin(&query.core)];
+        if self.mode != Mode::Prefix {
+            let mut telling = if self.mode == Mode::Best { self.organization.telling() } else { Vec::new() };
+            telling.extend(self.person.telling());
+            telling.sort_unstable();
+            telling.dedup();
+            lists.extend(telling.into_iter().flat_map(|word| names.with_word(word)));
+        }
+        self.collect(&lists, accepts)
+    }
+
+    fn collect(&self, lists: &[&[u32]], accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
+        let is_cut = lists.iter().any(|list| list.len() > MAX_SCANNED);
+        let places = lists.iter().flat_map(|list| list.iter().take(MAX_SCANNED));
+        let mut numbers: Vec<u32> = places.map(|place| self.names.number_of(*place)).filter(|number| accepts(*number)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        (numbers, is_cut)
+    }
+
+    fn hit(&self, number: u32) -> Option<Hit> {
+        let (score, fit) = match self.names.name(number) {
+            Name::Organization { core, form } => self.organization(number, core, form)?,
+            Name::Person { last, given } => self.person(number, last, given)?,
+        };
+        let is_wanted = match self.mode {
+            Mode::Best => true,
+            Mode::Exact => fit <= Fit::Normalized,
+            Mode::Prefix => fit <= Fit::Prefix,
+        };
+        is_wanted.then_some(Hit { number, score, fit })
+    }
+
+    fn is_written_so(&self, number: u32) -> bool {
+        (self.raw)(number) == self.query.raw
+    }
+
+    fn organization(&self, number: u32, core: &str, form: &str) -> Option<(i32, Fit)> {
+        let query = self.query;
+        if core == query.core {
+            return Some(match form == query.form {
+                true if self.is_written_so(number) => (EXACT, Fit::Exact),
+                true => (NORMALIZED, Fit::Normalized),
+                false => (WITHOUT_FORM, Fit::Normalized),
+            });
+        }
+        let rest = core.strip_prefix(query.core.as_str());
+        if rest.is_some_and(|rest| self.mode == Mode::Prefix || rest.starts_with(' ')) {
+            return Some((PREFIX, Fit::Prefix));
+        }
+        let others = core.split(' ').filter(|word| !query.words.iter().any(|known| known == word)).count();
+        let matched: f64 = self.organization.words.iter().filter(|(word, _)| core.split(' ').any(|known| known == *word)).map(|(_, weight)| weight).sum();
+        self.organization.overlap(matched, others).map(|score| (score, Fit::Token))
+    }
+
+    /// A person fits only with the whole last name; given names in any order, initials for names.
+    fn person(&self, number: u32, last: &str, given: &str) -> Option<(i32, Fit)> {
+        let mut asked: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
+        for word in last.split(' ') {
+            asked.remove(asked.iter().position(|known| *known == word)?);
+        }
+        let given: Vec<&str> = given.split(' ').collect();
+        let mut sorted = (asked.clone(), given.clone());
+        sorted.0.sort_unstable();
+        sorted.1.sort_unstable();
+        if sorted.0 == sorted.1 {
+            let text = self.query.person.join(" ");
+            let given = given.join(" ");
+            let is_in_order = text == format!("{given} {last}") || text == format!("{last} {given}");
+            return Some(match is_in_order {
+                true if self.is_written_so(number) => (EXACT, Fit::Exact),
+                true => (NORMALIZED, Fit::Normalized),
+                false => (WITHOUT_FORM, Fit::Normalized),
+            });
+        }
+        let fits = |asked: &str, given: &str| asked == given || asked.len() == 1 && given.starts_with(asked) || given.len() == 1 && asked.starts_with(given);
+        let matched: Vec<&str> = asked.iter().copied().filter(|asked| given.iter().any(|given| fits(asked, given))).collect();
+        let has_first = asked.is_empty() || given.first().is_some_and(|first| asked.iter().any(|asked| fits(asked, first)));
+        if matched.len() == asked.len() && has_first {
+            return Some((PREFIX, Fit::Prefix));
+        }
+        let weight = |word: &str| self.person.words.iter().find(|(known, _)| *known == word).map_or(0.0, |(_, weight)| *weight);
+        let matched_weight: f64 = last.split(' ').chain(matched.iter().copied()).map(weight).sum();
+        self.person.overlap(matched_weight, given.len().saturating_sub(matched.len())).map(|score| (score, Fit::Token))
+    }
+
+    /// Numbers of the names in which each word, or one that is near it, can be.
+    fn near(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
+        let mut found = (Vec::new(), false);
+        for words in [&self.query.words, &self.query.person] {
+            let spellings: Vec<Vec<[&[u32]; 2]>> = words.iter().map(|word| self.spellings(word)).collect();
+            // Every word must be there; the rarest tells where to look.
+            let count = |spellings: &Vec<[&[u32]; 2]>| spellings.iter().flatten().map(|places| places.len()).sum::<usize>();
+            let is_hopeless = spellings.iter().zip(words).any(|(spellings, word)| word.len() > 1 && count(spellings) == 0);
+            let rarest = spellings.iter().filter(|spellings| count(spellings) > 0).min_by_key(|spellings| count(spellings));
+            let Some(rarest) = rarest.filter(|_| !is_hopeless) else { continue };
+            let (numbers, is_cut) = self.collect(&rarest.concat(), accepts);
+            found.0.extend(numbers);
+            found.1 |= is_cut;
+        }
+        found.0.sort_unstable();
+        found.0.dedup();
+        found
+    }
+
+    /// The places of a word and of its misspellings.
+    fn spellings(&self, word: &str) -> Vec<[&[u32]; 2]> {
+        let variants = spelling::variants(word);
+        let all = std::iter::once(word).chain(variants.iter().map(String::as_str));
+        all.map(|spelling| self.names.with_word(spelling)).filter(|places| places.iter().any(|places| !places.is_empty())).collect()
+    }
+
+    /// A name that has all words asked for, one of them misspelled.
+    fn near_hit(&self, number: u32) -> Option<Hit> {
+        let (weighted, text) = match self.names.name(number) {
+            Name::Organization { core, .. } => (&self.organization, core.to_owned()),
+            Name::Person { last, given } => {
+                let has_last = last.split(' ').all(|word| self.query.person.iter().any(|asked| is_spelling(asked, word)));
+                (&self.person, has_last.then(|| format!("{last} {given}"))?)
+            }
+        };
+        let of_name: Vec<&str> = text.split(' ').collect();
+        let is_initial = |word: &str| word.len() == 1 && of_name.iter().any(|known| known.starts_with(word));
+        let has_all = weighted.words.iter().all(|(word, _)| of_name.iter().any(|known| is_spelling(word, known)) || is_initial(word));
+        if !has_all {
+            return None;
+        }
+        let others = of_name.len().saturating_sub(weighted.words.len());
+        let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
+        Some(Hit { number, score: ((MISSPELLED * share).round() as i32).max(1), fit: Fit::Misspelled })
+    }
+}
+
+/// Whether a word of a name is the one asked for, or a slip of a longer one.
+fn is_spelling(asked: &str, word: &str) -> bool {
+    asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
+}

@@ -1,0 +1,183 @@
+//! Permits: rows and cells that cannot be published, names that must not be, and the way back to the city's bytes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use pubdata::declared::DeclarationFiles;
+use pubdata::run::RunReport;
+use pubdata::store::Record;
+use serde_json::Value;
+
+use super::cases::{cases, publish};
+use crate::support::{Place, case_sources, copy_folder, files_below, folders, project, rows_below, run_here, settings};
+
+const EXPORT: &str = "data.cityofchicago.org/api/views/ydr8-5enu/rows.csv@accessType=DOWNLOAD";
+
+/// Publishes Chicago's basic fixture with rows added, whatever share of them is set aside.
+async fn chicago_with(folder: &Path, added: &[String]) -> RunReport {
+    let mirror = folder.join("mirror");
+    copy_folder(&project("fixtures/permit/chicago/basic/source"), &mirror);
+    let export = mirror.join(EXPORT);
+    let text = std::fs::read_to_string(&export).unwrap() + &added.concat();
+    std::fs::write(export, text).unwrap();
+    let path = "pipelines/permit/chicago.toml";
+    let declaration = std::fs::read_to_string(project(path)).unwrap().replace("max_quarantined_percent = 1.0", "max_quarantined_percent = 100.0");
+    let files = DeclarationFiles::built_in().with(&[(path, &declaration)]);
+    let mut settings = settings(&folder.join("home"), vec![mirror.display().to_string()], files);
+    settings.selectors = vec!["permit.chicago".to_owned()];
+    run_here(&settings).await
+}
+
+/// A row of the export: some cells by column, the others empty.
+fn row(cells: &[(&str, &str)]) -> String {
+    let export = project("fixtures/permit/chicago/basic/source").join(EXPORT);
+    let text = std::fs::read_to_string(export).unwrap();
+    let names: Vec<&str> = text.lines().next().unwrap().split(',').map(str::trim).collect();
+    assert!(cells.iter().all(|(name, _)| names.contains(name)));
+    let row: Vec<&str> = names.iter().map(|name| cells.iter().find(|(known, _)| known == name).map_or("", |(_, cell)| cell)).collect();
+    row.join(",") + "\n"
+}
+
+fn rows(home: &Path, dataset_id: &str) -> std::collections::BTreeMap<String, Record> {
+    rows_below(&folders(&home.join("releases")).pop().unwrap().join(dataset_id))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permit_rows_that_contradict_each_other_or_have_no_number_are_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let good: &[(&str, &str)] = &[("PERMIT#", "199000001"), ("PERMIT_TYPE", "PERMIT - SIGNS"), ("ISSUE_DATE", "01/02/2016"), ("ESTIMATED_COST", "$10.00")];
+    let other = [&good[..3], &[("ESTIMATED_COST", "$20.00")]].concat();
+    let repeated = [&[("PERMIT#", "199000002")], &good[1..]].concat();
+    let nameless = good[1..].to_vec();
+    let added = [row(good), row(&other), row(&repeated), row(&repeated), row(&nameless), "1,199000003,PERMIT - SIGNS\n".to_owned()];
+    let report = chicago_with(folder.path(), &added).await;
+
+    let home = folder.path().join("home");
+    let permits = rows(&home, "permit.permit");
+    assert_eq!(permits.len(), 21, "{report:#?}");
+    assert_eq!(permits["permit.permit:us-il-chicago:199000002"].1.len(), 2, "a row that repeats another is folded into it");
+    let quarantine = rows(&home, "pubdata.quarantine");
+    let mut rules: Vec<&str> = quarantine.values().map(|(row, _)| row["rule"].as_str().unwrap()).collect();
+    rules.sort_unstable();
+    assert_eq!(rules, ["duplicate_key", "duplicate_key", "malformed_record", "missing_value"]);
+    let contradiction = quarantine.values().find(|(row, _)| row["rule"] == "duplicate_key").unwrap();
+    assert_eq!(contradiction.0["reason"], "2 rows have the key us-il-chicago:199000001 and say 2 different things, expected one");
+    assert!(contradiction.1.len() == 1 && contradiction.1[0].length > 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permit_cells_that_cannot_be_read_are_null_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells = [
+        ("PERMIT#", "199000001"),
+        ("PERMIT_TYPE", "PERMIT - WEATHER"),
+        ("ISSUE_DATE", "13/45/2016"),
+        ("ESTIMATED_COST", "about $5"),
+        ("TOTAL_FEE", "-$5.00"),
+        ("CONTRACTOR_1_TYPE", "RAINMAKER"),
+        ("CONTRACTOR_1_NAME", "EXAMPLE PERSON"),
+        ("LATITUDE", "141.9"),
+        ("LONGITUDE", "-87.6"),
+    ];
+    let placeholder = [("PERMIT#", "199000002"), ("PERMIT_TYPE", "permit -  SIGNS"), ("ISSUE_DATE", "01/01/1900"), ("LATITUDE", "0.0"), ("LONGITUDE", "0")];
+    chicago_with(folder.path(), &[row(&cells), row(&placeholder)]).await;
+
+    let home = folder.path().join("home");
+    let permits = rows(&home, "permit.permit");
+    let (bad, _) = &permits["permit.permit:us-il-chicago:199000001"];
+    for column in ["issued_date", "job_value", "fees", "lat", "lon", "work_class"] {
+        assert_eq!(bad[column], Value::Null, "{column}");
+    }
+    assert_eq!((&bad["type"], &bad["type_raw"]), (&"unknown".into(), &"PERMIT - WEATHER".into()));
+    let warnings = ["bad_coordinates", "bad_date", "bad_money", "unmapped_role", "unmapped_type", "unmapped_work_class"];
+    assert_eq!(bad["warnings"], serde_json::json!(warnings));
+    let (party, _) = &rows(&home, "permit.contact")["permit.contact:us-il-chicago:199000001:1"];
+    assert_eq!((&party["role"], &party["role_raw"], &party["name"]), (&"unknown".into(), &"RAINMAKER".into(), &Value::Null));
+    let (plain, _) = &permits["permit.permit:us-il-chicago:199000002"];
+    assert_eq!((&plain["type"], &plain["issued_date"], &plain["lat"]), (&"sign".into(), &Value::Null, &Value::Null));
+    assert_eq!(plain["warnings"], serde_json::json!([]), "a placeholder is no fault");
+}
+
+/// Words that look like an e-mail address or a telephone number with its separators.
+fn looks_personal(text: &str) -> bool {
+    let is_email = text.split_whitespace().any(|word| word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.')));
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let telephones = ["(999)999-9999", "(999) 999-9999", "999-999-9999", "999.999.9999", "999 999 9999"];
+    is_email || telephones.iter().any(|telephone| shape.contains(telephone))
+}
+
+/// What the sources say in columns that name owners, applicants and accounts, by header.
+fn personal_names() -> BTreeSet<String> {
+    let columns = ["applicant_name", "owner_name", "applicant_first_name", "applicant_full_name", "owner_s_last_name"];
+    let mut names = BTreeSet::new();
+    for file in files_below(&project("fixtures/permit")).into_iter().filter(|file| file.to_str().unwrap().contains("/source/")) {
+        let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(&file) else { continue };
+        let Ok(header) = reader.headers().cloned() else { continue };
+        let wanted: Vec<usize> = header.iter().enumerate().filter(|(_, name)| columns.contains(name)).map(|(place, _)| place).collect();
+        let mut kinds = header.iter().enumerate().filter(|(_, name)| name.starts_with("CONTRACTOR_") && name.ends_with("_TYPE")).map(|(place, _)| place);
+        let blocks: Vec<usize> = kinds.by_ref().collect();
+        for record in reader.records().filter_map(Result::ok) {
+            names.extend(wanted.iter().filter_map(|place| record.get(*place)).map(str::to_owned));
+            let owners = blocks.iter().filter(|place| record.get(**place).is_some_and(|kind| kind.starts_with("OWNER")));
+            names.extend(owners.filter_map(|place| record.get(place + 1)).map(str::to_owned));
+        }
+    }
+    names.retain(|name| name.len() > 4);
+    names
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permits_say_nothing_of_persons_that_must_not_be_said() {
+    let names = personal_names();
+    assert!(["BOB JANIS", "DEHERRERA, LUCAS", "CHRIS CHIN", "VARTKES"].iter().all(|known| names.contains(*known)), "{names:?}");
+    let mut parties = 0;
+    for case in cases().into_iter().filter(|case| case.pipeline_id.starts_with("permit.")) {
+        let published = publish(&case).await;
+        for (record_id, (record, _)) in published.datasets.values().flatten().filter(|(record_id, _)| record_id.starts_with("permit.")) {
+            // Numbers of parcels have the form of telephone numbers.
+            let is_parcel = |column: &str| matches!(column, "parcel" | "property_id");
+            for (column, text) in record.iter().filter_map(|(column, value)| Some((column.as_str(), value.as_str()?))) {
+                assert!(is_parcel(column) || !looks_personal(text), "{record_id}: {text}");
+                assert!(!names.contains(text), "{record_id}: {text}");
+            }
+        }
+        for (record_id, (party, _)) in published.datasets.get("permit.contact").into_iter().flatten() {
+            parties += 1;
+            let is_trade = matches!(party["role"].as_str().unwrap(), "contractor" | "architect" | "engineer" | "expediter");
+            let name = party["name"].as_str().unwrap_or_default();
+            assert!(is_trade || party["license_number"].is_null() && party["phone"].is_null(), "{record_id}");
+            // Organisations only: each such name of the fixtures has one of these words.
+            let words =
+                ["LLC", "INC", "CORP", "CO", "GROUP", "REALTY", "SCA", "AUTHORITY", "CENTER", "TRUST", "ASSOCIATES", "LP", "L.P.", "PARTNERSHIP", "MUSIC"];
+            let others = ["NYCHA", "HOUSING", "CONDO", "UNIVERSITY", "SCHOOL", "DEPT", "CITY", "HOMES", "HOTEL"];
+            let is_organization = name.to_uppercase().split([' ', ',', '-', '/', '.']).any(|word| words.contains(&word) || others.contains(&word));
+            assert!(is_trade || name.is_empty() || is_organization || name.contains("L.P."), "{record_id}: {name}");
+            assert!(party["phone"].is_null() || !name.is_empty(), "{record_id}");
+        }
+    }
+    assert!(parties > 300, "{parties}");
+}
+
+#[test]
+fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
+    let place = Place::new();
+    for source in case_sources("renewals") {
+        copy_folder(&source, &place.mirror());
+    }
+    place.run(&["permit"]).expect(0);
+    for record_id in [
+        "permit.permit:us-ny-nyc:421044435-01-EW-OT",
+        "permit.contact:us-ny-nyc:421044435-01-EW-OT:1",
+        "permit.permit:us-tn-nashville:T2023007378",
+        "permit.permit:us-wa-seattle:6429557-CN",
+        "permit.permit:us-tx-san_antonio:RES-RBP-PMT99-99000001-New-618-W-EXAMPLE-ST-City-of-San-Antonio-TX-78299",
+    ] {
+        let trace = place.trace(record_id).expect(0).json();
+        assert_eq!(trace["is_match"], true, "{trace:#}");
+    }
+    let (permit, pointers) = &place.rows("permit.permit")["permit.permit:us-ny-nyc:421044435-01-EW-OT"];
+    // The third issue is the last that was issued; the first says since when; the fourth is still in process.
+    assert_eq!(pointers.len(), 4);
+    assert_eq!([&permit["issued_date"], &permit["expires_date"], &permit["status"]], ["2014-10-29", "2017-07-05", "active"]);
+    assert_eq!(permit["renewals"], 3);
+}
