@@ -13,6 +13,7 @@ mod problems;
 mod releases;
 mod schools;
 mod sec;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
