@@ -212,7 +212,11 @@ async fn each_way_of_taxing_has_its_answer() {
     assert!(notices(&dallas).contains(&"ORIGIN_SOURCED_STATE"));
     assert_eq!(outcome(&of("zip=75001").await["data"]).2, ["state 48 0.0625", "city 2057217 0.01", "special 3057994 0.01"], "the city of the ZIP code");
     let rest = of("zip=75099").await;
-    assert_eq!(outcome(&rest["data"]), ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()), "no place of the city's name");
+    assert_eq!(
+        outcome(&rest["data"]),
+        ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()),
+        "no place of the city's name"
+    );
     // Two records of a ZIP code that do not agree; the district typed as the state's own is not added.
     let auburn = of("zip=98002").await;
     assert_eq!((outcome(&auburn["data"]).0.as_str(), outcome(&auburn["data"]).1), ("0.077", "zip5_lowest"));
