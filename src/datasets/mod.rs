@@ -10,7 +10,8 @@ mod license;
 mod nces;
 mod permit;
 mod sec;
-mod zip;
+mod tax;
+mod zip_code;
 
 use std::collections::BTreeMap;
 
@@ -115,7 +116,12 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
-    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
+    Pipeline { pipeline_id: "tax.california", logic: 1, build: Build::Whole(tax::california::build), check: tax::california::check },
+    Pipeline { pipeline_id: "tax.sst", logic: 1, build: Build::Whole(tax::sst::build), check: tax::sst::check },
+    Pipeline { pipeline_id: "tax.states", logic: 1, build: Build::Whole(tax::states::build), check: tax::states::check },
+    Pipeline { pipeline_id: "tax.texas", logic: 1, build: Build::Whole(tax::texas::build), check: tax::texas::check },
+    Pipeline { pipeline_id: "tax.washington", logic: 1, build: Build::Whole(tax::washington::build), check: tax::washington::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip_code::build), check: zip_code::check },
 ];
 
 /// The code of a pipeline.

@@ -22,7 +22,7 @@ use super::context::finding;
 use super::{Context, SourceFrame, Table, settings as read_settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::pipeline::{Cadence, Declaration};
+use crate::pipeline::Declaration;
 
 const LICENSE: &str = "license.license";
 const ACTION: &str = "license.action";
@@ -65,17 +65,10 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         date_formats: &settings.date_formats,
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
-    for (input, snapshot) in context.snapshots(&settings.licenses) {
-        let source = context.read_snapshot(input, &snapshot, |plan| plan)?;
+    for source in context.read(&settings.licenses)? {
         findings.extend(source.issues(LICENSE));
         let cells = Cells::new(&source.frame, &settings)?;
-        let reader = Reader {
-            context,
-            settings: &settings,
-            source_id: snapshot.source_id.clone(),
-            as_of: snapshot.source_date.clone(),
-            cadence: context.declaration.cadence,
-        };
+        let reader = Reader { context, settings: &settings, source_id: settings.licenses.clone() };
         let mut cases = Cases::default();
         for row in 0..cells.height() {
             for repeat in repeats(&settings) {
@@ -144,9 +137,6 @@ struct Reader<'r> {
     context: &'r Context<'r>,
     settings: &'r Settings,
     source_id: String,
-    /// The publisher's date of the file: the day on which what has not expired is active.
-    as_of: String,
-    cadence: Cadence,
 }
 
 impl Reader<'_> {
