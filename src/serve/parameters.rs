@@ -46,7 +46,9 @@ pub enum Kind {
     },
     /// Five digits.
     Zip,
-    /// A comma list of postal codes of states, in any case.
+    /// Postal code of a state, in any case.
+    State,
+    /// A comma list of them.
     States,
     /// Text in a form of its own, checked by its reader; a regular expression describes it.
     Form(&'static str),
@@ -82,6 +84,7 @@ impl Kind {
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
             Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
+            Self::State => json!({"type": "string", "pattern": "^[A-Za-z]{2}$"}),
             Self::States => json!({"type": "string", "pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"}),
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
         }
@@ -114,13 +117,18 @@ impl Kind {
                 let is_zip = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
                 if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{text}`")) }
             }
+            Self::State if is_state(text) => Ok(()),
+            Self::State => Err(format!("expected the two-letter code of a state, got `{text}`")),
             Self::States => {
-                let is_state = |state: &str| state.len() == 2 && state.bytes().all(|byte| byte.is_ascii_alphabetic());
                 if text.split(',').all(is_state) { Ok(()) } else { Err(format!("expected two-letter codes of states, got `{text}`")) }
             }
             Self::Form(_) => Ok(()),
         }
     }
+}
+
+fn is_state(text: &str) -> bool {
+    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 fn list_schema(words: &[&str]) -> Value {

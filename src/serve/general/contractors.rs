@@ -16,7 +16,7 @@ use crate::serve::problem::{Code, Problem, Result};
 
 /// The endpoint's parameters.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State, as a postal code; needed with a number that is no license id." },
+    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code; needed with a number that is no license id." },
     Parameter {
         name: "profession",
         kind: Kind::OneOf(LICENSES, "profession"),

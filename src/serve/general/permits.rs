@@ -21,7 +21,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "address", kind: Kind::Text { min: 3, max: 200 }, description: "Street address on one line, with ZIP code or city and state." },
     ZIP,
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City, with `state`." },
-    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State, as a postal code." },
+    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code." },
     Parameter {
         name: "jurisdiction",
         kind: Kind::Text { min: 3, max: 60 },

@@ -28,7 +28,7 @@ pub const PARAMETERS: &[Parameter] = &[
         description: "Number of the license; blanks, dots, leading zeros and a board's prefix do not matter.",
     },
     Parameter { name: "license_number", kind: Kind::Text { min: 1, max: 40 }, description: "The same as `number`." },
-    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State whose board issued it, as a postal code." },
+    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, as a postal code." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
     Parameter { name: "name", kind: Kind::Text { min: 2, max: 120 }, description: "Compared with the holder's names; it does not narrow the search." },
     RELEASE,

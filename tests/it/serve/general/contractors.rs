@@ -34,6 +34,7 @@ async fn a_bare_number_needs_a_state_and_may_be_ambiguous() {
     assert_eq!(world.ok("/v1/contractors/1094?state=TX&profession=electrician").await["data"]["license_id"], "TX-tdlr-el-1094");
     assert_eq!(world.ok("/v1/contractors/WA-lni-SERVPG*892PL").await["data"]["license_id"], "WA-lni-SERVPG*892PL");
     assert_eq!(world.get("/v1/contractors/3000").await.problem(), (400, "missing_parameter".to_owned()));
+    assert_eq!(world.get("/v1/contractors/TX-tdlr-el-3000?state=null").await.problem(), (400, "invalid_parameter".to_owned()));
     assert_eq!(world.get("/v1/contractors/TX-tdlr-el-9").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/contractors/99?state=TX").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/contractors/99?state=CA").await.problem(), (404, "coverage_unavailable".to_owned()));
