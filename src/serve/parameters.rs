@@ -120,7 +120,11 @@ impl Kind {
             Self::State if is_state(text) => Ok(()),
             Self::State => Err(format!("expected the two-letter code of a state, got `{text}`")),
             Self::States => {
-                if text.split(',').all(is_state) { Ok(()) } else { Err(format!("expected two-letter codes of states, got `{text}`")) }
+                if text.split(',').all(is_state) {
+                    Ok(())
+                } else {
+                    Err(format!("expected two-letter codes of states, got `{text}`"))
+                }
             }
             Self::Form(_) => Ok(()),
         }

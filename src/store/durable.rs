@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{IoExt, Result};
 
@@ -20,8 +21,10 @@ pub fn create_folder(folder: &Path) -> Result<()> {
 
 /// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    // Two threads may write the same file: each has a temporary one of its own, of which the last to be renamed stays.
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".part");
+    temporary.push(format!(".{}.part", WRITTEN.fetch_add(1, Ordering::Relaxed) % 16));
     let temporary = PathBuf::from(temporary);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;

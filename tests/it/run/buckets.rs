@@ -46,7 +46,7 @@ fn write_declarations(folder: &Path, is_split: bool) {
     copy_folder(&project("schemas"), &folder.join("schemas"));
     let path = folder.join("pipelines/business/fl_sunbiz.toml");
     let text = std::fs::read_to_string(&path).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with("[buckets]") && !line.starts_with("count = ") && !line.starts_with("key = "));
+    let lines = text.lines().filter(|line| !line.starts_with("buckets = "));
     let whole = lines.map(|line| format!("{line}\n")).collect::<String>().replace("max_quarantined_percent = 1.0", "max_quarantined_percent = 50.0");
     let buckets = if is_split { format!("[buckets]\ncount = {COUNT}\nkey = \"entity_number\"\n\n") } else { String::new() };
     std::fs::write(path, whole.replacen("[[source]]", &format!("{buckets}[[source]]"), 1)).unwrap();

@@ -253,3 +253,18 @@ impl Licenses {
         self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + self.by_contractor_name.size_bytes() + columns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ListDay, NO_DAY};
+
+    #[test]
+    fn a_license_without_status_is_active_until_the_day_of_its_list() {
+        let list = |is_daily: bool| ListDay { day: Some(100), is_daily };
+        assert_eq!([99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)), ["expired", "active", "active", "unknown"]);
+        assert_eq!([99, 100].map(|expires| list(true).standing(Some("active"), expires)), ["expired", "active"]);
+        assert_eq!(list(false).standing(Some("active"), 99), "active", "the list may be behind");
+        assert_eq!(list(true).standing(Some("suspended"), 99), "suspended");
+        assert_eq!(ListDay { day: None, is_daily: true }.standing(None, 99), "unknown");
+    }
+}
