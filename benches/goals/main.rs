@@ -17,6 +17,7 @@ mod memory;
 mod nights;
 mod profile;
 mod ready;
+mod stream;
 mod swaps;
 mod trace;
 
@@ -69,6 +70,7 @@ const BENCHES: [(&str, &str, Bench); 10] = [
         profile::bench,
     ),
     ("ready", "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)", ready::bench),
+    ("stream", "1,000 sockets with 10 subscriptions each, one of which does not read: the others unaffected, memory bounded", stream::bench),
     ("swaps", "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)", swaps::bench),
     ("trace", "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)", trace::bench),
 ];

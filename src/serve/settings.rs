@@ -55,8 +55,9 @@ pub struct Limits {
     pub stream_sockets: usize,
     /// Memory of the events that can be sent again; beyond, the oldest go first.
     pub stream_bytes: usize,
-    /// Events that may wait for a socket that does not read.
+    /// Events that may wait for a socket, and how long more than these may: an index of a day brings thousands at once.
     pub stream_queue: usize,
+    pub stream_grace: Duration,
     /// A socket on which nothing was sent for so long is sent a heartbeat.
     pub stream_heartbeat: Duration,
     /// A socket on which nothing came for so long, no answer to a ping either, is closed.
@@ -80,6 +81,7 @@ impl Default for Limits {
             stream_sockets: 2_000,
             stream_bytes: 256 << 20,
             stream_queue: 1_000,
+            stream_grace: Duration::from_secs(10),
             stream_heartbeat: Duration::from_secs(15),
             stream_silence: Duration::from_secs(90),
             stream_auth_time: Duration::from_secs(5),

@@ -25,9 +25,11 @@ const SLOW_CONSUMER: u16 = 4408;
 const TOO_MANY: u16 = 4429;
 const RESTART: u16 = 1012;
 
+/// A message with all the filter values that a subscription may have does not come near it.
+const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to read what is on its way before it is cut off, and to answer a close.
 const SEND_TIME: Duration = Duration::from_secs(60);
-const CLOSE_TIME: Duration = Duration::from_secs(5);
+const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// In which clients should come again after a restart, each at a moment of its own.
 const RECONNECT_SECONDS: u64 = 30;
 
@@ -85,6 +87,7 @@ pub async fn run(service: Arc<Service>, mut socket: WebSocket, entrance: Entranc
         subscriptions: Subscriptions::default(),
         last_sent: Instant::now(),
         last_heard: Instant::now(),
+        behind_since: None,
         service,
     };
     let Err(end) = session.serve(&mut socket).await;
@@ -115,6 +118,8 @@ struct Session {
     subscriptions: Subscriptions,
     last_sent: Instant,
     last_heard: Instant,
+    /// Since when more events wait than may.
+    behind_since: Option<Instant>,
 }
 
 type Outcome<T> = Result<T, End>;
@@ -137,9 +142,7 @@ impl Session {
             }
             self.head.borrow_and_update();
             let (messages, has_more) = self.subscriptions.next_messages(&self.service);
-            if self.subscriptions.is_behind(&self.service, limits.stream_queue) {
-                return Err(slow(limits.stream_queue));
-            }
+            self.check_pace()?;
             if !messages.is_empty() {
                 self.send(socket, messages).await?;
             }
@@ -219,9 +222,21 @@ impl Session {
         sent.map_err(|_| End::slow("the client does not read"))?.map_err(|_| End::Gone)
     }
 
+    /// Whether the client reads quickly enough: not so when too many events have been waiting for too long.
+    fn check_pace(&mut self) -> Outcome<()> {
+        let limits = self.service.settings.limits;
+        if !self.subscriptions.is_behind(&self.service, limits.stream_queue) {
+            self.behind_since = None;
+            return Ok(());
+        }
+        if self.behind_since.get_or_insert_with(Instant::now).elapsed() < limits.stream_grace {
+            return Ok(());
+        }
+        Err(End::slow(&format!("more than {} events wait to be read", limits.stream_queue)))
+    }
+
     /// Sends messages. While the client does not read, what comes meanwhile is counted.
     async fn send(&mut self, socket: &mut WebSocket, messages: Vec<String>) -> Outcome<()> {
-        let queue = self.service.settings.limits.stream_queue;
         let sending = async {
             for message in messages {
                 socket.feed(Message::Text(message.into())).await?;
@@ -229,6 +244,8 @@ impl Session {
             socket.flush().await
         };
         let mut sending = pin!(sending);
+        let mut look = tokio::time::interval(self.service.settings.limits.stream_grace / 4);
+        let mut stop = self.stop.clone();
         let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
         loop {
             tokio::select! {
@@ -237,26 +254,21 @@ impl Session {
                     self.last_sent = Instant::now();
                     return sent.map_err(|_| End::Gone);
                 }
-                _ = self.head.changed() => {
-                    if self.subscriptions.is_behind(&self.service, queue) {
-                        return Err(slow(queue));
-                    }
-                }
-                _ = self.stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
+                _ = look.tick() => self.check_pace()?,
+                _ = stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
                 () = &mut too_long => return Err(End::slow("the client does not read")),
             }
         }
     }
 }
 
-fn slow(queue: usize) -> End {
-    End::slow(&format!("more than {queue} events wait to be read"))
-}
-
 /// The text of a message; none when it is one that the protocol beneath takes care of.
 fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
     match message {
         None | Some(Ok(Message::Close(_))) => Err(End::Gone),
+        Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => {
+            Err(End::error(BAD_MESSAGE, Code::InvalidParameter.name(), format!("a message has at most {MESSAGE_BYTES} bytes")))
+        }
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
         Some(Ok(Message::Binary(_))) => Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), "messages are JSON texts, not binary")),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),

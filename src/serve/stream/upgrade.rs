@@ -15,8 +15,8 @@ use crate::serve::problem::{Code, Problem, Result};
 use crate::serve::run::problem_response;
 use crate::store::Scope;
 
-/// A message with ten times the filter values that a subscription may have does not come near it.
-const MESSAGE_BYTES: usize = 64 << 10;
+/// The most that is read of a message. Less is taken (`session`): what is read to its end can be answered.
+const READ_LIMIT: usize = 256 << 10;
 /// What is read at once; messages of clients are small.
 const READ_BYTES: usize = 4 << 10;
 /// What is gathered before it is sent, and the most that may wait behind a client that does not read.
@@ -31,7 +31,7 @@ pub async fn upgrade(State(service): State<Arc<Service>>, request: Request) -> R
     match admit(&service, &mut parts, &request_id).await {
         Ok((upgrade, entrance)) => {
             let client = entrance.client.clone();
-            let upgrade = upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).read_buffer_size(READ_BYTES);
+            let upgrade = upgrade.max_message_size(READ_LIMIT).max_frame_size(READ_LIMIT).read_buffer_size(READ_BYTES);
             let upgrade = upgrade.write_buffer_size(WRITE_BYTES).max_write_buffer_size(MAX_WRITE_BYTES);
             let mut response = upgrade.on_upgrade(move |socket| session::run(service, socket, entrance));
             response.extensions_mut().insert(client);

@@ -1,9 +1,10 @@
-//! Other people's programs against ours: readers of the published Parquet, and a generator of requests against the API. They are Python
+//! Other people's programs against ours: readers of the published Parquet, a generator of requests against the API, and a WebSocket client. They are Python
 //! packages (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests say so and skip.
 
 mod api;
 mod expected;
 mod readers;
+mod stream;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -13,6 +13,7 @@ mod problems;
 mod releases;
 mod schools;
 mod sec;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -157,6 +158,18 @@ impl World {
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         let request = Request::post(path).header("x-api-key", &self.key).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    /// Sends a body as it is written.
+    pub async fn post_text(&self, path: &str, text: String) -> Answer {
+        let request = Request::post(path).header("x-api-key", &self.key).header("content-type", "application/json");
+        self.send(request.body(Body::from(text)).unwrap()).await
+    }
+
+    /// Asks with another key.
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Answer {
+        let request = Request::post(path).header("x-api-key", key).header("content-type", "application/json");
         self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
