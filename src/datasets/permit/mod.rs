@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use self::cells::Rows;
 use self::settings::Settings;
-use self::tables::Located;
+use self::tables::{Feed, Located};
 use super::context::finding;
 use super::{Context, Table};
 use crate::error::{Error, Result};
@@ -38,6 +38,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
 pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = super::settings(context.declaration)?;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
+    let feed = Feed { source_id, bucket: context.bucket() };
     let mut issues: Vec<Issue> = Vec::new();
     let mut frame: Option<DataFrame> = None;
     for file in context.read(source_id)? {
@@ -54,15 +55,15 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     for row in without_key {
         issues.push(located(context, &rows, row, "missing_value", Severity::Quarantine, None, "the permit has no number".to_owned()));
     }
-    let makers = groups.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, source_id));
-    let mut permits = tables::permits(&[], &settings, source_id)?;
-    let mut contacts = tables::contacts(&[], &settings, source_id)?;
+    let makers = groups.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
+    let mut permits = tables::permits(&[], &settings, &feed)?;
+    let mut contacts = tables::contacts(&[], &settings, &feed)?;
     for made in makers.collect::<Result<Vec<Made>>>()? {
         permits.vstack_mut(&made.permits)?;
         contacts.vstack_mut(&made.contacts)?;
         issues.extend(made.issues);
     }
-    let partition: BTreeMap<String, String> = [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", "0")]
+    let partition: BTreeMap<String, String> = [("jurisdiction", settings.jurisdiction.id.as_str()), ("source_id", source_id), ("bucket", context.bucket())]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();
     let mut tables = vec![Table { dataset_id: PERMIT.to_owned(), partition: partition.clone(), frame: permits, issues }];
@@ -79,7 +80,7 @@ struct Made {
     issues: Vec<Issue>,
 }
 
-fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)], settings: &Settings, source_id: &str) -> Result<Made> {
+fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)], settings: &Settings, feed: &Feed<'_>) -> Result<Made> {
     let mut made: Vec<Located> = Vec::with_capacity(groups.len());
     let mut issues = Vec::new();
     for (permit_id, group) in groups {
@@ -98,7 +99,7 @@ fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)],
             }
         }
     }
-    Ok(Made { permits: tables::permits(&made, settings, source_id)?, contacts: tables::contacts(&made, settings, source_id)?, issues })
+    Ok(Made { permits: tables::permits(&made, settings, feed)?, contacts: tables::contacts(&made, settings, feed)?, issues })
 }
 
 fn located(context: &Context<'_>, rows: &Rows<'_>, row: usize, code: &str, severity: Severity, permit_id: Option<&String>, detail: String) -> Issue {

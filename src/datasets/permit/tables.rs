@@ -13,6 +13,12 @@ use crate::normalise::pointer_column;
 /// A permit and the places of the rows it was made from.
 pub(super) type Located = (Permit, Vec<u64>);
 
+/// Where all rows of a table are from.
+pub(super) struct Feed<'a> {
+    pub(super) source_id: &'a str,
+    pub(super) bucket: &'a str,
+}
+
 fn texts<'a, T: 'a>(name: &str, items: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Column {
     StringChunked::from_iter_options(name.into(), items.iter().map(value)).into_column()
 }
@@ -34,7 +40,7 @@ fn constant(name: &str, text: &str, height: usize) -> Column {
 }
 
 /// The frame of `permit.permit`.
-pub(super) fn permits(items: &[Located], settings: &Settings, source_id: &str) -> Result<DataFrame> {
+pub(super) fn permits(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
     let height = items.len();
     let scheme = settings.parcel.as_ref().map(|parcel| parcel.scheme.as_str());
     macro_rules! text {
@@ -46,8 +52,8 @@ pub(super) fn permits(items: &[Located], settings: &Settings, source_id: &str) -
         made("record_id", items, |(permit, _)| Some(format!("{PERMIT}:{}", permit.permit_id))),
         constant("jurisdiction", &settings.jurisdiction.id, height),
         constant("jurisdiction_name", &settings.jurisdiction.name, height),
-        constant("source_id", source_id, height),
-        constant("bucket", "0", height),
+        constant("source_id", feed.source_id, height),
+        constant("bucket", feed.bucket, height),
         constant("state", &settings.jurisdiction.state, height),
         texts("permit_id", items, |(permit, _)| Some(&permit.permit_id)),
         text!("permit_number", permit_number),
@@ -92,7 +98,7 @@ pub(super) fn permits(items: &[Located], settings: &Settings, source_id: &str) -
 }
 
 /// The frame of `permit.contact`.
-pub(super) fn contacts(permits: &[Located], settings: &Settings, source_id: &str) -> Result<DataFrame> {
+pub(super) fn contacts(permits: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
     type Party<'a> = (i32, &'a Contact, &'a Permit, &'a [u64]);
     let items: Vec<Party<'_>> = permits
         .iter()
@@ -108,8 +114,8 @@ pub(super) fn contacts(permits: &[Located], settings: &Settings, source_id: &str
     let columns = vec![
         made("record_id", items, |(seq, _, permit, _)| Some(format!("{CONTACT}:{}:{seq}", permit.permit_id))),
         constant("jurisdiction", &settings.jurisdiction.id, height),
-        constant("source_id", source_id, height),
-        constant("bucket", "0", height),
+        constant("source_id", feed.source_id, height),
+        constant("bucket", feed.bucket, height),
         texts("permit_id", items, |(_, _, permit, _)| Some(&permit.permit_id)),
         items.iter().map(|(seq, ..)| Some(*seq)).collect::<Int32Chunked>().with_name("seq".into()).into_column(),
         texts("role", items, |(_, contact, ..)| Some(&contact.role)),

@@ -15,6 +15,11 @@ const EXPORT: &str = "data.cityofchicago.org/api/views/ydr8-5enu/rows.csv@access
 
 /// Publishes Chicago's basic fixture with rows added, whatever share of them is set aside.
 async fn chicago_with(folder: &Path, added: &[String]) -> RunReport {
+    chicago_built(folder, added, "").await
+}
+
+/// The same, with keys added to the declaration.
+async fn chicago_built(folder: &Path, added: &[String], keys: &str) -> RunReport {
     let mirror = folder.join("mirror");
     copy_folder(&project("fixtures/permit/chicago/basic/source"), &mirror);
     let export = mirror.join(EXPORT);
@@ -22,6 +27,7 @@ async fn chicago_with(folder: &Path, added: &[String]) -> RunReport {
     std::fs::write(export, text).unwrap();
     let path = "pipelines/permit/chicago.toml";
     let declaration = std::fs::read_to_string(project(path)).unwrap().replace("max_quarantined_percent = 1.0", "max_quarantined_percent = 100.0");
+    let declaration = declaration.replacen("\n\n[[source]]", &format!("\n{keys}\n[[source]]"), 1);
     let files = DeclarationFiles::built_in().with(&[(path, &declaration)]);
     let mut settings = settings(&folder.join("home"), vec![mirror.display().to_string()], files);
     settings.selectors = vec!["permit.chicago".to_owned()];
@@ -214,4 +220,21 @@ fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
     assert_eq!(pointers.len(), 4);
     assert_eq!([&permit["issued_date"], &permit["expires_date"], &permit["status"]], ["2014-10-29", "2017-07-05", "active"]);
     assert_eq!(permit["renewals"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permits_that_are_built_in_buckets_are_the_same() {
+    let (whole, split) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    chicago_with(whole.path(), &[]).await;
+    chicago_built(split.path(), &[], "buckets = { count = 4, key = \"permit_number\" }").await;
+    for dataset_id in ["permit.permit", "permit.contact"] {
+        // The buckets, and the records without theirs.
+        let read = |folder: &Path| -> (BTreeSet<String>, Vec<Record>) {
+            let cut = |(mut row, pointers): Record| (row.remove("bucket").unwrap().as_str().unwrap().to_owned(), (row, pointers));
+            rows(&folder.join("home"), dataset_id).into_values().map(cut).unzip()
+        };
+        let (whole, split) = (read(whole.path()), read(split.path()));
+        assert_eq!((whole.0.len(), split.0.len()), (1, 4), "{dataset_id}");
+        assert_eq!(whole.1, split.1, "{dataset_id}");
+    }
 }
