@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::license_record::person_of;
+use crate::canonical::license_number::normalized;
 use crate::canonical::name::organization;
 use crate::serve::call::Call;
 use crate::serve::index::{Contact, License, Licenses, Permit, Permits, Record, is_persons_name};
@@ -32,8 +33,8 @@ impl Party<'_> {
 }
 
 /// The license that a number names: the only one with it or, of several trades, the only contractor's.
-fn of_number(licenses: &Licenses, state: &str, normalized: &str) -> Option<u32> {
-    let rows = licenses.with_number(state, normalized);
+fn of_number(licenses: &Licenses, state: &str, number: &str) -> Option<u32> {
+    let rows = licenses.with_number(state, number);
     if let [only] = rows {
         return Some(*only);
     }
@@ -86,8 +87,10 @@ pub struct Linked {
 /// Finds a license's permits by the same rules, from the other side.
 pub fn permits_of(licenses: &Licenses, permits: &Permits, row: u32, license: &Record<'_, License>) -> Linked {
     let mut linked = Linked::default();
-    let (state, number) = (license.at("state"), license.at("number_normalized"));
-    if of_number(licenses, state, number) == Some(row) {
+    let state = license.at("state");
+    // A permit states the number as it is written on the license, or without what the board writes before it.
+    let numbers = BTreeSet::from([license.at("number_normalized").to_owned(), normalized(license.at("number"), &[])]);
+    for number in numbers.iter().filter(|number| of_number(licenses, state, number) == Some(row)) {
         linked.by_number.extend(permits.with_license(state, number));
     }
     let is_own_name = license.text("holder_type") == Some("person") && is_persons_name(license.at("holder_name"), person_of(license));

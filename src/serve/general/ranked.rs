@@ -40,6 +40,6 @@ pub fn ranked(hits: &[RowHit], is_active: impl Fn(u32) -> bool, day: impl Fn(u32
             ((Reverse(score), !active, Reverse(day(hit.row)), hit.row), Ranked { row: hit.row, score, label: hit.label() })
         })
         .collect();
-    keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    keyed.sort_unstable_by_key(|entry| entry.0);
     keyed.into_iter().map(|(_, ranked)| ranked).collect()
 }

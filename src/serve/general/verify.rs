@@ -86,9 +86,11 @@ fn lists_of<'a>(licenses: &'a Licenses, state: &'a str) -> impl Iterator<Item = 
 /// The rows of a number in a state: as it is written or, when none is, without the prefix of the board.
 pub fn rows_of_number(licenses: &Licenses, state: &str, number: &str, profession: Option<&str>) -> Vec<u32> {
     let takes = |row: &u32| profession.is_none_or(|profession| licenses.professions.at(*row as usize) == profession);
-    let plain: Vec<u32> = licenses.with_number(state, &normalized(number, &[])).iter().copied().filter(takes).collect();
-    if !plain.is_empty() {
-        return plain;
+    for form in [display(number), normalized(number, &[])] {
+        let rows: Vec<u32> = licenses.with_number(state, &form).iter().copied().filter(takes).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
     }
     let mut found = BTreeSet::new();
     for (source, _) in lists_of(licenses, state) {

@@ -7,16 +7,30 @@ AT_MOST_ONE = {
     "/v1/sec/companies/search": [["name", "q", "ticker", "cik"]],
     "/v1/sec/financials/compare": [["ciks", "tickers"]],
     "/v1/filings/search": [["ticker", "cik", "company"], ["form", "form_type"], ["filed_from", "date_from"], ["filed_to", "date_to"]],
+    "/v1/license/verify": [["number", "license_number"]],
 }
 # First and last of a range.
 RANGES = [("fiscal_year_from", "fiscal_year_to"), ("filed_from", "filed_to"), ("date_from", "date_to"), ("filed_from", "date_to"),
-          ("date_from", "filed_to"), ("period_from", "period_to")]
+          ("date_from", "filed_to"), ("period_from", "period_to"), ("formed_from", "formed_to"), ("permits_from", "permits_to")]
+NUMBERS = [("min_value", "max_value")]
+# A random place is not covered, and a random state is none: requests to these go to places of the fixtures.
+PLACES = {
+    "/v1/business/search": {"state": "NY,FL"},
+    "/v1/license/search": {"state": "TX,WA"},
+    "/v1/license/verify": {"state": "TX", "profession": "barber"},
+    "/v1/contractors/{license}": {"state": "TX", "profession": "barber"},
+    "/v1/permits/search": {"jurisdiction": "us-il-chicago"},
+}
 
 
 # Of which a request needs one, with a value for requests that have none.
 NEEDED = {
     "/v1/sec/companies/search": (["name", "q", "ticker", "cik"], "name", "apple"),
     "/v1/filings/search": (["ticker", "cik", "company"], "ticker", "AAPL"),
+    "/v1/business/search": (["name", "entity_number", "agent"], "name", "synthetic"),
+    "/v1/license/search": (["name"], "name", "smith"),
+    "/v1/license/verify": (["number", "license_number"], "number", "29995"),
+    "/v1/properties": (["address"], "address", "2245 W Jackson Blvd, Chicago, IL"),
 }
 
 
@@ -37,9 +51,26 @@ def exclusive(path, query):
     for names in AT_MOST_ONE.get(path, []):
         for extra in [name for name in names if name in query][1:]:
             del query[extra]
+    places(path, query)
+    for first, last in NUMBERS:
+        if first in query and last in query and float(query[first]) > float(query[last]):
+            del query[last]
     for first, last in RANGES:
         if first in query and last in query and str(query[first]) > str(query[last]):
             del query[last]
+
+
+def places(path, query):
+    """Asks where something is: other places are refused with 404, which is tested elsewhere."""
+    known = PLACES.get(path, {})
+    for name, value in known.items():
+        if name in query or name in ("state", "jurisdiction") and path != "/v1/contractors/{license}":
+            query[name] = value
+    if path == "/v1/permits/search":
+        for name in ("address", "zip", "city", "state", "lat", "lon", "radius_mi", "tags"):
+            query.pop(name, None)
+    if path == "/v1/properties":
+        query["address"] = "2245 W Jackson Blvd, Chicago, IL"
 
 @schemathesis.hook
 def before_call(context, case, kwargs):

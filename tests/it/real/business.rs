@@ -36,7 +36,7 @@ fn publish(pipeline: &str, files: &[(String, Vec<u8>)]) -> BTreeMap<String, Rows
 }
 
 /// The quarterly archive of some records: ten members, by the last digit of the number.
-fn cordata(records: &[&[u8]]) -> Vec<u8> {
+pub fn cordata(records: &[&[u8]]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let day = zip::DateTime::from_date_and_time(2023, 10, 1, 6, 0, 0).unwrap();
     for digit in b'0'..=b'9' {

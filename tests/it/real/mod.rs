@@ -3,5 +3,6 @@
 mod business;
 mod geo;
 mod license;
+mod names;
 mod permits;
 mod sec;

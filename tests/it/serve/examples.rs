@@ -14,7 +14,7 @@ use super::read;
 use crate::support::{Place, project};
 
 /// Operation and path; with a body it is a POST.
-const EXAMPLES: [(&str, &str); 15] = [
+const EXAMPLES: [(&str, &str); 23] = [
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
@@ -28,11 +28,20 @@ const EXAMPLES: [(&str, &str); 15] = [
     ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2020&fiscal_year_to=2020"),
     ("searchFilings", "/v1/filings/search?ticker=AAPL&form=10-K&limit=2"),
     ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
+    ("searchBusinesses", "/v1/business/search?name=radar%20associates&limit=2"),
+    ("getBusiness", "/v1/business/FL-A23000000520"),
+    ("verifyLicense", "/v1/license/verify?number=21907&state=TX&name=Louis%20Ayala"),
+    ("searchLicenses", "/v1/license/search?name=dicks%20artesian%20well"),
+    ("searchPermits", "/v1/permits/search?address=11436%20Flushwing%20Dr,%20Austin,%20TX&type=building"),
+    ("getContractor", "/v1/contractors/WA-lni-SERVPG*892PL"),
+    ("getProperty", "/v1/properties/11436%20Flushwing%20Dr,%20Austin,%20TX%2078754?limit=1"),
+    ("findProperty", "/v1/properties?address=2245%20W%20Jackson%20Blvd,%20Chicago,%20IL&limit=1"),
     ("getCoverage", "/v1/coverage"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
 ];
 
-const VOLATILE: [(&str, &str); 9] = [
+const VOLATILE: [(&str, &str); 10] = [
+    ("verified_as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
     ("published_at", "2026-08-05T07:00:00Z"),
     ("built_at", "2026-08-05T07:00:00Z"),

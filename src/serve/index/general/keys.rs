@@ -1,4 +1,6 @@
-use std::hash::{DefaultHasher, Hash, Hasher};
+#[expect(clippy::disallowed_types, reason = "these hashes never leave the process")]
+use std::hash::DefaultHasher;
+use std::hash::{Hash, Hasher};
 
 /// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry; two keys with the same 64 bits are less likely
 /// than a wrong bit in memory.
@@ -13,6 +15,7 @@ pub struct Keys {
 pub struct KeysBuilder(Vec<(u64, u32)>);
 
 /// Hash of a key that is made of texts.
+#[expect(clippy::disallowed_types, reason = "these hashes never leave the process")]
 pub fn hash(texts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);

@@ -11,6 +11,7 @@ use super::owned::{Kind, OwnedBuilder, OwnedNames};
 use super::rows::{Children, Numbered};
 use super::search::{folded, person_words};
 use super::spaced;
+use crate::canonical::license_number;
 use crate::canonical::name::organization;
 use crate::error::Result;
 use crate::serve::index::table::Table;
@@ -20,7 +21,7 @@ use crate::store::Manifest;
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
-    "license_id", "source_id", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
+    "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
     "business_name", "dba", "principals", "status", "issue_date", "effective_date", "last_renewed_date", "city", "zip",
 ];
 
@@ -43,7 +44,7 @@ pub struct Licenses {
     pub actions: Children<Action>,
     pub names: OwnedNames,
     by_id: Keys,
-    /// By state and normalised number.
+    /// By state and number, normalised and as it is written.
     by_number: Keys,
     /// Contractors' licenses by state and normalised name of the business.
     by_contractor_name: Keys,
@@ -82,7 +83,7 @@ impl Builder {
         let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
         let (cities, zips) = (texts("city")?, texts("zip")?);
         let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
-        let feeds = texts("source_id")?;
+        let (feeds, written) = (texts("source_id")?, texts("number")?);
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
@@ -106,6 +107,10 @@ impl Builder {
             principals.at(index).for_each(|name| self.names.add(row, Kind::Principal, name));
             self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
             self.by_number.add(&[state, numbers.at(index)], row);
+            let shown = license_number::display(written.at(index));
+            if shown != numbers.at(index) {
+                self.by_number.add(&[state, &shown], row);
+            }
             if CONTRACTORS.contains(&professions.at(index)) {
                 let own = (!is_own_name).then(|| normalized.at(index).to_owned());
                 let others = [businesses.get(index), assumed.get(index)].into_iter().flatten().map(|name| organization(name).normalized);
@@ -184,9 +189,9 @@ impl Licenses {
         self.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
     }
 
-    /// The licenses of a state with a normalised number.
-    pub fn with_number(&self, state: &str, normalized: &str) -> &[u32] {
-        self.by_number.find(&[state, normalized])
+    /// The licenses of a state with a number, which is normalised or as it is written.
+    pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
+        self.by_number.find(&[state, number])
     }
 
     /// The only contractor's license of a state under a normalised name of a business; none when there are several.

@@ -43,9 +43,9 @@ impl GeneralIndex {
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Self> {
         let loaded = Self {
-            businesses: Businesses::load(parts, manifest).await?,
-            licenses: Licenses::load(parts, manifest).await?,
-            permits: Permits::load(parts, manifest).await?,
+            businesses: Box::pin(Businesses::load(parts, manifest)).await?,
+            licenses: Box::pin(Licenses::load(parts, manifest)).await?,
+            permits: Box::pin(Permits::load(parts, manifest)).await?,
         };
         let sizes = (
             loaded.businesses.as_ref().map_or(0, Businesses::size_bytes),

@@ -43,7 +43,16 @@ pub fn washington() -> Vec<Value> {
         "bond_surety": "A SURETY CO", "bond_amount": "12000", "workers_comp_coverage": "policy", "principals": ["DOE, JANE"],
     });
     let other = json!({"number": "CCR**R*931JF", "number_raw": "CCR**R*931JF", "number_normalized": "CCR**R*931JF", "profession": "general_contractor", "status": "suspended"});
-    vec![license(LNI, "CCR**R*931JF", "C C & R", &other), license(LNI, "SERVPG*892PL", "SERVICE PLUS LLC", &cells)]
+    let lettered = json!({"number": "MA0004000", "number_raw": "MA.0004000", "number_normalized": "4000", "profession": "massage_therapist", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD"});
+    let shop = json!({
+        "number": "ROEPL*1", "number_raw": "ROEPL*1", "number_normalized": "ROEPL*1", "profession": "plumber", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD",
+    });
+    vec![
+        license(LNI, "CCR**R*931JF", "C C & R", &other),
+        license(LNI, "ROEPL*1", "TIGHT PIPES PLUMBING", &shop),
+        license(LNI, "SERVPG*892PL", "SERVICE PLUS LLC", &cells),
+        license(LNI, "ma-4000", "ROE, RICHARD", &lettered),
+    ]
 }
 
 pub fn actions() -> Vec<Value> {
@@ -89,6 +98,10 @@ async fn a_number_is_found_however_it_is_written() {
     }
     let star = verified(&world, "number=servpg*892pl&state=WA").await;
     assert_eq!(star["data"]["result"], "match");
+    // As it is written on the license, with the board's letters before it.
+    for number in ["MA.0004000", "ma0004000", "4000"] {
+        assert_eq!(all(&verified(&world, &format!("number={number}&state=WA")).await["data"]["licenses"], "license_id"), ["WA-lni-ma-4000"], "{number}");
+    }
     // Letters that are no board's prefix belong to the number.
     assert_eq!(verified(&world, "number=AB3001&state=TX").await["data"]["result"], "no_match");
 }
@@ -148,6 +161,9 @@ async fn businesses_are_found_by_all_their_names_and_filters() {
     assert_eq!(found(&world, "name=sparkys").await, [hit("TX-tdlr-el-3000", "dba"), hit("TX-tdlr-el-1094", "misspelled")]);
     assert_eq!(found(&world, "name=jane%20doe").await, [hit("WA-lni-SERVPG*892PL", "principal")]);
     assert_eq!(found(&world, "name=CC%20and%20R").await, [hit("WA-lni-CCR**R*931JF", "normalized")]);
+    // A person's license under the name of the business is found by both.
+    assert_eq!(found(&world, "name=tight%20pipes%20plumbing").await, [hit("WA-lni-ROEPL*1", "exact")]);
+    assert_eq!(found(&world, "name=richard%20roe").await, [hit("WA-lni-ma-4000", "normalized"), hit("WA-lni-ROEPL*1", "principal")]);
     assert_eq!(found(&world, "name=brigth%20sparks").await, [hit("TX-tdlr-el-1094", "misspelled")]);
     assert_eq!(
         found(&world, "name=bright%20sparks&city=Austin&zip=78701&status=active&profession=electrician&holder_type=organization&state=TX").await.len(),

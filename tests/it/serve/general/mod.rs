@@ -3,6 +3,7 @@
 mod businesses;
 mod contractors;
 mod document;
+mod fixtures;
 mod licenses;
 mod permits;
 mod properties;
