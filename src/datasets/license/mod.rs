@@ -5,22 +5,22 @@
 mod cells;
 mod holder;
 mod joined;
-mod license;
+mod license_row;
 mod settings;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use cells::{Cells, Read, Row};
 use joined::{JoinedFile, Joins};
-use license::License;
+use license_row::License;
 use settings::{Settings, StatusBasis, is_listed};
 use table::{Cell, PublishedRow, Tables};
 
 use super::context::finding;
 use super::{Context, SourceFrame, Table, settings as read_settings};
 use crate::error::{Error, Result};
+use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
 
@@ -54,7 +54,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = read_settings(context.declaration)?;
     let frames = |source: &Option<String>| source.as_deref().map(|source| context.read(source)).transpose().map(Option::unwrap_or_default);
     let joined = [frames(&settings.joined.bonds)?, frames(&settings.joined.insurance)?, frames(&settings.joined.principals)?];
-    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), license::COLUMNS.to_vec());
+    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), license_row::COLUMNS.to_vec());
     let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ACTION_COLUMNS.to_vec());
     // Findings that name no state belong to the table of the list's own, or of the first state of several.
     let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues(LICENSE)).collect();
@@ -78,7 +78,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                     continue;
                 }
                 numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
-                match license::license(&reader, row, &joins) {
+                match license_row::license(&reader, row, &joins) {
                     Ok(Some(license)) if settings.row_per_case => cases.add(license, row, &mut licenses),
                     Ok(Some(license)) => _ = push(&mut licenses, license),
                     Ok(None) => {}
@@ -93,7 +93,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }
     let own_state = settings.state.clone().or_else(|| licenses.first_state());
     licenses.report(own_state.as_deref().unwrap_or("US"), findings);
-    let mut tables = licenses.finish(&license::kinds())?;
+    let mut tables = licenses.finish(&license_row::kinds())?;
     if settings.row_per_case {
         if let Some(state) = own_state.as_deref() {
             actions.report(state, []);
@@ -170,8 +170,8 @@ struct Cases {
 
 struct Known {
     state: String,
-    /// Hash of the published cells, and the row they are published in.
-    rows: Vec<(u64, usize)>,
+    /// Digest of the published cells, and the row they are published in.
+    rows: Vec<(Digest, usize)>,
     cases: Vec<Case>,
 }
 
@@ -187,14 +187,12 @@ struct Case {
 
 impl Cases {
     fn add(&mut self, license: License, row: Row<'_>, licenses: &mut Tables) {
-        let mut hasher = DefaultHasher::new();
-        license.row.cells.hash(&mut hasher);
-        let hash = hasher.finish();
+        let digest = Digest::of(format!("{:?}", license.row.cells).as_bytes());
         let known =
             self.by_license.entry(license.license_id.clone()).or_insert_with(|| Known { state: license.state.clone(), rows: Vec::new(), cases: Vec::new() });
-        match known.rows.iter().find(|(other, _)| *other == hash) {
+        match known.rows.iter().find(|(other, _)| *other == digest) {
             Some((_, place)) => licenses.add_pointers(&license.state, *place, &license.row.pointers),
-            None => known.rows.push((hash, push(licenses, license))),
+            None => known.rows.push((digest, push(licenses, license))),
         }
         if row.text("case_number").or(row.text("action")).is_some() {
             known.cases.push(Case::read(row));

@@ -10,7 +10,7 @@ use crate::issue::Issue;
 use crate::normalise::pointer_column;
 
 /// One cell of a published row.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Text(Option<String>),
     Cents(Option<i64>),

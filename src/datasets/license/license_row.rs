@@ -292,7 +292,7 @@ fn classifications(settings: &Settings, row: Row<'_>) -> String {
     let mut listed = Vec::new();
     found.into_iter().for_each(|class| {
         if !listed.contains(&class) {
-            listed.push(class)
+            listed.push(class);
         }
     });
     listed.join(LIST_SEPARATOR)
