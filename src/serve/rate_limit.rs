@@ -121,7 +121,12 @@ mod tests {
     #[test]
     fn a_batch_takes_one_for_each_item_and_may_leave_a_debt() {
         let limiter = RateLimiter::default();
-        let client = Client { id: "k1".to_owned(), scopes: Vec::new(), plan_name: "free".to_owned(), plan: Plan { requests_per_minute: 60, burst: 20, stream_sockets: 1 } };
+        let client = Client {
+            id: "k1".to_owned(),
+            scopes: Vec::new(),
+            plan_name: "free".to_owned(),
+            plan: Plan { requests_per_minute: 60, burst: 20, stream_sockets: 1 },
+        };
         let start = Timestamp::from_second(1_000_000).unwrap();
         let at = |count, seconds| limiter.take_many(&client, count, start + SignedDuration::from_secs(seconds));
         assert_eq!((at(1, 0).remaining, at(9, 0).remaining), (19, 10));

@@ -68,11 +68,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     for source in context.read(&settings.licenses)? {
         findings.extend(source.issues(LICENSE));
         let cells = Cells::new(&source.frame, &settings)?;
-        let reader = Reader {
-            context,
-            settings: &settings,
-            source_id: settings.licenses.clone(),
-        };
+        let reader = Reader { context, settings: &settings, source_id: settings.licenses.clone() };
         let mut cases = Cases::default();
         for row in 0..cells.height() {
             for repeat in repeats(&settings) {

@@ -245,6 +245,7 @@ impl Session {
         };
         let mut sending = pin!(sending);
         let mut look = tokio::time::interval(self.service.settings.limits.stream_grace / 4);
+        let mut stop = self.stop.clone();
         let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
         loop {
             tokio::select! {
@@ -254,7 +255,7 @@ impl Session {
                     return sent.map_err(|_| End::Gone);
                 }
                 _ = look.tick() => self.check_pace()?,
-                _ = self.stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
+                _ = stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
                 () = &mut too_long => return Err(End::slow("the client does not read")),
             }
         }

@@ -27,8 +27,7 @@ fn split(source: &Source, rows: usize, count: u32) -> Vec<DataFrame> {
     .unwrap();
     let frames: Vec<DataFrame> = (0..count).map(|bucket| read_spilled(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
     for frame in &frames {
-        let numbers =
-            frame.column(POINTERS).unwrap().list().unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
+        let numbers = frame.column(POINTERS).unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
         assert!(numbers.u64().unwrap().iter().step_by(4).all(|input| input == Some(7)));
     }
     frames

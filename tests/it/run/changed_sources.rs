@@ -1,6 +1,6 @@
 //! Files that are not what they were: each is refused with a message that names the place and the way out, and the last good rows stay.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::ACS_2023;
 use crate::publisher::{archive, bomb};
