@@ -27,6 +27,7 @@ struct StateRule {
     state_rate: Option<i64>,
     sourcing: String,
     freight_taxable: Option<bool>,
+    food_drug_exempt: Option<bool>,
     source_page: String,
     effective_date: Option<String>,
     local_note: Option<String>,
@@ -44,7 +45,8 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let file = context.read_one(STATES)?;
     let column = |name: &str| text(&file.frame, name);
     let (usps, coverage, method, value, sourcing) = (column("state")?, column("coverage")?, column("method")?, column("state_rate")?, column("sourcing")?);
-    let (freight, page, effective, note) = (column("freight_taxable")?, column("source_page")?, column("effective_date")?, column("local_note")?);
+    let (freight, food, page, effective, note) =
+        (column("freight_taxable")?, column("food_drug_exempt")?, column("source_page")?, column("effective_date")?, column("local_note")?);
     let mut issues: Vec<_> = file.issues(STATE).collect();
     let mut rules = Vec::new();
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
@@ -57,6 +59,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                 state_rate: rate(value.get(row), "state rate")?,
                 sourcing: required(sourcing.get(row), "sourcing")?.to_owned(),
                 freight_taxable: freight.get(row).map(|cell| cell == "yes"),
+                food_drug_exempt: food.get(row).map(|cell| cell == "yes"),
                 source_page: required(page.get(row), "source page")?.to_owned(),
                 effective_date: effective.get(row).map(str::to_owned),
                 local_note: note.get(row).map(str::to_owned),
@@ -84,6 +87,7 @@ fn frame(rules: &[StateRule]) -> Result<DataFrame> {
         Column::new("state_rate".into(), rules.iter().map(|rule| rule.state_rate).collect::<Vec<_>>()),
         texts("sourcing", |rule| Some(rule.sourcing.clone())),
         Column::new("freight_taxable".into(), rules.iter().map(|rule| rule.freight_taxable).collect::<Vec<_>>()),
+        Column::new("food_drug_exempt".into(), rules.iter().map(|rule| rule.food_drug_exempt).collect::<Vec<_>>()),
         texts("source_page", |rule| Some(rule.source_page.clone())),
         texts("effective_date", |rule| rule.effective_date.clone()),
         texts("local_note", |rule| rule.local_note.clone()),

@@ -1,5 +1,6 @@
 //! Whole families on real agency files, against readers that share no code with the program. Skipped where the files are not.
 
+mod answers;
 mod business;
 mod geo;
 mod license;

@@ -13,8 +13,8 @@ use tower::ServiceExt;
 use super::read;
 use crate::support::{Place, project};
 
-/// Operation and path; with a body it is a POST.
-const EXAMPLES: [(&str, &str); 23] = [
+/// Operation and path; one with a request among [`requests`] is a POST.
+const EXAMPLES: [(&str, &str); 29] = [
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
@@ -36,12 +36,19 @@ const EXAMPLES: [(&str, &str); 23] = [
     ("getContractor", "/v1/contractors/WA-lni-SERVPG*892PL"),
     ("getProperty", "/v1/properties/11436%20Flushwing%20Dr,%20Austin,%20TX%2078754?limit=1"),
     ("findProperty", "/v1/properties?address=2245%20W%20Jackson%20Blvd,%20Chicago,%20IL&limit=1"),
+    ("getZip", "/v1/zip/90210?fields=city,other_cities,state,county,counties,lat,lon,zcta,land_area_sqmi,sales_tax"),
+    ("getZips", "/v1/zip/batch"),
+    ("getNearbyZips", "/v1/zip/55401/nearby?radius=5&limit=2"),
+    ("getTaxRate", "/v1/tax/rate?zip=55401&date=2019-01-01"),
+    ("calculateTax", "/v1/tax/calculate"),
+    ("getTaxRates", "/v1/tax/batch"),
     ("getCoverage", "/v1/coverage"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
 ];
 
-const VOLATILE: [(&str, &str); 10] = [
+const VOLATILE: [(&str, &str); 11] = [
     ("verified_as_of", "2026-08-05"),
+    ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
     ("published_at", "2026-08-05T07:00:00Z"),
     ("built_at", "2026-08-05T07:00:00Z"),
@@ -69,6 +76,20 @@ fn settle(value: &mut Value) {
     }
 }
 
+/// Bodies by operation.
+fn requests() -> [(&'static str, Value); 4] {
+    let sale = json!({
+        "to": {"zip": "55401"}, "from": {"state": "MN"}, "date": "2019-01-01", "shipping": 4.99,
+        "line_items": [{"id": "chair", "quantity": 2, "unit_price": 49.95}, {"id": "bread", "unit_price": 3.49, "category": "food_drug"}],
+    });
+    [
+        ("compareLocations", json!({"locations": ["90210", "95120"], "metrics": ["population", "median_household_income", "owner_occupied_share"]})),
+        ("getZips", json!({"zips": ["90210", "99999"], "fields": ["city", "state", "county"]})),
+        ("calculateTax", sale),
+        ("getTaxRates", json!({"date": "2026-11-01", "addresses": [{"id": "a", "city": "Dallas", "state": "TX"}, {"id": "b", "zip": "55103"}]})),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_of_the_openapi_document_are_real_answers() {
     let place = Place::published();
@@ -78,13 +99,13 @@ async fn examples_of_the_openapi_document_are_real_answers() {
     let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
     let service = Service::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
     service.refresh().await.unwrap();
-    let request_body = json!({"locations": ["90210", "95120"], "metrics": ["population", "median_household_income", "owner_occupied_share"]});
-    let mut examples = vec![("compareLocations.request".to_owned(), request_body.clone())];
+    let requests = requests();
+    let mut examples: Vec<(String, Value)> = requests.iter().map(|(operation, body)| (format!("{operation}.request"), body.clone())).collect();
     for (operation, path) in EXAMPLES {
-        let is_post = operation == "compareLocations";
-        let request =
-            Request::builder().method(if is_post { "POST" } else { "GET" }).uri(path).header("x-api-key", &key).header("content-type", "application/json");
-        let body = if is_post { Body::from(request_body.to_string()) } else { Body::empty() };
+        let body = requests.iter().find(|(known, _)| *known == operation).map(|(_, body)| body);
+        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
+        let request = request.header("x-api-key", &key).header("content-type", "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let answer = read(service.router().oneshot(request.body(body).unwrap()).await.unwrap()).await;
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
         let mut answer = answer.json();

@@ -174,9 +174,7 @@ fn write_part(json: &mut Json, candidate: &Candidate<'_>, part: usize, category:
 
 fn note(meta: &mut Meta, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice) {
     let has_food = invoice.lines.iter().any(|line| line.item.class == Some(1));
-    if has_food && candidate.components.iter().any(|component| component.food_drug.is_none()) {
-        meta.notice("FOOD_DRUG_RATE_UNKNOWN", "Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.");
-    }
+    meta.notices.extend(candidate.food_notice().filter(|_| has_food));
     if invoice.shipping != 0 && invoice.shipping_taxable.is_none() && found.freight_taxable().is_none() {
         let message = format!("Whether {} taxes delivery charges is not known here: they are not taxed. `shipping_taxable` decides.", found.location.state);
         meta.notice("FREIGHT_RULE_UNKNOWN", message);

@@ -2,6 +2,7 @@
 
 use super::search::{Hit, Search};
 use crate::canonical::state;
+use crate::serve::call::Notice;
 use crate::serve::index::{Jurisdictions, Rates, TaxClass};
 
 /// One set of jurisdictions that a place may lie in.
@@ -94,6 +95,20 @@ impl<'a> Candidate<'a> {
         self.components.iter().filter(|component| component.class == class).map(|component| component.rate(category)).sum()
     }
 
+    /// What to know of the rate on food and drugs.
+    pub fn food_notice(&self) -> Option<Notice> {
+        let local = |message: &str, code| Some(Notice { code, message: message.to_owned() });
+        if self.components.iter().any(|component| component.food_drug.is_none()) {
+            return local("Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.", "FOOD_DRUG_RATE_UNKNOWN");
+        }
+        let is_repeated =
+            |component: &Component<'_>| component.class == TaxClass::State && component.general > 0 && component.food_drug == Some(component.general);
+        if self.components.iter().any(is_repeated) {
+            return local("The state's file has its general rate for food and drugs too: it may not tell them apart.", "FOOD_DRUG_AS_GENERAL");
+        }
+        None
+    }
+
     /// From when all of it holds, in days since 1970-01-01.
     pub fn effective_day(&self) -> Option<i32> {
         self.components.iter().filter_map(|component| component.from).chain(self.hit.map(|hit| hit.days().0)).max()
@@ -129,7 +144,7 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
         name: search.state_name().to_owned(),
         type_raw: None,
         general,
-        food_drug: None,
+        food_drug: search.is_food_exempt().then_some(0),
         from: search.rule_day(),
         to: None,
         row: None,
@@ -171,7 +186,7 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         name,
         type_raw: rates.types_raw.get(row),
         general: rates.general(row, search.is_interstate)?,
-        food_drug: rates.food_drug(row, search.is_interstate),
+        food_drug: if search.is_food_exempt() { Some(0) } else { rates.food_drug(row, search.is_interstate) },
         from: Some(rates.begin(row)),
         to: rates.end(row),
         row: Some((rates, row)),

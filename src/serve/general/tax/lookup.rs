@@ -166,16 +166,14 @@ impl<'a> Found<'a> {
         }
         let Some(first) = self.candidates.first() else { return Ok(()) };
         let missing = first.missing.join(", ");
-        let is_food_unknown = first.components.iter().any(|component| component.food_drug.is_none());
+        let of_food = first.food_notice().filter(|_| terms.category == Category::FoodDrug);
         if !missing.is_empty() {
             self.notice(
                 "JURISDICTION_WITHOUT_RATE",
                 format!("The boundary names {missing}, for which no rate is published on {}: none is counted.", terms.date),
             );
         }
-        if is_food_unknown && terms.category == Category::FoodDrug {
-            self.notice("FOOD_DRUG_RATE_UNKNOWN", "Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.".to_owned());
-        }
+        self.notices.extend(of_food);
         let is_origin_sourced = matches!(search.rules.sourcings.at(search.rule), "origin" | "mixed");
         if is_origin_sourced && !search.is_interstate {
             let message = format!(

@@ -7,6 +7,9 @@ use crate::store::Manifest;
 
 use super::location::Location;
 
+/// States whose files list addresses with a local tax and no others: elsewhere in their ZIP codes only the state taxes.
+const ONLY_TAXED_ADDRESSES: [&str; 1] = ["VT"];
+
 /// A boundary record.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit<'a> {
@@ -95,6 +98,10 @@ impl<'a> Search<'a> {
         self.rules.effective_day(self.rule)
     }
 
+    pub fn is_food_exempt(&self) -> bool {
+        self.rules.is_food_exempt(self.rule)
+    }
+
     pub fn state_name(&self) -> &'a str {
         self.rules.names.at(self.rule)
     }
@@ -122,11 +129,12 @@ impl<'a> Search<'a> {
         self.with_addresses(zip, of_code)
     }
 
-    /// Adds what address ranges say of a ZIP code. Alone they never speak for the rest of it, where only the state may tax.
+    /// Adds what address ranges say of a ZIP code. Where only taxed addresses are listed they do not speak for the rest of it.
     fn with_addresses(&self, zip: u32, of_code: Vec<Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
         let has_code = !of_code.is_empty();
         let mut sets = distinct(of_code.into_iter().chain(self.holding(self.all(|boundaries| boundaries.of_any_address(zip)))));
-        if !has_code && !sets.is_empty() && sets.iter().all(|(set, _)| *set != Jurisdictions::state_only()) {
+        let is_sparse = ONLY_TAXED_ADDRESSES.contains(&self.state_code) && !has_code;
+        if is_sparse && !sets.is_empty() && sets.iter().all(|(set, _)| *set != Jurisdictions::state_only()) {
             sets.push((Jurisdictions::state_only(), None));
         }
         sets
@@ -177,10 +185,8 @@ impl<'a> Search<'a> {
 
     /// What the parts of a ZIP code say of the whole.
     fn by_parts_of_zip(&self, zip: u32) -> Option<Matches<'a>> {
-        let ranges = self.holding(self.all(|boundaries| boundaries.of_any_zip9(zip)));
-        let has_ranges = !ranges.is_empty();
-        let sets = self.with_addresses(zip, ranges);
-        let level = if has_ranges && sets.len() == 1 { Level::Zip5Consensus } else { Level::Zip5Lowest };
+        let sets = self.with_addresses(zip, self.holding(self.all(|boundaries| boundaries.of_any_zip9(zip))));
+        let level = if sets.len() == 1 { Level::Zip5Consensus } else { Level::Zip5Lowest };
         (!sets.is_empty()).then_some(Matches { level, sets })
     }
 

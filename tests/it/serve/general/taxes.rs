@@ -168,6 +168,11 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
     let food = rate(&world, "street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&category=food_drug").await;
     assert_eq!(outcome(&food["data"]).2, ["state 47 0.04", "county 037 0.0225"]);
     assert!(notices(&food).contains(&"FOOD_DRUG_RATE_UNKNOWN"));
+    // Minnesota's file repeats the general rates, but food is exempt; Washington's rates on food are in its file.
+    let exempt = rate(&world, "zip=55401&date=2019-01-01&category=food_drug").await;
+    assert_eq!((&exempt["data"]["combined_rate"], exempt["data"]["components"].as_array().unwrap().len()), (&json!(0), 4));
+    assert_eq!(notices(&exempt), [""; 0]);
+    assert!(notices(&rate(&world, "zip=98001&category=food_drug").await).contains(&"FOOD_DRUG_AS_GENERAL"));
     // Vermont publishes only addresses: the local tax of one street does not spread over the ZIP code.
     assert_eq!(outcome(&of("street=12%20Church%20St&zip=05401").await).0, "0.07");
     let zip = of("zip=05401").await;

@@ -17,6 +17,7 @@ pub struct Rules {
     pub sourcings: WordColumn,
     rates: Decimal128Array,
     freight: BooleanArray,
+    food_exempt: BooleanArray,
     effective: Date32Array,
     pub local_notes: Texts,
     pub stamps: Stamped,
@@ -28,7 +29,8 @@ impl Rules {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let columns = ["state", "state_name", "coverage", "method", "state_rate", "sourcing", "freight_taxable", "effective_date", "local_note"];
+        let columns =
+            ["state", "state_name", "coverage", "method", "state_rate", "sourcing", "freight_taxable", "food_drug_exempt", "effective_date", "local_note"];
         let table = Table::read(bytes.clone(), &[&columns[..], &Stamped::COLUMNS].concat(), &part.path)?;
         let states = table.texts("state")?;
         states.check_sorted(&part.path)?;
@@ -40,6 +42,7 @@ impl Rules {
             sourcings: table.words("sourcing")?,
             rates: super::rates::millionths(&table, "state_rate")?,
             freight: table.flags("freight_taxable")?,
+            food_exempt: table.flags("food_drug_exempt")?,
             effective: table.dates("effective_date")?,
             local_notes: table.texts("local_note")?,
             stamps: Stamped::read("tax.state", part, bytes, &table)?,
@@ -54,6 +57,11 @@ impl Rules {
     /// Whether delivery charges are taxed; none where that is not known.
     pub fn freight_taxable(&self, row: usize) -> Option<bool> {
         (!self.freight.is_null(row)).then(|| self.freight.value(row))
+    }
+
+    /// Whether food and drugs bear no tax, whatever the rate files repeat for them.
+    pub fn is_food_exempt(&self, row: usize) -> bool {
+        !self.food_exempt.is_null(row) && self.food_exempt.value(row)
     }
 
     /// From when the rule is known to hold, in days since 1970-01-01.
