@@ -115,6 +115,7 @@ async fn a_new_release_completes_what_is_sent_again() {
         dataset_id: "sec.registrant",
         vintage_year: None,
         bucket: Some("777"),
+        folders: &[],
         rows: vec![newcomer],
         report: pubdata::store::PartReport::default(),
     });
