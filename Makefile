@@ -62,6 +62,9 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 		'/v1/sec/companies/search?ticker=AAPL' \
 		'/v1/sec/companies/320193/financials?metric=revenue&include=history' \
 		'/v1/financials/320193?statement=income' \
+		'/v1/business/search?name=radar+associates' \
+		'/v1/license/verify?number=21907&state=TX' \
+		'/v1/permits/search?jurisdiction=us-il-chicago' \
 		/v1/provenance/geo.zcta_metric:2023:90210:population
 	do
 		echo "  curl $$auth '$$base$$path'"

@@ -9,7 +9,7 @@ use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::bucket_name;
 use crate::issue::{Issue, Severity};
-use crate::pipeline::{Declaration, Declarations, Source, expand};
+use crate::pipeline::{Declaration, Declarations, Source, expand, is_packed};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 
 /// The bucket of a build that is not split.
@@ -271,19 +271,14 @@ impl<'a> Context<'a> {
     fn parts_of(&self, number: u64, snapshot: &Snapshot) -> Result<Vec<SourcePart>> {
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let members = members(source, &snapshot.keys, &path).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
-        let mut inputs = self.inputs.lock().expect("no build panicked while numbering");
-        let part = |member: Option<String>| {
-            Ok(SourcePart {
-                number,
-                keys: file_keys(source, snapshot),
-                snapshot: snapshot.clone(),
-                member_number: inputs.member_number(member.as_deref()),
-                member_date: member.as_deref().map(|member| decode::member_date(&path, member)).transpose()?.flatten(),
-                member,
-            })
-        };
-        members.into_iter().map(part).collect()
+        let place = || format!("{} ({})", snapshot.source_id, snapshot.url);
+        let mut parts = Vec::new();
+        for member in members(source, snapshot, &path).context(place)? {
+            let member_date = member.as_deref().map(|member| decode::member_date(&path, member)).transpose().context(place)?.flatten();
+            let member_number = self.inputs.lock().expect("no build panicked while numbering").member_number(member.as_deref());
+            parts.push(SourcePart { number, keys: file_keys(source, snapshot), snapshot: snapshot.clone(), member, member_date, member_number });
+        }
+        Ok(parts)
     }
 
     /// Whether the build is about records of a snapshot: always, except when one record is made again.
@@ -355,7 +350,8 @@ pub(super) struct SourcePart {
 
 impl SourcePart {
     pub(super) fn frame(&self, frame: DataFrame, malformed: Vec<(Malformed, SourcePointer)>) -> SourceFrame {
-        SourceFrame { keys: self.keys.clone(), source_version: self.snapshot.source_version.clone(), member_date: self.member_date.clone(), frame, malformed }
+        let (keys, source_version) = (self.keys.clone(), self.snapshot.source_version.clone());
+        SourceFrame { keys, source_version, member_date: self.member_date.clone(), frame, malformed }
     }
 }
 
@@ -370,9 +366,13 @@ fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
 }
 
 /// The members of a file that are read one after the other as tables; none, once, for a file that is not packed.
-fn members(source: &Source, keys: &BTreeMap<String, String>, path: &Path) -> Result<Vec<Option<String>>> {
+fn members(source: &Source, snapshot: &Snapshot, path: &Path) -> Result<Vec<Option<String>>> {
+    // Of files that a page lists, some are packed and some are not.
+    if source.listing.is_some() && !is_packed(&snapshot.url) {
+        return Ok(vec![None]);
+    }
     Ok(match (&source.member, &source.members) {
-        (Some(pattern), _) => vec![Some(decode::member_name(path, &expand(pattern, keys)?)?)],
+        (Some(pattern), _) => vec![Some(decode::member_name(path, &expand(pattern, &snapshot.keys)?)?)],
         (None, Some(pattern)) => decode::member_names(path, pattern)?.into_iter().map(Some).collect(),
         (None, None) => vec![None],
     })

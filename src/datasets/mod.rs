@@ -10,7 +10,8 @@ mod license;
 mod nces;
 mod permit;
 mod sec;
-mod zip;
+mod tax;
+mod zip_code;
 
 use std::collections::BTreeMap;
 
@@ -90,9 +91,14 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "business.tx_comptroller", logic: 1, build: Build::Whole(business::build), check: business::check },
     Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
     Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
+    Pipeline { pipeline_id: "license.az_roc", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "license.ca_cslb", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.co_dora", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "license.ct_elicense", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.fl_dbpr", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.nppes", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "license.nyc_dcwp", logic: 1, build: Build::Whole(license::build), check: license::check },
+    Pipeline { pipeline_id: "license.or_ccb", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "license.tx_tdlr", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "license.wa_lni", logic: 1, build: Build::Whole(license::build), check: license::check },
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
@@ -110,7 +116,12 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
     Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
     Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
-    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip::build), check: zip::check },
+    Pipeline { pipeline_id: "tax.california", logic: 1, build: Build::Whole(tax::california::build), check: tax::california::check },
+    Pipeline { pipeline_id: "tax.sst", logic: 1, build: Build::Whole(tax::sst::build), check: tax::sst::check },
+    Pipeline { pipeline_id: "tax.states", logic: 1, build: Build::Whole(tax::states::build), check: tax::states::check },
+    Pipeline { pipeline_id: "tax.texas", logic: 1, build: Build::Whole(tax::texas::build), check: tax::texas::check },
+    Pipeline { pipeline_id: "tax.washington", logic: 1, build: Build::Whole(tax::washington::build), check: tax::washington::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip_code::build), check: zip_code::check },
 ];
 
 /// The code of a pipeline.

@@ -11,6 +11,8 @@ pub(super) struct Layout<'a> {
     pub(super) delimiters: &'a [char],
     pub(super) is_quoting: bool,
     pub(super) header: &'a [String],
+    /// Fewest cells of a record, where some are shorter than the header.
+    pub(super) fewest_cells: Option<usize>,
     pub(super) label_lines: u32,
     /// What the header line begins with, in a file with a preamble.
     pub(super) header_start: Option<&'a str>,
@@ -24,11 +26,14 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// The layout of a format; none when it is another.
     pub(super) fn of(format: &'a Format) -> Option<Self> {
-        let Format::Delimited { delimiters, quoting, header, label_lines, header_start, ruler, fold_header, encoding } = format else { return None };
+        let Format::Delimited { delimiters, quoting, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding } = format else {
+            return None;
+        };
         Some(Self {
             delimiters,
             is_quoting: *quoting,
             header,
+            fewest_cells: *fewest_cells,
             label_lines: *label_lines,
             header_start: header_start.as_deref(),
             ruler: *ruler,
@@ -162,7 +167,7 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
     // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         return match cells_of(record, delimiter, true) {
-            Some(cells) if has_width(resolved, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
+            Some(cells) if has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
                 frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice))
             }
             cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
@@ -171,12 +176,13 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
     let mut ends: Vec<usize> = Vec::with_capacity(resolved.width);
     ends.extend(memchr::memchr_iter(delimiter, record));
     ends.push(record.len());
-    if !has_width(resolved, ends.len(), record.last() == Some(&delimiter)) {
+    if !has_width(resolved, layout, ends.len(), record.last() == Some(&delimiter)) {
         return frame.malformed(wrong_width(resolved, ends.len()), whole, offset);
     }
     let cell = |place: usize| {
+        let end = *ends.get(place)?;
         let start = if place == 0 { 0 } else { ends[place - 1] + 1 };
-        Some(&record[start..ends[place]])
+        Some(&record[start..end])
     };
     frame.push(resolved, offset, length, cell)
 }
@@ -189,8 +195,8 @@ fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
 }
 
 /// A record has as many cells as the header; one empty cell more is a trailing delimiter.
-fn has_width(resolved: &Resolved, cells: usize, is_last_empty: bool) -> bool {
-    cells == resolved.width || (cells == resolved.width + 1 && is_last_empty)
+fn has_width(resolved: &Resolved, layout: &Layout<'_>, cells: usize, is_last_empty: bool) -> bool {
+    (layout.fewest_cells.unwrap_or(resolved.width)..=resolved.width).contains(&cells) || (cells == resolved.width + 1 && is_last_empty)
 }
 
 fn wrong_width(resolved: &Resolved, cells: usize) -> String {

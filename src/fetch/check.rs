@@ -48,7 +48,7 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
     file.seek(SeekFrom::Start(size_bytes.saturating_sub(TAIL_BYTES))).at("read", path)?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail).at("read", path)?;
-    if is_html(&head) {
+    if is_html(&head) && !request.is_page {
         return refuse("the file is a web page (it begins as HTML)".to_owned());
     }
     if request.is_archive && !head.starts_with(b"PK\x03\x04") {

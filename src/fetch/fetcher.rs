@@ -122,7 +122,7 @@ impl Fetcher {
     async fn download(&self, request: &Request, url: &SecretUrl, to_send: Url, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
         let known = self.known(request, url).filter(|known| known.origin == origin);
         let mut partial = self.partial(request, url).await?;
-        let target = Target { origin, url: to_send, secrets: url, max_bytes: request.max_bytes, known: known.as_ref() };
+        let target = Target { origin, url: to_send, secrets: url, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut tries = Tries::new(&self.settings);
         let answer = loop {
             match self.http.attempt(&target, &mut partial, progress).await {

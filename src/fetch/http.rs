@@ -32,6 +32,7 @@ pub(super) struct Target<'a> {
     pub(super) url: Url,
     pub(super) secrets: &'a SecretUrl,
     pub(super) max_bytes: u64,
+    pub(super) is_page: bool,
     /// What is known of the same place.
     pub(super) known: Option<&'a KnownUrl>,
 }
@@ -138,7 +139,9 @@ impl Http {
             StatusCode::RANGE_NOT_SATISFIABLE if resumed.is_some() => return Err(restarted(partial, "the server no longer has the bytes to resume at")),
             status => return Err(self.refusal(status, headers, Some(target))),
         }
-        check::content_type(&text_of(headers, CONTENT_TYPE).unwrap_or_default())?;
+        if !target.is_page {
+            check::content_type(&text_of(headers, CONTENT_TYPE).unwrap_or_default())?;
+        }
         if let Some(encoding) = text_of(headers, CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
             let encoding = target.secrets.redacted(&encoding, self.settings.secret);
             return Err(Error::fetch(format!("the server sent the file with content encoding {encoding}, which was not asked for")).into());

@@ -5,6 +5,7 @@ mod check;
 mod clock;
 mod fetcher;
 mod http;
+mod links;
 mod mirror;
 mod pace;
 mod progress;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub use clock::{Clock, SystemClock};
 pub use fetcher::Fetcher;
+pub use links::links;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
 
@@ -36,6 +38,8 @@ pub struct Request {
     pub source_date: Option<String>,
     pub is_archive: bool,
     pub is_json: bool,
+    /// Whether it is a web page, which no other file is believed to be.
+    pub is_page: bool,
     /// A smaller file is refused, unless it comes from a mirror of samples.
     pub min_bytes: u64,
     /// A larger file is refused while it is still being read.

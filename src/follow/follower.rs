@@ -196,6 +196,7 @@ impl Follower {
             source_date: None,
             is_archive: false,
             is_json: false,
+            is_page: false,
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: None,

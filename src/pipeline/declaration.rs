@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Listing;
+
 /// One pipeline: its sources, the datasets it produces, and what is expected of them.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -102,10 +104,13 @@ pub struct Source {
     pub variables: BTreeMap<String, Vec<String>>,
     /// How the publisher hands out a list in pages, where it has no file of the whole.
     pub pages: Option<Pages>,
+    /// How files are found whose names change, on the page that the URL is.
+    pub listing: Option<Listing>,
     /// The publisher's own label for the bytes, a template as the URL.
     pub source_version: String,
     pub format: Format,
-    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive.
+    /// The archive member to read: a name or `*.csv`, a template as the URL. Present exactly when the file is a ZIP archive; with
+    /// `listing`, of those files whose names end in `.zip`.
     pub member: Option<String>,
     /// The archive members to read one by one: a name with one `*`, such as `CIK*.json`. The file is a ZIP archive of many documents.
     pub members: Option<String>,
@@ -170,6 +175,8 @@ pub enum Format {
         /// Column names of a file without a header line. Where a copy begins with them all the same, that line is no record.
         #[serde(default)]
         header: Vec<String>,
+        /// Fewest cells of a record, where some are shorter than the header: the others are empty.
+        fewest_cells: Option<usize>,
         /// Lines after the header that are labels, not data.
         #[serde(default)]
         label_lines: u32,

@@ -159,6 +159,14 @@ impl Declarations {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         check_format(source, &mapped, report);
+        if let Some(listing) = &source.listing {
+            if let Err(error) = listing.check() {
+                report("listing", error.to_string());
+            }
+            if !source.variables.is_empty() || source.url.contains('{') || source.pages.is_some() || source.on_demand.is_some() {
+                report("listing", "the URL is the page's: without variables and pages, and not on demand".to_owned());
+            }
+        }
         if let Some(pages) = &source.pages {
             if !source.url.contains(&format!("{{{}}}", pages.variable)) {
                 report("pages", format!("the URL has no variable `{{{}}}`", pages.variable));
@@ -235,6 +243,7 @@ impl Declaration {
         }
         keys.extend(source.pages.iter().map(|pages| (pages.variable.clone(), "0".to_owned())));
         keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
+        keys.extend(source.listing.iter().flat_map(super::Listing::sample));
         Some(keys)
     }
 }

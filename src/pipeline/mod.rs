@@ -4,6 +4,7 @@
 
 mod declaration;
 mod fold;
+mod listing;
 mod load;
 mod template;
 
@@ -11,5 +12,6 @@ pub use declaration::{
     Buckets, Cadence, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
 };
 pub use fold::fold;
+pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};
-pub use template::expand;
+pub use template::{expand, is_packed};

@@ -20,6 +20,12 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
     Ok(text)
 }
 
+/// Whether a file is a ZIP archive by its address.
+pub fn is_packed(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    path.len() >= 4 && path.get(path.len() - 4..).is_some_and(|end| end.eq_ignore_ascii_case(".zip"))
+}
+
 fn value_of(name: &str, variables: &BTreeMap<String, String>) -> Option<String> {
     if name.starts_with("env:") {
         return Some(format!("{{{name}}}"));

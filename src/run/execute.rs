@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +13,7 @@ use crate::issue::{Issue, Severity};
 use crate::pipeline::{Buckets, Declaration};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
-use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Snapshots, TaskEntry};
+use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, is_above_warning_level, quarantine_table, validate};
 
 /// The published table of records set aside.
@@ -50,7 +51,7 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
         release_id: pointing.map(|entry| entry.release_id),
         outcome: "failed".to_owned(),
         error: Some(error.to_string()),
-        tasks: std::collections::BTreeMap::new(),
+        tasks: BTreeMap::new(),
     }
 }
 
@@ -186,7 +187,7 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
         }
         report.notes.extend(part.report.notes.iter().map(|note| format!("{}: {note}", staged.dataset_id)));
     }
-    let none = std::collections::BTreeMap::new();
+    let none = BTreeMap::new();
     report.is_above_warning_level = declaration.expect.iter().any(|(dataset_id, expectations)| {
         let quarantined = report.quarantined.get(dataset_id).unwrap_or(&none);
         is_above_warning_level(expectations, report.rows.get(dataset_id).copied().unwrap_or(0), quarantined)
@@ -217,9 +218,9 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
             return in_pieces(plan.current.as_ref()).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
         }
     };
-    let previous_rows = |dataset_id: &str| {
+    let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
-        plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id))
+        plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
     };
     let Checked { tables, issues, blocked } = check(settings, declaration, tables, &inputs, Some(&previous_rows), plan.is_sample)?;
     if !issues.is_empty() {
@@ -301,8 +302,8 @@ pub(super) struct Checked {
     pub(super) blocked: Vec<String>,
 }
 
-/// The rows a dataset had in the last release.
-pub(super) type RowsOf<'a> = &'a dyn Fn(&str) -> Option<u64>;
+/// The rows a dataset had in a partition of the last release.
+pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
 
 /// Validates the tables of a build, each against its contract and, when the rows of the last release are to be had, its pipeline's
 /// expectations.
@@ -322,7 +323,7 @@ pub(super) fn check(
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
         let expectations = previous_rows.map(|_| &declaration.expect[&dataset_id]);
-        let previous_rows = previous_rows.and_then(|previous_rows| previous_rows(&dataset_id));
+        let previous_rows = previous_rows.and_then(|previous_rows| previous_rows(&dataset_id, &partition));
         let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
         if !verdict.quarantine.is_empty() {
@@ -338,8 +339,10 @@ pub(super) fn check(
     Ok(checked)
 }
 
-pub(super) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str) -> Option<u64> {
+/// The rows of a task's dataset, in one partition or in all.
+pub(super) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str, partition: Option<&BTreeMap<String, String>>) -> Option<u64> {
     let parts = &manifest.datasets.get(dataset_id)?.parts;
-    let own: Vec<u64> = parts.iter().filter(|part| part.task_id == task_id).map(|part| part.rows).collect();
+    let is_own = |part: &&Part| part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition);
+    let own: Vec<u64> = parts.iter().filter(is_own).map(|part| part.rows).collect();
     (!own.is_empty()).then(|| own.iter().sum())
 }

@@ -134,7 +134,7 @@ impl TaskInPieces<'_> {
                 }
             }
             let is_accepted = self.settings.accepted.iter().any(|accepted| accepted == dataset_id);
-            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| super::execute::rows_of(manifest, dataset_id, self.task_id));
+            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| super::execute::rows_of(manifest, dataset_id, self.task_id, None));
             let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
             let totals = judge_totals(
                 expectations,

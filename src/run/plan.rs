@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::requests::{Fetched, Wanted, fetch_all, requests};
+use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
 use crate::datasets;
@@ -65,6 +65,9 @@ struct Candidate<'a> {
     partition: Option<String>,
     /// The files and whether the build needs each.
     files: Vec<(Wanted, bool)>,
+    /// Sources whose files stand on a page, and the problems of those that could not be found there.
+    listed: Vec<&'a Source>,
+    not_listed: Vec<String>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
@@ -83,12 +86,15 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         fetcher.prepare().await?;
     }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
-    let candidates = candidates(settings)?;
+    let mut candidates = candidates(settings)?;
+    let listing_pages = find_listed(settings, &fetcher, &mut candidates, observer).await?;
     let mut wanted: BTreeMap<&str, &Wanted> = BTreeMap::new();
     for (file, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
         wanted.insert(&file.request.url, file);
     }
-    let (fetched, sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
+    let (fetched, mut sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
+    sources.extend(listing_pages);
+    sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);
     let mut tasks = Vec::new();
     for candidate in &candidates {
@@ -128,6 +134,26 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
     Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
 }
 
+/// Asks for the pages that list files, and puts the newest of these among the files of their tasks.
+async fn find_listed(settings: &RunSettings, fetcher: &Fetcher, candidates: &mut [Candidate<'_>], observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
+    let pages: BTreeMap<&str, Wanted> =
+        candidates.iter().flat_map(|candidate| &candidate.listed).map(|source| (source.source_id.as_str(), listing_page(source))).collect();
+    if pages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (fetched, sources) = fetch_all(settings, fetcher, pages.into_values().collect(), observer).await?;
+    for candidate in candidates {
+        for source in &candidate.listed {
+            match listed_requests(fetcher, source, &fetched[&source.url])? {
+                Ok(files) => candidate.files.extend(files.into_iter().map(|file| (file, source.required))),
+                Err(problem) if source.required => candidate.not_listed.push(format!("{} ({}): {problem}", source.source_id, source.url)),
+                Err(_) => {}
+            }
+        }
+    }
+    Ok(sources)
+}
+
 /// The tasks that the selectors name.
 fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
     let mut candidates = Vec::new();
@@ -150,17 +176,21 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                 unused.remove(selector.as_str());
             });
             let mut files = Vec::new();
-            let mut on_demand = Vec::new();
+            let (mut on_demand, mut listed) = (Vec::new(), Vec::new());
             for (owner, source) in sources_of(settings, declaration)? {
                 if source.on_demand.is_some() {
                     let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
                     on_demand.push((source, others.collect()));
                     continue;
                 }
+                if source.listing.is_some() {
+                    listed.push(source);
+                    continue;
+                }
                 let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
                 files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
             }
-            candidates.push(Candidate { task_id, declaration, partition, files, on_demand });
+            candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), on_demand });
         }
     }
     match unused.first() {
@@ -236,6 +266,7 @@ fn judge(
     let mut problems = Vec::new();
     let mut is_failed = false;
     let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
+    candidate.not_listed.iter().cloned().for_each(&mut missing);
     for (Wanted { request, .. }, is_required) in &candidate.files {
         match &fetched[&request.url] {
             Fetched::Snapshots(found) => {

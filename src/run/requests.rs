@@ -6,8 +6,8 @@ use futures_util::stream;
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
 use crate::error::{Error, Result, ResultExt};
-use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
-use crate::pipeline::{Declaration, Format, Pages, Source, Syntax, expand};
+use crate::fetch::{Fetcher, Outcome, Request, links, recorded_url};
+use crate::pipeline::{Declaration, Format, Listed, Pages, Source, Syntax, expand, is_packed};
 use crate::provenance::Snapshot;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
@@ -72,6 +72,7 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             source_version: expand(&source.source_version, &keys)?,
             source_date: source.source_date.clone(),
             is_archive: source.is_archive(),
+            is_page: false,
             is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::JsonRecords { .. } | Format::Document { syntax: Syntax::Json }),
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
@@ -83,6 +84,60 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
         Ok(Wanted { request, paging })
     };
     combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))
+}
+
+/// Largest page of links.
+const MAX_PAGE_BYTES: u64 = 16 << 20;
+
+/// The page that lists a source's files.
+pub(super) fn listing_page(source: &Source) -> Wanted {
+    let request = Request {
+        source_id: source.source_id.clone(),
+        keys: BTreeMap::new(),
+        url: source.url.clone(),
+        source_version: "list of files".to_owned(),
+        source_date: None,
+        is_archive: false,
+        is_json: false,
+        is_page: true,
+        min_bytes: 0,
+        max_bytes: MAX_PAGE_BYTES,
+        bundled: None,
+    };
+    Wanted { request, paging: None }
+}
+
+/// The files of a source that its page lists, or why there are none.
+pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched) -> Result<std::result::Result<Vec<Wanted>, String>> {
+    let Some(listing) = &source.listing else { return Ok(Ok(Vec::new())) };
+    let snapshot = match page {
+        Fetched::Snapshots(snapshots) => &snapshots[0],
+        Fetched::Absent => return Ok(Err("the publisher has no such page".to_owned())),
+        Fetched::NotConfigured(variable) => return Ok(Err(format!("needs {variable}"))),
+        Fetched::Failed(message) => return Ok(Err(message.clone())),
+    };
+    let content = decode::read_document(&fetcher.snapshots().path(snapshot), MAX_PAGE_BYTES)?;
+    let listed = listing.newest(&links(&source.url, &String::from_utf8_lossy(&content)))?;
+    if listed.is_empty() {
+        return Ok(Err(format!("the page names no file of the form `{}`", listing.pattern)));
+    }
+    let request = |listed: Listed| {
+        let is_archive = source.is_archive() && is_packed(&listed.link);
+        let source_version = expand(&source.source_version, &listed.fields)?;
+        let page = listing_page(source).request;
+        let request = Request {
+            url: listed.link,
+            keys: listed.keys,
+            source_version,
+            is_archive,
+            is_page: false,
+            min_bytes: source.min_bytes,
+            max_bytes: source.max_bytes,
+            ..page
+        };
+        Ok(Wanted { request, paging: None })
+    };
+    listed.into_iter().map(request).collect::<Result<_>>().map(Ok)
 }
 
 impl Paging {

@@ -116,7 +116,7 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
         Made::Sharded(sharded) => return Ok(in_pieces.stage_shards(scratch, &*sharded, None)?.staged),
         Made::Buckets(buckets, build) => return Ok(in_pieces.stage_buckets(scratch, buckets, build, None)?.staged),
     };
-    let checked = check(settings, declaration, tables, &inputs, Some(&|_| None), is_sample)?;
+    let checked = check(settings, declaration, tables, &inputs, Some(&|_, _| None), is_sample)?;
     let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };
     publish::stage(scratch, &settings.declarations.contracts, build)
 }

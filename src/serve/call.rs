@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::Service;
+use super::auth::Client;
 use super::index::Release;
 use super::json::Json;
 use super::parameters::{Parameter, Query};
@@ -51,10 +52,22 @@ pub struct Call<'a> {
     pub path: &'a [(String, String)],
     pub query: &'a Query,
     pub body: &'a [u8],
-    pub scopes: &'a [Scope],
+    pub client: &'a Client,
 }
 
 impl Call<'_> {
+    /// Takes a batch's items but its first, which admission took, from the client's bucket.
+    ///
+    /// # Errors
+    /// `rate_limited`, when the bucket has not enough.
+    pub fn charge(&self, items: usize) -> Result<()> {
+        self.service.charge(self.client, items.saturating_sub(1) as u64)
+    }
+
+    pub fn scopes(&self) -> &[Scope] {
+        &self.client.scopes
+    }
+
     /// The value of a placeholder of the path.
     pub fn path_value(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -76,6 +89,15 @@ pub struct Meta {
 pub struct Notice {
     pub code: &'static str,
     pub message: String,
+}
+
+impl Notice {
+    pub fn write(&self, json: &mut Json) {
+        json.object(|json| {
+            json.key("code").text(self.code);
+            json.key("message").text(&self.message);
+        });
+    }
 }
 
 /// What an answer of this kind covers.
@@ -152,10 +174,7 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
         });
         json.key("notices").array(|json| {
             for notice in &meta.notices {
-                json.object(|json| {
-                    json.key("code").text(notice.code);
-                    json.key("message").text(&notice.message);
-                });
+                notice.write(json);
             }
         });
         if let Some(coverage) = &meta.coverage {

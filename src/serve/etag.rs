@@ -10,6 +10,8 @@ use super::index::Release;
 use super::parameters::Query;
 use crate::ids::Hasher;
 
+const ZIP: &str = "/v1/zip/";
+const TAX_RATE: &str = "/v1/tax/rate";
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 
 /// The strong tag of an answer.
@@ -18,6 +20,9 @@ pub fn of(release: &Release, today: Date, path: &str, query: &Query) -> String {
     hasher.update(release.manifest.release_id.as_str().as_bytes());
     hasher.update(&release.freshness(today).mark().collect::<Vec<u8>>());
     hasher.update(path.as_bytes());
+    if depends_on_day(path, query) {
+        hasher.update(today.to_string().as_bytes());
+    }
     for (name, value) in query.iter() {
         hasher.update(&[0]);
         hasher.update(name.as_bytes());
@@ -25,6 +30,17 @@ pub fn of(release: &Release, today: Date, path: &str, query: &Query) -> String {
         hasher.update(value.as_bytes());
     }
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16]))
+}
+
+/// Whether the present day is part of the question: a rate of today is another one tomorrow.
+fn depends_on_day(path: &str, query: &Query) -> bool {
+    path.starts_with(ZIP) || (path == TAX_RATE && query.get("date").is_none())
+}
+
+/// Whether an answer may be kept for a day: ZIP codes change rarely, and rates of the past are settled.
+pub fn is_kept_for_a_day(path: &str, query: &Query, today: Date) -> bool {
+    let is_past = || query.parsed::<Date>("date").is_some_and(|date| date < today);
+    path.starts_with(ZIP) || (path == TAX_RATE && is_past())
 }
 
 /// The tag of `If-None-Match` that names the answer, in any coding.

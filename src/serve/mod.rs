@@ -45,7 +45,7 @@ use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
 use crate::store::{Home, Keys, Releases};
-use auth::KeyRing;
+use auth::{Client, KeyRing};
 use catalog::Catalog;
 use metrics::Metrics;
 use parts::Parts;
@@ -118,6 +118,15 @@ impl Service {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// Takes what a batch costs beyond one request.
+    fn charge(&self, client: &Client, count: u64) -> problem::Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let allowance = self.limiter.take_many(client, count, self.now());
+        if allowance.is_allowed { Ok(()) } else { Err(allowance.refusal()) }
     }
 
     /// Takes what the follower has added to the event log, as the server does by itself several times a second.

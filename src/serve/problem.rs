@@ -13,6 +13,7 @@ pub enum Code {
     UnknownParameter,
     InvalidCursor,
     InvalidJson,
+    BatchTooLarge,
     AmbiguousIdentifier,
     MissingApiKey,
     InvalidApiKey,
@@ -25,7 +26,7 @@ pub enum Code {
 }
 
 /// All codes with status, title and what to do about them: the source of the OpenAPI document and the docs page.
-pub const CODES: [(Code, &str, u16, &str, &str); 14] = [
+pub const CODES: [(Code, &str, u16, &str, &str); 15] = [
     (Code::InvalidParameter, "invalid_parameter", 400, "Invalid parameter", "Correct the parameter, header or body field that `errors` names."),
     (Code::MissingParameter, "missing_parameter", 400, "Missing parameter", "Add the parameter or body field that `errors` names."),
     (Code::UnknownParameter, "unknown_parameter", 400, "Unknown parameter", "Remove or correct the name; the nearest valid one is given."),
@@ -37,6 +38,7 @@ pub const CODES: [(Code, &str, u16, &str, &str); 14] = [
         "Use a cursor only with the filters and the release of the page it came from, or start again without it.",
     ),
     (Code::InvalidJson, "invalid_json", 400, "Invalid JSON", "Send one JSON object with `Content-Type: application/json`."),
+    (Code::BatchTooLarge, "batch_too_large", 400, "Batch too large", "Split the batch."),
     (Code::AmbiguousIdentifier, "ambiguous_identifier", 400, "Ambiguous identifier", "Ask again for one of `candidates`."),
     (Code::MissingApiKey, "missing_api_key", 401, "Missing API key", "Send `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
     (Code::InvalidApiKey, "invalid_api_key", 401, "Invalid API key", "Check the key; it may be mistyped, expired or revoked."),
@@ -109,27 +111,44 @@ impl Problem {
         Self::new(Code::InternalError, "the request failed on our side; the cause is in the server's log under this request id")
     }
 
+    /// Writes the problem of one item of a batch: without what only a whole request has.
+    pub fn write_item(&self, json: &mut Json, public_url: &str) {
+        json.object(|json| {
+            self.write_kind(json, public_url);
+            json.key("code").text(self.code.name());
+            self.write_errors(json);
+        });
+    }
+
+    fn write_kind(&self, json: &mut Json, public_url: &str) {
+        let (_, name, status, title, _) = self.code.entry();
+        json.key("type").text(&format!("{public_url}/problems/{name}"));
+        json.key("title").text(title);
+        json.key("status").count(u64::from(*status));
+        json.key("detail").text(&self.detail);
+    }
+
+    fn write_errors(&self, json: &mut Json) {
+        json.key("errors").array(|json| {
+            for error in &self.errors {
+                json.object(|json| {
+                    json.key("field").text(&error.field);
+                    json.key("code").text(error.code.name());
+                    json.key("message").text(&error.message);
+                });
+            }
+        });
+    }
+
     /// The JSON body.
     pub fn body(&self, public_url: &str, instance: &str, request_id: &str) -> Vec<u8> {
-        let (_, name, status, title, _) = self.code.entry();
         let mut json = Json::new();
         json.object(|json| {
-            json.key("type").text(&format!("{public_url}/problems/{name}"));
-            json.key("title").text(title);
-            json.key("status").count(u64::from(*status));
-            json.key("detail").text(&self.detail);
+            self.write_kind(json, public_url);
             json.key("instance").text(instance);
-            json.key("code").text(name);
+            json.key("code").text(self.code.name());
             json.key("request_id").text(request_id);
-            json.key("errors").array(|json| {
-                for error in &self.errors {
-                    json.object(|json| {
-                        json.key("field").text(&error.field);
-                        json.key("code").text(error.code.name());
-                        json.key("message").text(&error.message);
-                    });
-                }
-            });
+            self.write_errors(json);
             if !self.candidates.is_empty() {
                 json.key("candidates").texts(self.candidates.iter().map(String::as_str));
             }

@@ -46,7 +46,7 @@ fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
         Some("pubdata") => return Ok(()),
         _ => Scope::General,
     };
-    if call.scopes.contains(&scope) {
+    if call.scopes().contains(&scope) {
         return Ok(());
     }
     Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))

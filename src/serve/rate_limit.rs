@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use jiff::Timestamp;
 
 use super::auth::Client;
+use super::problem::{Code, Problem};
 use crate::store::Plan;
 
 /// Buckets kept before those that are full again are forgotten.
@@ -42,6 +43,19 @@ pub struct Allowance {
 impl RateLimiter {
     /// Takes one token from the client's bucket.
     pub fn take(&self, client: &Client, now: Timestamp) -> Allowance {
+        self.take_many(client, 1, now)
+    }
+
+    /// What is left now, in place of what was left when the request came.
+    pub fn look(&self, client: &Client, now: Timestamp, before: Allowance) -> Allowance {
+        let per_second = client.plan.requests_per_minute as f64 / 60.0;
+        let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = buckets.get(&client.id).map_or(before.remaining as f64, |bucket| filled(bucket, now));
+        Allowance { remaining: left.max(0.0) as u64, reset: ((client.plan.burst as f64 - left) / per_second).ceil() as u64, ..before }
+    }
+
+    /// Takes tokens from the client's bucket. A bucket that is smaller than what is taken must be full, and is in debt afterwards: a plan's rate holds for batches of any size.
+    pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let plan = client.plan;
         let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,8 +68,11 @@ impl RateLimiter {
         };
         bucket.plan = plan;
         let tokens = filled(bucket, now);
-        let is_allowed = tokens >= 1.0;
-        let left = if is_allowed { tokens - 1.0 } else { tokens };
+        // The request itself has taken one already when its batch is counted.
+        let wanted = (count as f64).min((burst - 1.0).max(1.0));
+        let is_allowed = tokens >= wanted;
+        let left = if is_allowed { tokens - count as f64 } else { tokens };
+        let next = if is_allowed { 1.0 } else { wanted };
         (bucket.tokens, bucket.at) = (left, now.max(bucket.at));
         Allowance {
             is_allowed,
@@ -63,7 +80,7 @@ impl RateLimiter {
             remaining: left as u64,
             window: (burst / per_second).ceil().max(1.0) as u64,
             reset: ((burst - left) / per_second).ceil() as u64,
-            retry_after: ((1.0 - left) / per_second).ceil().max(1.0) as u64,
+            retry_after: ((next - left) / per_second).ceil().max(1.0) as u64,
         }
     }
 }
@@ -75,6 +92,12 @@ fn filled(bucket: &Bucket, now: Timestamp) -> f64 {
 }
 
 impl Allowance {
+    /// The problem of a request that may not pass.
+    pub fn refusal(&self) -> Problem {
+        let detail = format!("the plan's limit is reached; the next request may pass in {} s", self.retry_after);
+        Problem { retry_after: Some(self.retry_after), ..Problem::new(Code::RateLimited, detail) }
+    }
+
     /// Adds the limit headers: those of the IETF draft and the widely read older ones.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self { burst, remaining, window, reset, .. } = *self;
@@ -94,6 +117,26 @@ impl Allowance {
 mod tests {
     use super::{Client, Plan, RateLimiter};
     use jiff::{SignedDuration, Timestamp};
+
+    #[test]
+    fn a_batch_takes_one_for_each_item_and_may_leave_a_debt() {
+        let limiter = RateLimiter::default();
+        let client = Client {
+            id: "k1".to_owned(),
+            scopes: Vec::new(),
+            plan_name: "free".to_owned(),
+            plan: Plan { requests_per_minute: 60, burst: 20, stream_sockets: 1 },
+        };
+        let start = Timestamp::from_second(1_000_000).unwrap();
+        let at = |count, seconds| limiter.take_many(&client, count, start + SignedDuration::from_secs(seconds));
+        assert_eq!((at(1, 0).remaining, at(9, 0).remaining), (19, 10));
+        let refused = at(12, 0);
+        assert_eq!((refused.is_allowed, refused.remaining, refused.retry_after), (false, 10, 2));
+        // A hundred items are more than the bucket holds: after a pause they pass, and are paid for afterwards.
+        assert_eq!((at(1, 60).remaining, at(99, 60).is_allowed), (19, true));
+        assert_eq!(at(1, 60).retry_after, 81);
+        assert!(!at(1, 140).is_allowed && at(1, 141).is_allowed);
+    }
 
     #[test]
     fn bucket_empties_at_once_and_fills_with_time() {

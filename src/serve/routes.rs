@@ -2,7 +2,7 @@
 //! strict reading of parameters and the OpenAPI document follow from it.
 
 use super::call::{Access, Endpoint, Handler};
-use super::general::{business, contractors, license, permits, properties, verify};
+use super::general::{business, contractors, license, permits, properties, tax, verify, zips};
 use super::geo::{self, compare, coverage, schools};
 use super::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
 use super::provenance;
@@ -24,7 +24,7 @@ const DEMOGRAPHICS: &[Parameter] = &[
 
 /// Every endpoint.
 #[rustfmt::skip]
-pub static ENDPOINTS: [Endpoint; 23] = [
+pub static ENDPOINTS: [Endpoint; 29] = [
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}", operation_id: "getLocation", summary: "ZCTA profile", access: GEO,
         parameters: OF_VINTAGE, body: None, data: "Profile", handler: Handler::Memory(geo::profile) },
     Endpoint { method: "GET", path: "/v1/geo-demographics/locations/{zcta}/demographics", operation_id: "getDemographics", summary: "ZCTA demographics", access: GEO,
@@ -67,6 +67,18 @@ pub static ENDPOINTS: [Endpoint; 23] = [
         parameters: properties::PARAMETERS, body: None, data: "Property", handler: Handler::Files(properties::property) },
     Endpoint { method: "GET", path: "/v1/properties", operation_id: "findProperty", summary: "A property and its permits, the address as a parameter", access: GENERAL,
         parameters: properties::QUERY_PARAMETERS, body: None, data: "Property", handler: Handler::Files(properties::property_of_query) },
+    Endpoint { method: "GET", path: "/v1/zip/{zip}", operation_id: "getZip", summary: "A ZIP code: places, counties, area, people, sales tax", access: GENERAL,
+        parameters: zips::PARAMETERS, body: None, data: "Zip", handler: Handler::Memory(zips::zip) },
+    Endpoint { method: "POST", path: "/v1/zip/batch", operation_id: "getZips", summary: "Up to 100 ZIP codes", access: GENERAL,
+        parameters: OF_RELEASE, body: Some("ZipBatchRequest"), data: "ZipBatch", handler: Handler::Memory(zips::batch) },
+    Endpoint { method: "GET", path: "/v1/zip/{zip}/nearby", operation_id: "getNearbyZips", summary: "ZIP codes around a ZIP code", access: GENERAL,
+        parameters: zips::nearby::PARAMETERS, body: None, data: "NearbyZips", handler: Handler::Memory(zips::nearby::nearby) },
+    Endpoint { method: "GET", path: "/v1/tax/rate", operation_id: "getTaxRate", summary: "Sales tax rate of a place on a day", access: GENERAL,
+        parameters: tax::rate::PARAMETERS, body: None, data: "TaxRate", handler: Handler::Memory(tax::rate::rate) },
+    Endpoint { method: "POST", path: "/v1/tax/calculate", operation_id: "calculateTax", summary: "Sales tax of a sale", access: GENERAL,
+        parameters: OF_RELEASE, body: Some("TaxCalculationRequest"), data: "TaxCalculation", handler: Handler::Memory(tax::calculate::calculate) },
+    Endpoint { method: "POST", path: "/v1/tax/batch", operation_id: "getTaxRates", summary: "Sales tax rates of up to 100 places", access: GENERAL,
+        parameters: OF_RELEASE, body: Some("TaxBatchRequest"), data: "TaxBatch", handler: Handler::Memory(tax::batch::batch) },
     Endpoint { method: "GET", path: "/v1/coverage", operation_id: "getCoverage", summary: "What all datasets cover", access: Access::Everyone,
         parameters: OF_RELEASE, body: None, data: "CoverageReport", handler: Handler::Memory(coverage::all) },
     Endpoint { method: "GET", path: "/v1/provenance/{record_id}", operation_id: "getProvenance", summary: "From a record to the publisher's bytes", access: Access::Key,
@@ -74,12 +86,13 @@ pub static ENDPOINTS: [Endpoint; 23] = [
 ];
 
 /// Placeholders of paths: name, pattern, example, meaning.
-pub const PLACEHOLDERS: [(&str, &str, &str, &str); 7] = [
+pub const PLACEHOLDERS: [(&str, &str, &str, &str); 8] = [
     ("zcta", "^[0-9]{5}$", "90210", "ZCTA code: five digits, leading zeros kept."),
     ("fips", "^[0-9]{5}$", "06037", "County FIPS code: five digits, leading zeros kept."),
     ("cik", "^0{0,9}[1-9][0-9]{0,9}$", "0000320193", "CIK, with or without leading zeros; answers carry all ten digits."),
     ("entity_id", "^[^/]{1,80}$", "FL-L23000448570", "Id of a business: state and the registry's number."),
     ("license", "^[^/]{1,120}$", "TX-tdlr-ba-21907", "Id of a license; or its number, with `state`."),
     ("address", "^[^/]{1,200}$", "618 W Elmira St, San Antonio, TX 78212", "Street address on one line, with ZIP code or city and state; or a property id."),
+    ("zip", "^[0-9]{5}(-[0-9]{4})?$", "10001", "ZIP code of five digits, or nine, of which the last four are not looked at."),
     ("record_id", "^[^:]+:.+$", "geo.zcta_metric:2023:90210:population", "A `record_id` of any answer."),
 ];

@@ -76,9 +76,19 @@ async fn serve_one(
         return Ok(not_modified(matched));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let call = Call { service, release: &release, path, query: &query, body: &body, scopes: &client.scopes };
-    let bytes = answer(endpoint, &call, &request_id.0).await?;
-    Ok(json_response(bytes, (endpoint.method == "GET").then_some(tag.as_str())))
+    let call = Call { service, release: &release, path, query: &query, body: &body, client: &client };
+    let bytes = answer(endpoint, &call, &request_id.0).await;
+    if endpoint.method == "POST"
+        && let Some((client, allowance)) = admitted
+    {
+        // A batch has taken more than the request did.
+        *allowance = service.limiter.look(client, service.now(), *allowance);
+    }
+    let mut response = json_response(bytes?, (endpoint.method == "GET").then_some(tag.as_str()));
+    if endpoint.method == "GET" && etag::is_kept_for_a_day(parts.uri.path(), &query, service.today()) {
+        insert(response.headers_mut(), header::CACHE_CONTROL, CACHE_FOR_A_DAY);
+    }
+    Ok(response)
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
@@ -89,8 +99,7 @@ fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut O
     let allowance = service.limiter.take(&client, now);
     *admitted = Some((client, allowance));
     if !allowance.is_allowed {
-        let detail = format!("the plan's limit is reached; the next request may pass in {} s", allowance.retry_after);
-        return Err(Problem { retry_after: Some(allowance.retry_after), ..Problem::new(Code::RateLimited, detail) });
+        return Err(allowance.refusal());
     }
     let client = known?;
     let is_anonymous = client.scopes.is_empty();
@@ -181,6 +190,7 @@ fn options_response(methods: &Methods) -> Response {
 
 const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
 const CACHE: &str = "private, max-age=300";
+const CACHE_FOR_A_DAY: &str = "private, max-age=86400";
 
 fn not_modified(tag: String) -> Response {
     let mut response = Response::new(Body::empty());

@@ -233,6 +233,43 @@ fn published_filings_are_those_of_the_sec() {
     assert_eq!(compared, 324);
 }
 
+#[test]
+fn published_records_of_registries_are_those_of_the_states() {
+    let Some(data) = shared_data() else { return };
+    let folder = data.join("general/business");
+    let lines = |bytes: &[u8]| -> BTreeSet<Vec<u8>> { bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect() };
+    let read = |path: PathBuf| std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut cases = Vec::new();
+    for name in ["20230929c.txt", "20261001c.txt", "20261002c.txt"] {
+        cases.push((read(fixture(&format!("business/fl_sunbiz/basic/source/sftp.floridados.gov/doc/cor/{name}"))), "20230929c.txt"));
+    }
+    let mut archive =
+        zip::ZipArchive::new(std::fs::File::open(fixture("business/fl_sunbiz/basic/source/sftp.floridados.gov/doc/quarterly/cor/cordata.zip")).unwrap())
+            .unwrap();
+    for place in 0..archive.len() {
+        let mut member = Vec::new();
+        archive.by_index(place).unwrap().read_to_end(&mut member).unwrap();
+        cases.push((member, "20230929c.txt"));
+    }
+    for (path, original) in [
+        ("ny_dos/basic/source/data.ny.gov/api/views/n9v6-gdp6", "ny_active_corporations.excerpt.csv"),
+        ("ia_sos/basic/source/data.iowa.gov/api/views/ez5t-3qay", "ia_active_business_entities.excerpt.csv"),
+    ] {
+        cases.push((read(fixture(&format!("business/{path}/rows.csv@accessType=DOWNLOAD"))), original));
+    }
+    let mut compared = 0;
+    for (bytes, original) in cases {
+        let known = lines(&read(folder.join(original)));
+        let text = |line: &[u8]| String::from_utf8_lossy(line).to_uppercase();
+        for line in lines(&bytes).into_iter().filter(|line| !text(line).contains("SYNTHETIC") && !text(line).contains("SINT")) {
+            assert!(known.contains(&line), "not in {original}: {}", text(&line));
+            compared += 1;
+        }
+    }
+    // Five of Florida; header and four of New York; header and six of Iowa.
+    assert_eq!(compared, 5 + 5 + 7);
+}
+
 /// Rows of permits that are called published are lines of the cities' files.
 #[test]
 fn published_permits_are_those_of_the_cities() {

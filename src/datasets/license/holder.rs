@@ -39,7 +39,9 @@ pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>)
             (Some("person"), person)
         }
         Some(HolderKind::Business) | None if designator.is_some() => (Some("organization"), None),
-        Some(HolderKind::Business) | None if is_person_with_comma(&name) => (Some("person"), name::person(&name, Order::LastFirst)),
+        Some(HolderKind::Business) | None if is_person_with_comma(&name) || (settings.comma_is_person && name.contains(',')) => {
+            (Some("person"), name::person(&name, Order::LastFirst))
+        }
         Some(HolderKind::Business) | None => (None, None),
     };
     let is_own_name = person.as_ref().is_some_and(|person| same_words(&person.in_order(), &name));

@@ -9,7 +9,6 @@ use super::{LICENSE, Reader};
 use crate::canonical::{address, license_number, phone, state};
 use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
-use crate::pipeline::Cadence;
 
 /// Columns of a license without those of the partition and the verdict, in the order of [`License::into_row`].
 pub(super) const COLUMNS: &[&str] = &[
@@ -145,7 +144,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let person = person.unwrap_or_default();
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
-    let standing = standing(reader, row, expiration_date.as_deref(), &mut warnings);
+    let status = status(settings, row, &mut warnings);
     let profession = profession(settings, row, &mut warnings);
     let place = Place::of(row);
     let bond = joined.bond(row);
@@ -180,9 +179,9 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         business_name,
         own("dba"),
         Some(principals.join(LIST_SEPARATOR)),
-        Some(standing.status),
+        status,
         own("status"),
-        Some(standing.basis.as_str().to_owned()),
+        Some(reader.settings.status_basis.as_str().to_owned()),
         own("secondary_status"),
         Some(settings.evidence.clone()),
         warnings.date(row, "issue_date", settings),
@@ -237,45 +236,21 @@ fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> R
     Ok(parts.join("-").chars().map(|c| if is_safe(c) { c } else { '-' }).collect())
 }
 
-struct Standing {
-    status: String,
-    basis: StatusBasis,
-}
-
-fn standing(reader: &Reader<'_>, row: Row<'_>, expiration: Option<&str>, warnings: &mut Warnings) -> Standing {
-    let settings = &reader.settings;
-    let is_past = expiration.map(|date| date < reader.as_of.as_str());
-    let derived = |is_past: Option<bool>| match is_past {
-        Some(true) => "expired",
-        Some(false) => "active",
-        None => "unknown",
-    };
-    if settings.status_basis == StatusBasis::DerivedFromExpiration {
-        return Standing { status: derived(is_past).to_owned(), basis: StatusBasis::DerivedFromExpiration };
-    }
-    let status = match (row.text("status"), row.text("secondary_status")) {
-        _ if settings.status_basis == StatusBasis::ImpliedByDataset => Some("active".to_owned()),
-        (None, _) => None,
-        (Some(status), second) => {
-            let both = second.and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
+/// The status that the list states; none where it follows from the expiration date and the day of the question.
+fn status(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Option<String> {
+    let found = match settings.status_basis {
+        StatusBasis::DerivedFromExpiration => return None,
+        StatusBasis::ImpliedByDataset => Some("active".to_owned()),
+        StatusBasis::Source => row.text("status").and_then(|status| {
+            let both = row.text("secondary_status").and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
             let found = both.or_else(|| look_up(&settings.status, status)).cloned();
             if found.is_none() {
                 warnings.add("unmapped_status", format!("status is `{status}`"));
             }
             found
-        }
+        }),
     };
-    // A list that is made anew each day would not call a license active that has run out; another may be behind.
-    match status {
-        Some(status) if status == "active" && is_past == Some(true) => {
-            if reader.cadence == Cadence::Daily {
-                return Standing { status: "expired".to_owned(), basis: StatusBasis::DerivedFromExpiration };
-            }
-            warnings.add("status_date_conflict", format!("active, but expired on {}", expiration.unwrap_or_default()));
-            Standing { status, basis: settings.status_basis }
-        }
-        status => Standing { status: status.unwrap_or_else(|| "unknown".to_owned()), basis: settings.status_basis },
-    }
+    Some(found.unwrap_or_else(|| "unknown".to_owned()))
 }
 
 /// The first profession that one of the row's texts means.

@@ -22,7 +22,7 @@ use super::context::finding;
 use super::{Context, SourceFrame, Table, settings as read_settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::pipeline::{Cadence, Declaration};
+use crate::pipeline::Declaration;
 
 const LICENSE: &str = "license.license";
 const ACTION: &str = "license.action";
@@ -37,7 +37,8 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
             return problem(format!("no source `{source}`"));
         }
     }
-    if (settings.status_basis == StatusBasis::Source) == settings.status.is_empty() {
+    let states_one = declaration.sources.iter().any(|source| source.columns.contains_key("status"));
+    if (settings.status_basis == StatusBasis::Source && states_one) == settings.status.is_empty() {
         return problem("`status` is for lists that state one, and for no others".to_owned());
     }
     if settings.profession.is_empty() && settings.profession_default.is_none() {
@@ -53,8 +54,8 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = read_settings(context.declaration)?;
     let frames = |source: &Option<String>| source.as_deref().map(|source| context.read(source)).transpose().map(Option::unwrap_or_default);
     let joined = [frames(&settings.joined.bonds)?, frames(&settings.joined.insurance)?, frames(&settings.joined.principals)?];
-    let mut licenses = Tables::new(LICENSE, &settings.source, license::COLUMNS.to_vec());
-    let mut actions = Tables::new(ACTION, &settings.source, ACTION_COLUMNS.to_vec());
+    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), license::COLUMNS.to_vec());
+    let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ACTION_COLUMNS.to_vec());
     // Findings that name no state belong to the table of the list's own, or of the first state of several.
     let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues(LICENSE)).collect();
     let joins = Joins {
@@ -64,17 +65,10 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         date_formats: &settings.date_formats,
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
-    for (input, snapshot) in context.snapshots(&settings.licenses) {
-        let source = context.read_snapshot(input, &snapshot, |plan| plan)?;
+    for source in context.read(&settings.licenses)? {
         findings.extend(source.issues(LICENSE));
         let cells = Cells::new(&source.frame, &settings)?;
-        let reader = Reader {
-            context,
-            settings: &settings,
-            source_id: snapshot.source_id.clone(),
-            as_of: snapshot.source_date.clone(),
-            cadence: context.declaration.cadence,
-        };
+        let reader = Reader { context, settings: &settings, source_id: settings.licenses.clone() };
         let mut cases = Cases::default();
         for row in 0..cells.height() {
             for repeat in repeats(&settings) {
@@ -143,9 +137,6 @@ struct Reader<'r> {
     context: &'r Context<'r>,
     settings: &'r Settings,
     source_id: String,
-    /// The publisher's date of the file: the day on which what has not expired is active.
-    as_of: String,
-    cadence: Cadence,
 }
 
 impl Reader<'_> {

@@ -36,6 +36,9 @@ pub(super) struct Settings {
     pub(super) withheld: Vec<String>,
     /// Which part of a person's name comes first where no comma says so.
     pub(super) name_order: NameOrder,
+    /// Whether every name with a comma is a person's, unless it ends in a designator; else only one that reads like one.
+    #[serde(default)]
+    pub(super) comma_is_person: bool,
     /// Text of the holder's kind → what it is; `*` in front or at the end stands for any text.
     #[serde(default)]
     pub(super) holder_kind: BTreeMap<String, HolderKind>,

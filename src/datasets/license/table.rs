@@ -33,6 +33,7 @@ enum Builder {
 pub(super) struct Tables {
     dataset_id: &'static str,
     source: String,
+    bucket: String,
     names: Vec<&'static str>,
     by_state: BTreeMap<String, Rows>,
 }
@@ -45,8 +46,8 @@ struct Rows {
 }
 
 impl Tables {
-    pub(super) fn new(dataset_id: &'static str, source: &str, names: Vec<&'static str>) -> Self {
-        Self { dataset_id, source: source.to_owned(), names, by_state: BTreeMap::new() }
+    pub(super) fn new(dataset_id: &'static str, source: &str, bucket: &str, names: Vec<&'static str>) -> Self {
+        Self { dataset_id, source: source.to_owned(), bucket: bucket.to_owned(), names, by_state: BTreeMap::new() }
     }
 
     /// Adds a row to the table of a state; its place there.
@@ -79,15 +80,16 @@ impl Tables {
 
     /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of the columns' kinds.
     pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
-        let Self { dataset_id, source, names, by_state } = self;
+        let Self { dataset_id, source, bucket, names, by_state } = self;
         let table = |(state, mut rows): (String, Rows)| {
             if rows.builders.is_empty() {
                 rows.builders = names.iter().zip(kinds).map(|(name, cell)| Builder::new(name, cell)).collect();
             }
             let height = rows.pointers.len();
             let mut columns: Vec<Column> = rows.builders.into_iter().map(Builder::finish).collect();
-            let partition: BTreeMap<String, String> =
-                [("state", state.as_str()), ("source", source.as_str()), ("bucket", "0")].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            let partition: BTreeMap<String, String> = [("state", state.as_str()), ("source", source.as_str()), ("bucket", bucket.as_str())]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
             columns.extend(partition.iter().map(|(name, value)| StringChunked::full(name.as_str().into(), value, height).into_column()));
             columns.push(pointer_column(rows.pointers.iter().map(Vec::as_slice)));
             Ok(Table { dataset_id: dataset_id.to_owned(), partition, frame: DataFrame::new(height, columns)?, issues: rows.issues })

@@ -44,7 +44,8 @@ fn email(text: &[char]) -> Option<usize> {
     let local = text.iter().take_while(|c| is_local(c)).count();
     let domain = text[local..].iter().skip(1).take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).count();
     let end = local + 1 + domain;
-    let is_address = text.first().is_some_and(|c| c.is_alphanumeric()) && text.get(local) == Some(&'@') && text[local + 1..end].contains(&'.');
+    let has_gap = text[..local].windows(2).any(|pair| pair == ['.', '.']);
+    let is_address = !has_gap && text.first().is_some_and(|c| c.is_alphanumeric()) && text.get(local) == Some(&'@') && text[local + 1..end].contains(&'.');
     is_address.then_some(end)
 }
 
@@ -85,7 +86,8 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
             break;
         }
         let word = text[end + blank..].iter().take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-')).count();
-        if word == 0 {
+        // An address is no name.
+        if word == 0 || email(&text[end + blank..]).is_some() {
             break;
         }
         end += blank + word;
@@ -116,6 +118,7 @@ mod tests {
             ("POC: 6155931195 or", "POC: [telephone] or"),
             ("poc barnes brown...barnes@remickarch.com", "poc [name]...[e-mail]"),
             ("EMAIL DIRECTLY TO: THOMAS.CORCORAN@NASHVILLE.GOV. PERMIT", "EMAIL DIRECTLY TO: [e-mail] PERMIT"),
+            ("POC SALES@EXAMPLE.COM  BB POC elias hussien", "POC [e-mail]  BB POC [name]"),
             ("poc yonas tsegay\u{2026}.only contact info", "poc [name]\u{2026}.only contact info"),
             ("Must comply with MHZC permit 2022010097. 2017-835, 110108482", "Must comply with MHZC permit 2022010097. 2017-835, 110108482"),
             ("residence @ 5,940 SF. lot 2, (65) units", "residence @ 5,940 SF. lot 2, (65) units"),

@@ -4,9 +4,13 @@ use crate::serve::index::{Action, License, Licenses, Record};
 use crate::serve::json::Json;
 use crate::serve::problem::Result;
 
+const DERIVED: &str = "derived_from_expiration";
+
 /// A license with the board's actions on it.
 pub struct WithActions<'a> {
     pub license: Record<'a, License>,
+    /// As stated, or by the expiration date as of the list's date.
+    pub status: &'a str,
     actions: Vec<Record<'a, Action>>,
 }
 
@@ -16,9 +20,9 @@ pub struct WithActions<'a> {
 /// `internal_error`, when a part cannot be read.
 pub async fn licenses_of<'a>(call: &Call<'_>, licenses: &'a Licenses, rows: &[u32]) -> Result<Vec<WithActions<'a>>> {
     let mut found = Vec::with_capacity(rows.len());
-    for license in licenses.rows.fetch(call, rows).await? {
+    for (license, row) in licenses.rows.fetch(call, rows).await?.into_iter().zip(rows) {
         let actions = licenses.actions.about(call, &license).await?;
-        found.push(WithActions { license, actions });
+        found.push(WithActions { license, status: licenses.status(*row), actions });
     }
     Ok(found)
 }
@@ -62,9 +66,13 @@ impl WithActions<'_> {
                 license.member_as(json, key, name);
             }
         });
+        let is_stated = license.text("status") == Some(self.status);
+        json.key("status").text(self.status);
+        license.member(json, "status_raw");
+        json.key("status_basis").text(if is_stated { license.at("status_basis") } else { DERIVED });
         #[rustfmt::skip]
         license.members(json, &[
-            "status", "status_raw", "status_basis", "secondary_status_raw", "evidence", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "suspended_date",
+            "secondary_status_raw", "evidence", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "suspended_date",
         ]);
         license.object_or_null(json, "address", &[("city", "city"), ("state", "address_state"), ("zip", "zip"), ("county", "county")]);
         license.member(json, "phone");
@@ -93,19 +101,18 @@ impl WithActions<'_> {
 /// Says how statuses are to be read, where that matters for the licenses of an answer.
 pub fn note_statuses(call: &Call<'_>, meta: &mut Meta, licenses: &[WithActions<'_>]) {
     let day = |date: jiff::civil::Date| date.since(jiff::civil::date(1970, 1, 1)).ok().map(|span| span.get_days());
-    let is_past = |license: &Record<'_, License>| {
-        let as_of = as_of(call, license).and_then(day);
-        license.text("status") == Some("active") && license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
+    let is_past = |found: &WithActions<'_>| {
+        let as_of = as_of(call, &found.license).and_then(day);
+        found.status == "active" && found.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
     };
-    let is_noted = |license: &Record<'_, License>| license.texts("warnings").contains(&"status_date_conflict");
-    if licenses.iter().any(|found| is_past(&found.license) || is_noted(&found.license)) {
+    if licenses.iter().any(is_past) {
         meta.notice("STATUS_DATE_CONFLICT", "The board lists a license as active whose expiration date has passed: both are shown as published.");
     }
     let has_basis = |basis: &str| licenses.iter().any(|found| found.license.text("status_basis") == Some(basis));
-    if has_basis("derived_from_expiration") {
+    if has_basis(DERIVED) || licenses.iter().any(|found| found.license.text("status") != Some(found.status)) {
         meta.notice(
             "STATUS_DERIVED",
-            "Where status_basis is derived_from_expiration, the board publishes no status: it is `active` to the expiration date and `expired` after it, as of the list's date.",
+            "Where status_basis is derived_from_expiration, the board publishes no status, or one that its daily list has not caught up with: it is `active` to the expiration date and `expired` after it, as of the list's date.",
         );
     }
     if has_basis("implied_by_dataset") {

@@ -1,4 +1,4 @@
-//! The general reference families: businesses, licenses, permits, the contractors behind them and the properties they are for.
+//! The general reference families: businesses, licenses, permits, the contractors behind them and the properties they are for; ZIP codes and sales tax.
 
 pub mod business;
 pub mod contractors;
@@ -12,7 +12,9 @@ pub mod permits;
 pub mod properties;
 mod ranked;
 mod summary;
+pub mod tax;
 pub mod verify;
+pub mod zips;
 
 use std::collections::BTreeSet;
 

@@ -129,7 +129,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         1 => "match",
         _ => "multiple_matches",
     };
-    let verified = matches!(found.as_slice(), [only] if only.license.text("status") == Some("active"));
+    let verified = matches!(found.as_slice(), [only] if only.status == "active");
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),

@@ -140,8 +140,15 @@ fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str
         json.key("quarantined_rows").count(parts.iter().flat_map(|part| part.report.quarantined.values()).sum());
         json.key("source_date").optional_text(newest_date(release, parts).as_deref());
         json.key("built_at").optional_text(tasks.values().map(|task| task.built_at.as_str()).max());
+        json.key("layout_evidence").optional_text(layout_evidence(&tasks).as_deref());
         json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));
         json.key("stale_reason").optional_text(tasks.values().find_map(|task| task.stale_reason.as_deref()));
         json.key("notes").texts(notes);
     });
+}
+
+/// What the layout of the sources is known from, the weakest where builds differ: `documented` comes before `file`.
+fn layout_evidence(tasks: &BTreeMap<&str, &TaskEntry>) -> Option<String> {
+    let words = tasks.values().filter_map(|task| serde_json::to_value(task.layout_evidence).ok()?.as_str().map(str::to_owned));
+    words.min()
 }

@@ -1,6 +1,6 @@
 //! The geographic and demographics family: areas with their metrics, schools near a ZCTA, and comparisons of two ZCTAs.
 
-mod area;
+pub mod area;
 pub mod compare;
 mod county;
 pub mod coverage;
@@ -17,7 +17,7 @@ pub use profile::profile;
 use crate::serve::call::Meta;
 
 /// Adds the notice that every answer about ZCTAs carries.
-fn note_zcta(meta: &mut Meta) {
+pub fn note_zcta(meta: &mut Meta) {
     meta.notice(
         "ZCTA_NOT_USPS_ZIP",
         "ZCTAs are areas that the Census Bureau builds from census blocks to approximate postal ZIP areas; they are not ZIP codes.",
@@ -25,7 +25,7 @@ fn note_zcta(meta: &mut Meta) {
 }
 
 /// Adds the notice of an area that the survey does not cover.
-fn note_not_in_survey(meta: &mut Meta, code: &str, vintage_year: i32) {
+pub fn note_not_in_survey(meta: &mut Meta, code: &str, vintage_year: i32) {
     meta.notice(
         "NOT_IN_SURVEY",
         format!("{code} exists, but the survey of vintage {vintage_year} has no estimates for it: every metric is null with the reason `not_in_survey`."),

@@ -13,8 +13,9 @@ mod words;
 use bytes::Bytes;
 
 pub use general::{
-    Action, Businesses, Contact, DATES, Entity, GeneralIndex, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE, NameKind, NameQuery, Officer, Permit,
-    Permits, Record, RowHit, folded, is_persons_name, person_words, persons_name, spaced,
+    Action, AddressFit, Boundaries, Businesses, Contact, DATES, Entity, GeneralIndex, Jurisdictions, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE,
+    NameKind, NameQuery, Officer, Permit, Permits, Rates, Record, RowHit, Rules, StateTax, TaxClass, TaxIndex, Zips, folded, is_persons_name, person_words,
+    persons_name, spaced,
 };
 pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;

@@ -1,6 +1,6 @@
 //! ZCTAs and counties in memory: names, land area, internal point, and the ZCTA's primary county.
 
-use arrow::array::{Array, Float64Array};
+use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
 
 use super::origin::{Origin, origins_of_rows};
@@ -19,6 +19,8 @@ pub struct PlaceTable {
     /// Square miles, in units of 10^-`land_area_scale`.
     land_areas: Vec<i64>,
     land_area_scale: u8,
+    /// Square metres.
+    water_areas: Int64Array,
     latitudes: Float64Array,
     longitudes: Float64Array,
     pub states: Texts,
@@ -44,7 +46,7 @@ pub struct PrimaryCounty<'a> {
     pub basis: &'a str,
 }
 
-const COMMON: [&str; 6] = ["record_id", "name", "land_area_sqmi", "internal_point_lat", "internal_point_lon", "validation_status"];
+const COMMON: [&str; 7] = ["record_id", "name", "land_area_sqmi", "water_area_sqm", "internal_point_lat", "internal_point_lon", "validation_status"];
 
 impl PlaceTable {
     /// Reads the part of `geo.geography`.
@@ -98,6 +100,7 @@ impl PlaceTable {
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| too_wide("land_area_sqmi"))?,
             land_area_scale: u8::try_from(areas.scale()).map_err(|_| too_wide("land_area_sqmi"))?,
+            water_areas: table.int64s("water_area_sqm")?,
             latitudes: table.floats("internal_point_lat")?,
             longitudes: table.floats("internal_point_lon")?,
             states: table.texts(state)?,
@@ -114,6 +117,14 @@ impl PlaceTable {
     /// Writes the land area as the Gazetteer prints it.
     pub fn write_land_area_sqmi(&self, json: &mut Json, row: usize) {
         json.decimal(self.land_areas[row], self.land_area_scale, Trim::Zeros);
+    }
+
+    /// Writes the water area in square miles, to the thousandth as the Gazetteer prints it.
+    pub fn write_water_area_sqmi(&self, json: &mut Json, row: usize) {
+        // Millionths of a square metre in a square mile.
+        const SQUARE_MILE: i128 = 2_589_988_110_336;
+        let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000 + SQUARE_MILE / 2) / SQUARE_MILE;
+        json.wide_decimal(thousandths, 3);
     }
 
     /// The primary county, for a table of ZCTAs.

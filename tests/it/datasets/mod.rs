@@ -5,5 +5,6 @@ mod cases;
 mod figures;
 mod filings;
 mod golden;
+mod license;
 mod permits;
 mod taxonomy;

@@ -15,6 +15,7 @@ fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
         delimiters: vec![','],
         quoting: true,
         header: Vec::new(),
+        fewest_cells: None,
         label_lines: 1,
         header_start: None,
         ruler: None,

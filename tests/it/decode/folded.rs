@@ -8,9 +8,17 @@ use crate::support::shared_data;
 
 fn folded(header: &[&str]) -> Format {
     match delimited(',', true, header) {
-        Format::Delimited { delimiters, quoting, header, .. } => {
-            Format::Delimited { delimiters, quoting, header, label_lines: 0, header_start: None, ruler: None, fold_header: true, encoding: Encoding::Utf8 }
-        }
+        Format::Delimited { delimiters, quoting, header, .. } => Format::Delimited {
+            delimiters,
+            quoting,
+            header,
+            fewest_cells: None,
+            label_lines: 0,
+            header_start: None,
+            ruler: None,
+            fold_header: true,
+            encoding: Encoding::Utf8,
+        },
         _ => unreachable!(),
     }
 }

@@ -98,6 +98,7 @@ proptest! {
         delimiters: vec![','],
         quoting: true,
         header: Vec::new(),
+        fewest_cells: None,
         label_lines: 1,
         header_start: None,
         ruler: None,

@@ -8,6 +8,7 @@ mod hostile;
 mod json_records;
 mod members;
 mod preamble;
+mod spill;
 mod xml;
 
 use std::path::{Path, PathBuf};
@@ -78,6 +79,7 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
         delimiters: vec![delimiter],
         quoting,
         header: header.iter().map(|name| (*name).to_owned()).collect(),
+        fewest_cells: None,
         label_lines: 0,
         header_start: None,
         ruler: None,

@@ -9,6 +9,7 @@ fn index(text: &str) -> Source {
         delimiters: vec!['|'],
         quoting: false,
         header: Vec::new(),
+        fewest_cells: None,
         label_lines: 0,
         header_start: Some("CIK|".to_owned()),
         ruler: Some('-'),

@@ -89,6 +89,7 @@ impl Desk {
             source_date: None,
             is_archive: false,
             is_json: false,
+            is_page: false,
             min_bytes: 0,
             max_bytes: 10_000_000,
             bundled: None,

@@ -2,6 +2,7 @@
 
 mod business;
 mod geo;
+mod license;
 mod names;
 mod permits;
 mod sec;

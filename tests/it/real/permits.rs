@@ -47,6 +47,7 @@ struct Published {
     /// Places of rows, by pipeline: those of permits, and of rows set aside.
     places: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
     warnings: BTreeMap<String, BTreeMap<String, u64>>,
+    parties: Vec<Value>,
 }
 
 fn publish(permits: &Path, cities: &[City]) -> Published {
@@ -65,7 +66,8 @@ fn publish(permits: &Path, cities: &[City]) -> Published {
     assert!(matches!(run.status.code(), Some(0 | 10)), "{said}");
 
     let release = folders(&home.join("releases")).pop().unwrap();
-    let mut published = Published { permits: BTreeMap::new(), places: BTreeMap::new(), warnings: BTreeMap::new() };
+    let mut published = Published { permits: BTreeMap::new(), places: BTreeMap::new(), warnings: BTreeMap::new(), parties: Vec::new() };
+    published.parties.extend(rows_below(&release.join("permit.contact")).into_values().map(|(party, _)| Value::Object(party)));
     for (_, (row, pointers)) in rows_below(&release.join("permit.permit")) {
         let source = row["source_id"].as_str().unwrap().to_owned();
         published.places.entry(source.clone()).or_default().0.extend(pointers.iter().map(|pointer| pointer.offset));
@@ -190,4 +192,41 @@ fn figures_of_the_real_permits_are_those_of_the_files() {
     assert_eq!(texts(new_york, "status").filter(|status| *status == "active").count(), groups.values().filter(|group| is_issued(group)).count());
     let renewed = groups.values().filter(|group| group.iter().any(|record| cell(record, "Filing Status") == "RENEWAL")).count();
     assert_eq!(new_york.values().filter(|permit| permit["renewals"].as_i64().unwrap() > 0).count(), renewed);
+}
+
+#[test]
+fn persons_of_the_real_permits_are_not_named() {
+    let Some(folder) = shared_data("general/permits") else { return };
+    let published = publish(&folder, CITIES);
+    let is_trade = |party: &Value| matches!(party["role"].as_str().unwrap(), "contractor" | "architect" | "engineer" | "expediter");
+    let others = || published.parties.iter().filter(|party| !is_trade(party));
+    let named: BTreeSet<&str> = others().filter_map(|party| party["name"].as_str()).collect();
+    assert!(others().count() > 3_000 && named.len() > 500, "{} {}", others().count(), named.len());
+
+    // New York says which owners are individuals; some write the name of their company all the same, which others write too.
+    let (header, records) = read(&folder.join("nyc_dob_permit_issuance_2024_subset.csv"));
+    let [kind, name] = ["Owner's Business Type", "Owner's Business Name"].map(|name| header.iter().position(|column| column == name).unwrap());
+    let names = |is_individual: bool| -> BTreeSet<&str> {
+        records.iter().filter(|(_, record)| (&record[kind] == "INDIVIDUAL") == is_individual).map(|(_, record)| record[name].trim()).collect()
+    };
+    let (individuals, organizations) = (names(true), names(false));
+    assert!(individuals.contains("ZAKIA HOSSAIN"));
+    for individual in individuals.difference(&organizations) {
+        assert!(!named.contains(individual), "{individual}");
+    }
+    let (header, records) = read(&folder.join("chicago_Building_Permits.csv"));
+    let blocks = (1..=15).map(|number| header.iter().position(|column| column == format!("CONTRACTOR_{number}_TYPE")).unwrap());
+    for place in blocks {
+        for (_, record) in records.iter().filter(|(_, record)| record[place].starts_with("OWNER")) {
+            assert!(!named.contains(record[place + 1].trim()) || organizations.contains(record[place + 1].trim()), "{}", &record[place + 1]);
+        }
+    }
+    // Nashville's accounts are written in small letters by their owners.
+    for account in ["duane cuthbertson", "adam kan", "justin crandall", "jen mcbride", "laurie schwartz"] {
+        assert!(published.parties.iter().all(|party| party["name"].as_str() != Some(account)), "{account}");
+    }
+    for permit in published.permits.values().flat_map(BTreeMap::values) {
+        let text = permit["description"].as_str().unwrap_or_default();
+        assert!(!text.split_whitespace().any(|word| word.trim_matches(['@', '.']).contains('@') && word.contains('.')), "{text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the home afterwards.
 
 mod archives;
+mod buckets;
 mod changed_sources;
 mod command_line;
 mod determinism;

@@ -161,6 +161,18 @@ impl World {
         self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
+    /// Sends a body as it is written.
+    pub async fn post_text(&self, path: &str, text: String) -> Answer {
+        let request = Request::post(path).header("x-api-key", &self.key).header("content-type", "application/json");
+        self.send(request.body(Body::from(text)).unwrap()).await
+    }
+
+    /// Asks with another key.
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Answer {
+        let request = Request::post(path).header("x-api-key", key).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
     pub async fn ok(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));

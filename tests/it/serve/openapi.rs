@@ -89,6 +89,14 @@ pub fn check(api: &Value, schema: &Value, value: &Value, place: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         return check(api, api.pointer(reference.trim_start_matches('#')).unwrap(), value, place);
     }
+    if let Some(variants) = schema["anyOf"].as_array() {
+        let (null, others): (Vec<&Value>, Vec<&Value>) = variants.iter().partition(|variant| variant["type"] == "null");
+        assert_eq!((null.len(), others.len()), (1, 1), "{place}: only a schema or null is understood");
+        if !value.is_null() {
+            check(api, others[0], value, place);
+        }
+        return;
+    }
     let types: Vec<&str> =
         schema["type"].as_array().map_or_else(|| schema["type"].as_str().into_iter().collect(), |types| types.iter().filter_map(Value::as_str).collect());
     let found = match value {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::codes::Codes;
 use super::datasets::{Action, License};
 use super::keys::{Keys, KeysBuilder};
-use super::load::{days, read_part};
+use super::load::{NO_DAY, days, read_part};
 use super::names::Name;
 use super::owned::{Kind, OwnedBuilder, OwnedNames};
 use super::rows::{Children, Numbered};
@@ -14,15 +14,16 @@ use super::spaced;
 use crate::canonical::license_number;
 use crate::canonical::name::organization;
 use crate::error::Result;
+use crate::serve::freshness::source_date;
 use crate::serve::index::table::Table;
 use crate::serve::index::words::WordColumn;
 use crate::serve::parts::Parts;
-use crate::store::Manifest;
+use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
     "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
-    "business_name", "dba", "principals", "status", "issue_date", "effective_date", "last_renewed_date", "city", "zip",
+    "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
 ];
 
 /// Professions of those who take out permits.
@@ -74,8 +75,37 @@ struct Builder {
     lists: BTreeMap<(String, String), LicenseList>,
 }
 
+/// The day as of which a list says what it says.
+#[derive(Clone, Copy)]
+struct ListDay {
+    /// Days since 1970-01-01; none when no file of the list has a date.
+    day: Option<i32>,
+    /// A list that is made anew each day would not call a license active that has run out; another may be behind.
+    is_daily: bool,
+}
+
+impl ListDay {
+    fn of(manifest: &Manifest, part: &Part) -> Self {
+        let since = |date: jiff::civil::Date| date.since(jiff::civil::date(1970, 1, 1)).ok().map(|span| span.get_days());
+        let is_daily = manifest.tasks.get(&part.task_id).is_some_and(|task| task.cadence_days <= 1);
+        Self { day: source_date(manifest, part).and_then(since), is_daily }
+    }
+
+    /// The status of a license: as stated, or by its expiration date where the list states none.
+    fn standing(self, stated: Option<&str>, expires: i32) -> &str {
+        let is_past = self.day.filter(|_| expires != NO_DAY).map(|day| expires < day);
+        match (stated, is_past) {
+            (None, None) => "unknown",
+            (None, Some(false)) => "active",
+            (None, Some(true)) => "expired",
+            (Some("active"), Some(true)) if self.is_daily => "expired",
+            (Some(stated), _) => stated,
+        }
+    }
+}
+
 impl Builder {
-    fn add(&mut self, (state, source): &(String, String), first: u32, table: &Table) -> Result<()> {
+    fn add(&mut self, (state, source): &(String, String), list_day: ListDay, first: u32, table: &Table) -> Result<()> {
         let texts = |name: &str| table.texts(name);
         let (ids, numbers, professions, statuses) = (texts("license_id")?, texts("number_normalized")?, texts("profession")?, texts("status")?);
         let (holders, normalized, types) = (texts("holder_name")?, texts("holder_name_normalized")?, texts("holder_type")?);
@@ -83,6 +113,7 @@ impl Builder {
         let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
         let (cities, zips) = (texts("city")?, texts("zip")?);
         let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
+        let expires = days(table, "expiration_date")?;
         let (feeds, written) = (texts("source_id")?, texts("number")?);
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
@@ -124,7 +155,7 @@ impl Builder {
             }
             list.licenses += 1;
             self.professions.push(professions.get(index))?;
-            self.statuses.push(statuses.get(index))?;
+            self.statuses.push(Some(list_day.standing(statuses.get(index), expires(index))))?;
             self.holder_types.push(types.get(index))?;
             self.renewed.push(renewed(index).max(effective(index)).max(issued(index)));
             self.cities.push(cities.get(index), spaced)?;
@@ -161,7 +192,8 @@ impl Licenses {
         for (number, part) in rows.parts().iter().enumerate() {
             let list = (rows.partition_of(number, "state").to_owned(), rows.partition_of(number, "source").to_owned());
             let start = rows.rows_of_part(number).start;
-            made = read_part((parts, &manifest.release_id), part, COLUMNS, made, move |made, first, table| made.add(&list, start + first, table)).await?;
+            let day = ListDay::of(manifest, part);
+            made = read_part((parts, &manifest.release_id), part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
         }
         super::sorted(move || {
             Ok(Some(Self {
@@ -202,8 +234,13 @@ impl Licenses {
         }
     }
 
+    /// The status of a license as of its list's date.
+    pub fn status(&self, row: u32) -> &str {
+        self.statuses.at(row as usize)
+    }
+
     pub fn is_active(&self, row: u32) -> bool {
-        self.statuses.get(row as usize) == Some("active")
+        self.status(row) == "active"
     }
 
     pub fn is_contractor(&self, row: u32) -> bool {

@@ -1,5 +1,5 @@
-//! The general reference families: businesses, licenses and permits. Names, numbers, keys and coordinates are in memory, in sorted arrays that lead to
-//! rows; the rows are read from their parts when an answer shows them.
+//! The general reference families. Of businesses, licenses and permits names, numbers, keys and coordinates are in memory, in sorted arrays that lead to
+//! rows; the rows are read from their parts when an answer shows them. ZIP codes and sales tax are in memory whole.
 
 mod business;
 mod codes;
@@ -13,6 +13,9 @@ mod permit;
 mod rows;
 mod search;
 mod spelling;
+mod stamped;
+mod tax;
+mod zips;
 
 pub use business::Businesses;
 pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
@@ -22,6 +25,8 @@ pub use owned::{Kind as NameKind, RowHit};
 pub use permit::{DATES, NO_VALUE, Permits};
 pub use rows::Record;
 pub use search::{Mode, Query as NameQuery, folded, person_words};
+pub use tax::{AddressFit, Boundaries, Class as TaxClass, Jurisdictions, Rates, Rules, StateTax, TaxIndex};
+pub use zips::Zips;
 
 use crate::canonical::name::words;
 use crate::error::{Error, Result};
@@ -34,6 +39,8 @@ pub struct GeneralIndex {
     pub businesses: Option<Businesses>,
     pub licenses: Option<Licenses>,
     pub permits: Option<Permits>,
+    pub zips: Option<Zips>,
+    pub tax: TaxIndex,
 }
 
 impl GeneralIndex {
@@ -46,12 +53,16 @@ impl GeneralIndex {
             businesses: Box::pin(Businesses::load(parts, manifest)).await?,
             licenses: Box::pin(Licenses::load(parts, manifest)).await?,
             permits: Box::pin(Permits::load(parts, manifest)).await?,
+            zips: Box::pin(Zips::load(parts, manifest)).await?,
+            tax: Box::pin(TaxIndex::load(parts, manifest)).await?,
         };
         let sizes = (
             loaded.businesses.as_ref().map_or(0, Businesses::size_bytes),
             loaded.licenses.as_ref().map_or(0, Licenses::size_bytes),
             loaded.permits.as_ref().map_or(0, Permits::size_bytes),
         );
+        let (boundaries, boundary_bytes) = loaded.tax.boundary_size();
+        tracing::debug!(boundaries, boundary_bytes, "indexed sales tax");
         tracing::debug!(business_bytes = sizes.0, license_bytes = sizes.1, permit_bytes = sizes.2, "indexed businesses, licenses and permits");
         Ok(loaded)
     }

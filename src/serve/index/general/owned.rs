@@ -215,3 +215,24 @@ impl SharedNames {
         self.names.size_bytes() + 4 * (self.starts.capacity() + self.rows.capacity())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, OwnedBuilder, SharedBuilder};
+
+    #[test]
+    fn a_name_takes_well_under_a_hundred_bytes() {
+        let (mut own, mut shared) = (OwnedBuilder::default(), SharedBuilder::default());
+        let count: u32 = 20_000;
+        for row in 0..count {
+            // 27 letters, four words and a legal form, as in a registry.
+            let name = format!("SOUTHERN {row:05} HOLDINGS GROUP LLC");
+            own.push(Name::Organization { core: &name[..name.len() - 4], form: "LLC" }, &name).unwrap();
+            shared.add(&format!("AGENT {} CORP", row / 10), row).unwrap();
+        }
+        let (own, shared) = (own.finish().unwrap(), shared.finish());
+        let (own, shared) = (own.size_bytes() as f64 / f64::from(count), shared.size_bytes() as f64 / f64::from(count));
+        // With twelve bytes for each of two keys the whole index of a business stays below a hundred.
+        assert!(own < 62.0 && shared < 15.0, "{own} {shared}");
+    }
+}

@@ -110,6 +110,12 @@ async fn coverage_names_states_lists_and_jurisdictions() {
         values.dedup();
         values
     };
+    let entities = datasets.iter().find(|dataset| dataset["dataset_id"] == "business.entity").unwrap();
+    let evidence = |state: &str| {
+        let partitions = entities["partitions"].as_array().unwrap();
+        partitions.iter().find(|part| part["partition"]["state"] == state).unwrap()["layout_evidence"].clone()
+    };
+    assert_eq!((evidence("FL"), evidence("CO")), (json!("file"), json!("documented")));
     assert_eq!(values("business.entity", "state"), ["CO", "CT", "FL", "IA", "NY", "OR", "PA", "TX"]);
     assert_eq!(values("license.license", "state"), ["CA", "CT", "NY", "TX", "WA"]);
     assert!(values("permit.permit", "jurisdiction").contains(&"us-il-chicago".to_owned()));

@@ -7,6 +7,9 @@ mod fixtures;
 mod licenses;
 mod permits;
 mod properties;
+mod streamlined;
+mod taxes;
+mod zips;
 
 use pubdata::canonical::name::organization;
 use pubdata::store::PartReport;

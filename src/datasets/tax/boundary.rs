@@ -1,0 +1,134 @@
+//! Rows of `tax.boundary`.
+
+use polars::prelude::*;
+
+use super::BOUNDARY;
+use crate::canonical::address::{AddressKind, parse_street};
+use crate::contract::LIST_SEPARATOR;
+use crate::error::Result;
+use crate::normalise::{pointer_column, text_column};
+
+/// Where jurisdictions apply in a period.
+#[derive(Default)]
+pub(super) struct Boundary {
+    pub(super) state: String,
+    pub(super) source_id: String,
+    /// The record's own fields; none may be told from others by less.
+    pub(super) key: Vec<String>,
+    pub(super) record_type: &'static str,
+    pub(super) begin_date: String,
+    pub(super) end_date: Option<String>,
+    pub(super) zip_low: Option<String>,
+    pub(super) zip_high: Option<String>,
+    pub(super) plus4_low: Option<String>,
+    pub(super) plus4_high: Option<String>,
+    pub(super) number_low: Option<String>,
+    pub(super) number_high: Option<String>,
+    pub(super) parity: Option<&'static str>,
+    pub(super) street: Street,
+    pub(super) secondary_kind: Option<String>,
+    pub(super) secondary_low: Option<String>,
+    pub(super) secondary_high: Option<String>,
+    pub(super) secondary_parity: Option<&'static str>,
+    pub(super) city: Option<String>,
+    pub(super) county_fips: Option<String>,
+    pub(super) has_state_tax: bool,
+    pub(super) county_code: Option<String>,
+    pub(super) place_code: Option<String>,
+    /// Type and code.
+    pub(super) special_codes: Vec<(String, String)>,
+    pub(super) pointers: Vec<u64>,
+}
+
+/// A street in the form in which an address that is asked for is read too.
+#[derive(Default)]
+pub(super) struct Street {
+    predirectional: Option<String>,
+    name: Option<String>,
+    suffix: Option<String>,
+    postdirectional: Option<String>,
+}
+
+impl Street {
+    /// Reads the parts of a street's name, given one by one or all in one.
+    pub(super) fn of(parts: &[Option<&str>]) -> Self {
+        let line = parts.iter().flatten().copied().collect::<Vec<_>>().join(" ");
+        if line.is_empty() {
+            return Self::default();
+        }
+        let address = parse_street(&format!("1 {line}"));
+        let some = |text: String| (!text.is_empty()).then_some(text);
+        if address.kind != AddressKind::Street || !address.unit.is_empty() {
+            return Self { name: Some(line.to_uppercase()), ..Self::default() };
+        }
+        Self {
+            predirectional: some(address.predirectional),
+            name: some(address.street),
+            suffix: some(address.suffix),
+            postdirectional: some(address.postdirectional),
+        }
+    }
+}
+
+/// `O`, `E` and `B`; anything else says nothing.
+pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
+    match cell?.to_ascii_uppercase().as_str() {
+        "O" => Some("odd"),
+        "E" => Some("even"),
+        "B" => Some("both"),
+        _ => None,
+    }
+}
+
+impl Boundary {
+    /// Joins what tells the record from others so that it can stand in an address; fields that are empty at the end are left out.
+    fn boundary_key(&self) -> String {
+        let special = self.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join("+");
+        let codes = [self.county_code.clone().unwrap_or_default(), self.place_code.clone().unwrap_or_default(), special];
+        let fields: Vec<String> = self.key.iter().chain(&codes).map(|field| plain(field)).collect();
+        fields.join("~").trim_end_matches('~').to_owned()
+    }
+}
+
+fn plain(field: &str) -> String {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '=' | '+' | '_' | ',');
+    field.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
+}
+
+pub(super) fn frame(rows: &[Boundary]) -> Result<DataFrame> {
+    let texts = |name: &str, cell: fn(&Boundary) -> Option<String>| text_column(name, rows.iter().map(cell));
+    let keys: Vec<String> = rows.iter().map(Boundary::boundary_key).collect();
+    let columns = vec![
+        text_column("record_id", rows.iter().zip(&keys).map(|(row, key)| Some(format!("{BOUNDARY}:{}:{key}", row.state)))),
+        texts("state", |row| Some(row.state.clone())),
+        texts("bucket", |_| Some("0".to_owned())),
+        texts("source_id", |row| Some(row.source_id.clone())),
+        text_column("boundary_key", keys.iter().map(Some)),
+        texts("record_type", |row| Some(row.record_type.to_owned())),
+        texts("begin_date", |row| Some(row.begin_date.clone())),
+        texts("end_date", |row| row.end_date.clone()),
+        texts("zip_low", |row| row.zip_low.clone()),
+        texts("zip_high", |row| row.zip_high.clone()),
+        texts("plus4_low", |row| row.plus4_low.clone()),
+        texts("plus4_high", |row| row.plus4_high.clone()),
+        texts("number_low", |row| row.number_low.clone()),
+        texts("number_high", |row| row.number_high.clone()),
+        texts("parity", |row| row.parity.map(str::to_owned)),
+        texts("predirectional", |row| row.street.predirectional.clone()),
+        texts("street", |row| row.street.name.clone()),
+        texts("street_suffix", |row| row.street.suffix.clone()),
+        texts("postdirectional", |row| row.street.postdirectional.clone()),
+        texts("secondary_kind", |row| row.secondary_kind.clone()),
+        texts("secondary_low", |row| row.secondary_low.clone()),
+        texts("secondary_high", |row| row.secondary_high.clone()),
+        texts("secondary_parity", |row| row.secondary_parity.map(str::to_owned)),
+        texts("city", |row| row.city.clone()),
+        texts("county_fips", |row| row.county_fips.clone()),
+        Column::new("has_state_tax".into(), rows.iter().map(|row| row.has_state_tax).collect::<Vec<_>>()),
+        texts("county_code", |row| row.county_code.clone()),
+        texts("place_code", |row| row.place_code.clone()),
+        texts("special_codes", |row| Some(row.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join(LIST_SEPARATOR))),
+        pointer_column(rows.iter().map(|row| row.pointers.as_slice())),
+    ];
+    Ok(DataFrame::new(rows.len(), columns)?)
+}

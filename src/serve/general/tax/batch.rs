@@ -1,0 +1,57 @@
+use serde_json::value::RawValue;
+
+use super::calculate::{ADDRESS, location_of};
+use super::candidate::Category;
+use super::date_of;
+use super::fields::Fields;
+use super::invoice::batch_too_large;
+use super::lookup::{Found, Terms, look_up};
+use super::{BOUNDARIES, RATES, STATES};
+use crate::serve::call::{Call, Meta};
+use crate::serve::json::Json;
+use crate::serve::problem::Result;
+
+/// The most items of a batch.
+pub const MAX_ITEMS: usize = 100;
+
+/// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
+pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let body = Fields::of_body(call.body, &["date", "addresses"])?;
+    let addresses = body.list("addresses", MAX_ITEMS, |count| batch_too_large("addresses", count))?.ok_or_else(|| body.missing("addresses"))?;
+    let date = body.text("date", 10)?;
+    let terms =
+        Terms { date: date_of(date.as_deref(), call.service.today(), "date")?, is_date_given: date.is_some(), origin: None, category: Category::General };
+    call.charge(addresses.len())?;
+    json.array(|json| {
+        for (index, address) in addresses.into_iter().enumerate() {
+            let (id, outcome) = rate_of(call, &body, index, address, &terms);
+            json.object(|json| {
+                json.key("id").optional_text(id.as_deref());
+                json.key("found").flag(outcome.is_ok());
+                json.key("result");
+                match &outcome {
+                    Ok(found) => found.write_rate(json, &call.release.manifest, &terms),
+                    Err(_) => json.null(),
+                }
+                json.key("notices").array(|json| outcome.iter().flat_map(|found| &found.notices).for_each(|notice| notice.write(json)));
+                json.key("error");
+                match &outcome {
+                    Ok(_) => json.null(),
+                    Err(problem) => problem.write_item(json, call.service.public_url()),
+                }
+            });
+        }
+    });
+    Ok(Meta { datasets: [STATES, RATES, BOUNDARIES].map(str::to_owned).into(), ..Meta::default() })
+}
+
+fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> (Option<String>, Result<Found<'a>>) {
+    let fields = match body.item("addresses", index, address, &[&["id"], &ADDRESS[..]].concat()) {
+        Ok(fields) => fields,
+        Err(problem) => return (None, Err(problem)),
+    };
+    match fields.text("id", 120) {
+        Ok(id) => (id, location_of(call, &fields).and_then(|location| look_up(call, location, terms, "date"))),
+        Err(problem) => (None, Err(problem)),
+    }
+}

@@ -1,0 +1,213 @@
+//! From a place and a day to its rates: how the state taxes decides where to look, and what could not be found out is said.
+
+use jiff::civil::Date;
+
+use super::candidate::{Candidate, Category};
+use super::location::Location;
+use super::search::{Level, Matches, Search};
+use crate::serve::call::{Call, Notice, not_published};
+use crate::serve::index::Jurisdictions;
+use crate::serve::problem::{Code, Problem, Result};
+
+/// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
+const CHOICE: Choice = Choice::Lowest;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Lowest,
+    /// A later draft of the agreement has it for digital goods: a build may choose it.
+    Highest,
+}
+
+/// What else decides the rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    pub date: Date,
+    /// Whether the caller gave the date.
+    pub is_date_given: bool,
+    /// State that a sale comes from.
+    pub origin: Option<&'a str>,
+    /// By which rate several are put in order.
+    pub category: Category,
+}
+
+/// The rates of a place.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// None when nothing is known of the state.
+    pub search: Option<Search<'a>>,
+    pub location: Location,
+    pub level: Level,
+    /// The one that is answered first; empty when nothing is known of the state.
+    pub candidates: Vec<Candidate<'a>>,
+    pub coverage: &'static str,
+    pub notices: Vec<Notice>,
+}
+
+impl Found<'_> {
+    /// Whether delivery charges are taxed; none where that is not known.
+    pub fn freight_taxable(&self) -> Option<bool> {
+        self.search.and_then(|search| search.rules.freight_taxable(search.rule))
+    }
+}
+
+/// Days since 1970-01-01.
+pub fn day_of(date: Date) -> i32 {
+    date.since(jiff::civil::date(1970, 1, 1)).map_or(0, |span| span.get_days())
+}
+
+/// Looks up the rates of a place. `field` names the date in messages.
+///
+/// # Errors
+/// `invalid_parameter`, when no record holds on the date; `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data.
+pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field: &str) -> Result<Found<'a>> {
+    let general = &call.release.general;
+    if general.tax.rules.is_none() {
+        return Err(not_published("tax.state"));
+    }
+    let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
+    let search = Search::new(&general.tax, general.zips.as_ref(), location.state, day_of(terms.date), is_interstate);
+    let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", notices: Vec::new() };
+    found.notices.append(&mut found.location.notices);
+    let Some(search) = search else {
+        found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
+        return Ok(found);
+    };
+    found.coverage = coverage(&search);
+    match (found.coverage, search.rules.methods.at(search.rule)) {
+        ("none", _) => {
+            found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()))
+        }
+        (_, "no_tax") => {
+            check_day(&search, terms, field)?;
+            found.candidates.push(Candidate { components: Vec::new(), hit: None, missing: Vec::new() });
+        }
+        ("full", "boundaries" | "places") => found.find_local(&search, terms, field)?,
+        (coverage, _) => {
+            if coverage == "state_only" {
+                let note = search.rules.local_notes.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
+                let message =
+                    format!("Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}", search.state_name());
+                found.notice("LOCAL_RATES_NOT_COVERED", message);
+            }
+            found.candidates.push(Candidate::of(&search, &Jurisdictions::state_only(), None));
+        }
+    }
+    found.finish(&search, terms, field)?;
+    Ok(found)
+}
+
+/// What is known of a state. That local rates could be known is not enough: the release must have them.
+pub fn coverage(search: &Search<'_>) -> &'static str {
+    let declared = search.rules.coverages.at(search.rule);
+    let is_local = matches!(search.rules.methods.at(search.rule), "boundaries" | "places");
+    match declared {
+        "full" if !is_local || !search.state.rates.is_empty() => "full",
+        "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => "state_only",
+        _ => "none",
+    }
+}
+
+impl Found<'_> {
+    fn notice(&mut self, code: &'static str, message: String) {
+        self.notices.push(Notice { code, message });
+    }
+}
+
+impl<'a> Found<'a> {
+    fn find_local(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
+        let matches = if search.state.boundaries.is_empty() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
+        self.level = matches.level;
+        self.candidates = matches.sets.iter().map(|(set, hit)| Candidate::of(search, set, *hit)).collect();
+        Ok(())
+    }
+
+    fn by_name(&mut self, search: &Search<'a>) -> Result<Matches<'a>> {
+        let message = format!(
+            "The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name, and districts are missing.",
+            search.state_name()
+        );
+        self.notice("BOUNDARIES_NOT_PUBLISHED", message);
+        search.by_name(&self.location).ok_or_else(|| not_found(&self.location))
+    }
+
+    fn by_boundaries(&self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<Matches<'a>> {
+        if let Some(matches) = search.by_boundaries(&self.location) {
+            return Ok(matches);
+        }
+        let any = search.of_any_day(&self.location);
+        if any.is_empty() {
+            return Err(not_found(&self.location));
+        }
+        let first = any.iter().map(|hit| hit.days().0).min().unwrap_or(0);
+        let last = any.iter().map(|hit| hit.days().1.unwrap_or(i32::MAX)).max().unwrap_or(i32::MAX);
+        let until = if last == i32::MAX { "on".to_owned() } else { format!("to {}", date_of(last)) };
+        let message =
+            format!("no boundary record of {} holds on {}; those of this place hold from {} {until}", search.state_name(), terms.date, date_of(first));
+        Err(wrong_day(terms, field, message))
+    }
+
+    /// Puts the candidates in order and says what they lack.
+    fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
+        let is_without_state = |candidate: &Candidate<'_>| candidate.missing.iter().any(|code| code == search.state_code);
+        if self.candidates.iter().any(is_without_state) {
+            return Err(wrong_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
+        }
+        self.candidates.sort_by_key(|candidate| candidate.combined(terms.category));
+        if CHOICE == Choice::Highest {
+            self.candidates.reverse();
+        }
+        if self.candidates.len() > 1 {
+            let message = format!(
+                "{} sets of jurisdictions have a part of the place; the rate is the lowest, the others are in `match.alternatives`.",
+                self.candidates.len()
+            );
+            self.notice("SEVERAL_RATES", message);
+        }
+        let Some(first) = self.candidates.first() else { return Ok(()) };
+        let missing = first.missing.join(", ");
+        let is_food_unknown = first.components.iter().any(|component| component.food_drug.is_none());
+        if !missing.is_empty() {
+            self.notice(
+                "JURISDICTION_WITHOUT_RATE",
+                format!("The boundary names {missing}, for which no rate is published on {}: none is counted.", terms.date),
+            );
+        }
+        if is_food_unknown && terms.category == Category::FoodDrug {
+            self.notice("FOOD_DRUG_RATE_UNKNOWN", "Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.".to_owned());
+        }
+        let is_origin_sourced = matches!(search.rules.sourcings.at(search.rule), "origin" | "mixed");
+        if is_origin_sourced && !search.is_interstate {
+            let message = format!(
+                "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place.",
+                search.state_name()
+            );
+            self.notice("ORIGIN_SOURCED_STATE", message);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a day before the one from which the state's rule is known.
+fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
+    match search.rule_day() {
+        Some(first) if day_of(terms.date) < first => {
+            Err(wrong_day(terms, field, format!("how {} taxes sales is known from {} on, not for {}", search.state_name(), date_of(first), terms.date)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn wrong_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
+    let hint = if terms.is_date_given { "" } else { "; another day can be asked for" };
+    Problem::of_field(Code::InvalidParameter, field, format!("{message}{hint}"))
+}
+
+fn not_found(location: &Location) -> Problem {
+    let place = if location.address.zip.is_empty() { location.address.city.clone() } else { format!("ZIP code {}", location.address.zip) };
+    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}", location.state))
+}
+
+fn date_of(day: i32) -> Date {
+    jiff::civil::date(1970, 1, 1).saturating_add(jiff::Span::new().days(day))
+}

@@ -1,0 +1,63 @@
+use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array};
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::serve::index::general::stamped::Stamped;
+use crate::serve::index::table::{Table, Texts};
+use crate::serve::index::words::WordColumn;
+use crate::store::Part;
+
+/// How each state taxes sales, sorted by state.
+#[derive(Debug)]
+pub struct Rules {
+    pub states: Texts,
+    pub names: Texts,
+    pub coverages: WordColumn,
+    pub methods: WordColumn,
+    pub sourcings: WordColumn,
+    rates: Decimal128Array,
+    freight: BooleanArray,
+    effective: Date32Array,
+    pub local_notes: Texts,
+    pub stamps: Stamped,
+}
+
+impl Rules {
+    /// Reads the part of `tax.state`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order.
+    pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
+        let columns = ["state", "state_name", "coverage", "method", "state_rate", "sourcing", "freight_taxable", "effective_date", "local_note"];
+        let table = Table::read(bytes.clone(), &[&columns[..], &Stamped::COLUMNS].concat(), &part.path)?;
+        let states = table.texts("state")?;
+        states.check_sorted(&part.path)?;
+        Ok(Self {
+            states,
+            names: table.texts("state_name")?,
+            coverages: table.words("coverage")?,
+            methods: table.words("method")?,
+            sourcings: table.words("sourcing")?,
+            rates: super::rates::millionths(&table, "state_rate")?,
+            freight: table.flags("freight_taxable")?,
+            effective: table.dates("effective_date")?,
+            local_notes: table.texts("local_note")?,
+            stamps: Stamped::read("tax.state", part, bytes, &table)?,
+        })
+    }
+
+    /// The state's own rate in millionths, where no file of jurisdictions has it.
+    pub fn rate(&self, row: usize) -> Option<i64> {
+        super::rates::rate_at(&self.rates, row)
+    }
+
+    /// Whether delivery charges are taxed; none where that is not known.
+    pub fn freight_taxable(&self, row: usize) -> Option<bool> {
+        (!self.freight.is_null(row)).then(|| self.freight.value(row))
+    }
+
+    /// From when the rule is known to hold, in days since 1970-01-01.
+    pub fn effective_day(&self, row: usize) -> Option<i32> {
+        (!self.effective.is_null(row)).then(|| self.effective.value(row))
+    }
+}

@@ -1,0 +1,58 @@
+/// Ranges of numbers that may lie within and across each other, found by a number or range that they meet. Sorted by where they begin; each block of them knows how far one of
+/// its ranges reaches, so that looking past a wide one does not mean looking at all.
+#[derive(Debug, Default)]
+pub struct Spans {
+    spans: Vec<Span>,
+    reach: Vec<u32>,
+}
+
+/// A range, both ends in it, and the row it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub low: u32,
+    pub high: u32,
+    pub row: u32,
+}
+
+const BLOCK: usize = 64;
+
+impl Spans {
+    pub fn new(mut spans: Vec<Span>) -> Self {
+        spans.sort_unstable_by_key(|span| (span.low, span.high, span.row));
+        spans.shrink_to_fit();
+        let reach = spans.chunks(BLOCK).map(|block| block.iter().map(|span| span.high).max().unwrap_or(0)).collect();
+        Self { spans, reach }
+    }
+
+    /// The ranges that have a number in common with `low..=high`, by where they begin.
+    pub fn meeting(&self, low: u32, high: u32) -> impl Iterator<Item = Span> {
+        let begun = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
+        let reaching = begun.chunks(BLOCK).zip(&self.reach).filter(move |(_, reach)| **reach >= low);
+        reaching.flat_map(|(block, _)| block).copied().filter(move |span| span.high >= low)
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        size_of::<Span>() * self.spans.capacity() + 4 * self.reach.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Span, Spans};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_are_those_that_looking_at_every_one_finds(
+            ranges in prop::collection::vec((0u32..10_000, prop_oneof![0u32..20, 0u32..10_000]), 0..300),
+            (low, width) in (0u32..11_000, 0u32..50),
+        ) {
+            let spans: Vec<Span> = ranges.iter().zip(0..).map(|(&(low, width), row)| Span { low, high: low + width, row }).collect();
+            let mut expected: Vec<Span> = spans.iter().copied().filter(|span| span.low <= low + width && span.high >= low).collect();
+            expected.sort_by_key(|span| span.row);
+            let mut found: Vec<Span> = Spans::new(spans).meeting(low, low + width).collect();
+            found.sort_by_key(|span| span.row);
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

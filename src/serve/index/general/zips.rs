@@ -1,0 +1,171 @@
+//! ZIP codes in memory: all of them, with their counties, by city, and in order of latitude.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use arrow::array::{Array, Float64Array};
+use bytes::Bytes;
+
+use super::stamped::Stamped;
+use crate::canonical::address::city;
+use crate::error::Result;
+use crate::serve::index::Point;
+use crate::serve::index::table::{Table, TextLists, Texts};
+use crate::serve::index::words::WordColumn;
+use crate::serve::parts::Parts;
+use crate::store::{Manifest, Part};
+
+#[rustfmt::skip]
+const COLUMNS: [&str; 15] = [
+    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
+];
+
+/// The rows of `zip.zip`, sorted by code.
+#[derive(Debug)]
+pub struct Zips {
+    pub codes: Texts,
+    pub types: WordColumn,
+    pub types_raw: WordColumn,
+    pub cities: Texts,
+    pub other_cities: TextLists,
+    pub states: WordColumn,
+    pub state_names: WordColumn,
+    pub state_fips: WordColumn,
+    pub county_fips: WordColumn,
+    pub county_names: WordColumn,
+    latitudes: Float64Array,
+    longitudes: Float64Array,
+    pub accuracies: WordColumn,
+    pub zctas: Texts,
+    pub zcta_matches: WordColumn,
+    pub stamps: Stamped,
+    /// Those with coordinates, by latitude.
+    pub points: Vec<Point>,
+    /// By state and city as cities are compared.
+    by_city: HashMap<(String, String), Vec<u32>>,
+    pub counties: Option<ZipCounties>,
+}
+
+/// The rows of `zip.county`, sorted by ZIP code.
+#[derive(Debug)]
+pub struct ZipCounties {
+    codes: Texts,
+    pub county_fips: Texts,
+    pub county_names: WordColumn,
+    shares: Float64Array,
+    pub bases: WordColumn,
+    pub stamps: Stamped,
+}
+
+impl Zips {
+    /// Reads the ZIP codes of a release; none when it has none.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(parts: &Parts, manifest: &Manifest) -> Result<Option<Self>> {
+        let counties = match only_part(manifest, "zip.county") {
+            Some(part) => Some(ZipCounties::read(part, parts.bytes(&manifest.release_id, part).await?)?),
+            None => None,
+        };
+        let Some(part) = only_part(manifest, "zip.zip") else { return Ok(None) };
+        let bytes = parts.bytes(&manifest.release_id, part).await?;
+        Self::read(part, bytes, counties).map(Some)
+    }
+
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], &Stamped::COLUMNS].concat(), &part.path)?;
+        let codes = table.texts("zip")?;
+        codes.check_sorted(&part.path)?;
+        let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
+        let has_place = |row: &usize| !latitudes.is_null(*row) && !longitudes.is_null(*row);
+        let mut points: Vec<Point> =
+            (0..table.rows()).filter(has_place).map(|row| Point { lat: latitudes.value(row), lon: longitudes.value(row), row: row as u32 }).collect();
+        points.sort_by(|a, b| a.lat.total_cmp(&b.lat));
+        let mut zips = Self {
+            codes,
+            types: table.words("type")?,
+            types_raw: table.words("type_raw")?,
+            cities: table.texts("city")?,
+            other_cities: table.text_lists("other_cities")?,
+            states: table.words("state")?,
+            state_names: table.words("state_name")?,
+            state_fips: table.words("state_fips")?,
+            county_fips: table.words("county_fips")?,
+            county_names: table.words("county_name")?,
+            latitudes,
+            longitudes,
+            accuracies: table.words("coordinate_accuracy")?,
+            zctas: table.texts("zcta")?,
+            zcta_matches: table.words("zcta_match")?,
+            stamps: Stamped::read("zip.zip", part, bytes, &table)?,
+            points,
+            by_city: HashMap::new(),
+            counties,
+        };
+        for row in 0..table.rows() {
+            for name in zips.city_names(row) {
+                zips.by_city.entry((zips.states.at(row).to_owned(), name)).or_default().push(row as u32);
+            }
+        }
+        Ok(zips)
+    }
+
+    /// Finds the row of a code.
+    pub fn find(&self, code: &str) -> Option<usize> {
+        self.codes.find(code)
+    }
+
+    /// Degrees north and east of the code's place.
+    pub fn place(&self, row: usize) -> Option<(f64, f64)> {
+        let is_known = !self.latitudes.is_null(row) && !self.longitudes.is_null(row);
+        is_known.then(|| (self.latitudes.value(row), self.longitudes.value(row)))
+    }
+
+    /// The names that a code's city is known by, as cities are compared.
+    pub fn city_names(&self, row: usize) -> Vec<String> {
+        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city).collect()
+    }
+
+    /// The codes of a city, given as cities are compared.
+    pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
+        self.by_city.get(&(state.to_owned(), name.to_owned())).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl ZipCounties {
+    fn read(part: &Part, bytes: Bytes) -> Result<Self> {
+        let columns = ["zip", "county_fips", "county_name", "share", "basis"];
+        let table = Table::read(bytes.clone(), &[&columns[..], &Stamped::COLUMNS].concat(), &part.path)?;
+        Ok(Self {
+            codes: table.texts("zip")?,
+            county_fips: table.texts("county_fips")?,
+            county_names: table.words("county_name")?,
+            shares: table.floats("share")?,
+            bases: table.words("basis")?,
+            stamps: Stamped::read("zip.county", part, bytes, &table)?,
+        })
+    }
+
+    /// The rows of a ZIP code.
+    pub fn of_zip(&self, code: &str) -> Range<usize> {
+        let first = |is_before: &dyn Fn(&str) -> bool| {
+            let (mut low, mut high) = (0, self.codes.len());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if is_before(self.codes.at(middle)) { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        first(&|known| known < code)..first(&|known| known <= code)
+    }
+
+    /// Part of the tabulation area's land in the county.
+    pub fn share(&self, row: usize) -> Option<f64> {
+        (!self.shares.is_null(row)).then(|| self.shares.value(row))
+    }
+}
+
+/// The part of a dataset that is not partitioned.
+fn only_part<'a>(manifest: &'a Manifest, dataset_id: &str) -> Option<&'a Part> {
+    manifest.datasets.get(dataset_id).and_then(|dataset| dataset.parts.first())
+}

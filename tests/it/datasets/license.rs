@@ -1,0 +1,177 @@
+//! Licenses: what is withheld, what is set aside, and which day a license is active on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use pubdata::store::Record;
+use serde_json::json;
+
+use crate::support::{Place, files_below, members};
+
+const LICENSE: &str = "license.license";
+
+/// Columns of the fixtures' sources that hold streets, telephones of persons, numbers of bonds and policies, and tax numbers.
+const WITHHELD: &[&str] = &[
+    "address",
+    "address1",
+    "addressline1",
+    "address_1",
+    "business_address_line1",
+    "mailing_address_line1",
+    "mailingaddress",
+    "provider_first_line_business_practice_location_address",
+    "cbnumber",
+    "wcpolicynumber",
+    "bondaccountid",
+    "insurancepolicyno",
+    "employer_identification_number_ein",
+    "fax_number",
+];
+
+fn license_place() -> Place {
+    let place = Place::new();
+    place.run(&["license"]).expect(0);
+    place
+}
+
+/// The sources of all license fixtures as rows by folded column name.
+fn source_rows(place: &Place) -> Vec<BTreeMap<String, String>> {
+    let mut rows = Vec::new();
+    for file in files_below(&place.mirror()) {
+        let path = file.to_str().unwrap().to_owned();
+        let text = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("zip") if path.contains("NPPES") => members(&file).into_values().next().unwrap(),
+            _ if ["tdlr", "data.wa.gov", "ngch-56tr", "7s5z-vewr", "g77e-6bhs", "w7w3-xahh"].iter().any(|part| path.contains(part)) => {
+                std::fs::read_to_string(&file).unwrap()
+            }
+            _ => continue,
+        };
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let header: Vec<String> = reader.headers().unwrap().iter().map(pubdata::pipeline::fold).collect();
+        rows.extend(reader.records().map(|record| header.iter().cloned().zip(record.unwrap().iter().map(str::to_owned)).collect()));
+    }
+    rows
+}
+
+#[test]
+fn streets_and_telephones_of_persons_are_nowhere_in_a_release() {
+    let place = license_place();
+    let licenses = place.rows(LICENSE);
+    let published: String = licenses.values().chain(place.rows("license.action").values()).map(|(record, _)| format!("{}\n", json!(record))).collect();
+    let rows = source_rows(&place);
+    assert!(rows.len() > 60, "the sources are found: {}", rows.len());
+    let mut withheld = BTreeSet::new();
+    for row in &rows {
+        withheld.extend(WITHHELD.iter().filter_map(|column| row.get(*column)).filter(|cell| cell.len() > 5).cloned());
+    }
+    assert!(withheld.len() > 20, "{withheld:?}");
+    for cell in &withheld {
+        assert!(!published.contains(cell.as_str()), "`{cell}` is published");
+    }
+    assert!(
+        !published.contains('@') || published.matches('@').count() == published.matches("ONE STOP @ ATELIEVICTOR").count(),
+        "an e-mail address is published"
+    );
+    for (record, _) in licenses.values() {
+        let is_organization = record["holder_type"] == "organization";
+        assert!(is_organization || record["phone"].is_null(), "{record:?}");
+    }
+    let phones: BTreeSet<&str> = licenses.values().filter_map(|(record, _)| record["phone"].as_str()).collect();
+    for number in ["5125550101", "7185550102", "5415550102", "5415550103", "5185550101", "5095762480"] {
+        assert!(!phones.contains(number), "{number} is a person's");
+    }
+    assert!(phones.contains("5125550102") && phones.contains("5595550102"), "those of organisations are: {phones:?}");
+}
+
+/// A file of so many barbers and what a test adds to it.
+fn barbers(count: usize, more: &str) -> String {
+    let mut text = String::from(
+        "LICENSE TYPE,LICENSE NUMBER,LICENSE EXPIRATION DATE,COUNTY,NAME,MAILING ADDRESS LINE1,MAILING ADDRESS LINE2,\"MAILING ADDRESS CITY, STATE ZIP\",PHONE NUMBER,BUSINESS NAME,\
+         BUSINESS ADDRESS-LINE1,BUSINESS ADDRESS-LINE2,\"BUSINESS CITY, STATE ZIP\",BUSINESS COUNTY CODE,BUSINESS COUNTY,BUSINESS ZIP,BUSINESS PHONE,LICENSE SUBTYPE,CONTINUING EDUCATION FLAG\r\n",
+    );
+    for number in 1..=count {
+        writeln!(text, "\"Barber, Class A\",{number}, 12/31/2099,TRAVIS,\"SAMPLE, SAM\",,,,,,,,,,,,,BA,N\r").unwrap();
+    }
+    text + more
+}
+
+fn barber(kind: &str, number: &str, expiration: &str, name: &str) -> String {
+    format!("{kind},{number}, {expiration},TRAVIS,{name},,,,,,,,,,,,,BA,N\r\n")
+}
+
+#[test]
+fn rows_that_are_no_license_are_set_aside_with_a_reason() {
+    let place = Place::new();
+    let more = [
+        barber("Barber", "", "12/31/2099", "NOBODY"),
+        barber("Barber", "70001", "12/31/2099", ""),
+        barber("Barber", "70002", "12/31/2099", "TWICE") + &barber("Barber", "70002", "12/31/2098", "TWICE"),
+        barber("Barber", "70003", "12/31/2099", "SAME") + &barber("Barber", "70003", "12/31/2099", "SAME"),
+        "Barber,70004\r\n".to_owned(),
+    ]
+    .concat();
+    place.edit("ltbarbers.csv", |_| barbers(2_000, &more));
+    let answer = place.run(&["license.tx_tdlr"]).expect(10);
+    let counts = json!({"duplicate_key": 2, "malformed_record": 1, "missing_name": 1, "missing_number": 1});
+    assert_eq!(answer.task("license.tx_tdlr")["quarantined"][LICENSE], counts);
+    let licenses = place.rows(LICENSE);
+    assert!(licenses.contains_key("license.license:TX-tdlr-ba-70003"), "a row that only repeats another is one license");
+    assert!(!licenses.contains_key("license.license:TX-tdlr-ba-70002"), "rows that contradict each other are none");
+}
+
+#[test]
+fn a_status_or_type_that_nobody_declared_blocks_when_there_are_many() {
+    let place = Place::new();
+    let more: String = (0..30).map(|number| barber("Robot Barber Repair", &format!("8000{number}"), "12/31/2099", "\"SAMPLE, SAM\"")).collect();
+    place.edit("ltbarbers.csv", |_| barbers(500, &more.replace("Robot Barber", "Robot")));
+    let answer = place.run(&["license.tx_tdlr"]).expect(20);
+    assert!(answer.reasons("license.tx_tdlr").contains("unmapped_profession"), "{answer:?}");
+}
+
+#[test]
+fn a_license_without_status_is_active_until_the_date_of_the_file() {
+    let place = Place::new();
+    let april = SystemTime::UNIX_EPOCH + Duration::from_secs(18_744 * 86_400 + 43_200); // 2021-04-27
+    for file in ["ltbarbers.csv", "ltcosmos.csv"] {
+        std::fs::File::options().append(true).open(place.file(file)).unwrap().set_modified(april).unwrap();
+    }
+    place.run(&["license.tx_tdlr"]).expect(0);
+    let licenses = place.rows(LICENSE);
+    let status = |id: &str| licenses[&format!("license.license:TX-tdlr-{id}")].0["status"].as_str().unwrap().to_owned();
+    assert_eq!(status("ba-21907"), "active", "its last day is the file's: 04/27/2021");
+    assert_eq!(status("ba-23924"), "expired", "01/01/2021");
+    assert_eq!(status("ba-23614"), "active", "03/03/2022");
+    assert_eq!(status("ba-9000003"), "unknown", "no date");
+}
+
+#[test]
+fn records_of_joined_and_grouped_rows_are_made_again_from_their_bytes() {
+    let place = license_place();
+    let matches = |record_id: &str, sources: usize| {
+        let report = place.trace(record_id).expect(0).json();
+        assert_eq!((&report["is_match"], &report["differences"]), (&json!(true), &json!([])), "{report:#}");
+        assert_eq!(report["sources"].as_array().unwrap().len(), sources, "{report:#}");
+    };
+    matches("license.license:WA-lni-SERVPG*892PL", 7);
+    matches("license.license:CO-dora-rn-101", 3);
+    matches("license.action:CO-dora-rn-101:2", 2);
+    matches("license.license:NY-nppes-1000000004-207qs0010x-A900001", 1);
+    matches("license.license:CA-nppes-1000000004-363lf0000x-900001", 1);
+    matches("license.license:TX-tdlr-te-29995", 1);
+}
+
+/// The same number in two trades is two licenses, and rows of other files about unknown licenses are counted.
+#[test]
+fn nothing_is_merged_and_nothing_is_lost_silently() {
+    let place = Place::new();
+    let answer = place.run(&["license"]).expect(0);
+    let notes = |task: &str| answer.task(task)["notes"].to_string();
+    assert!(notes("license.wa_lni").contains("license_not_listed: 6 findings"), "{}", notes("license.wa_lni"));
+    assert!(notes("license.ct_elicense").contains("not_a_license: 1 findings"), "{}", notes("license.ct_elicense"));
+    let licenses = place.rows(LICENSE);
+    let of = |id: &str| -> &Record { &licenses[&format!("license.license:{id}")] };
+    assert_eq!((&of("TX-tdlr-ba-29995").0["number"], &of("TX-tdlr-te-29995").0["number"]), (&json!("29995"), &json!("29995")));
+    assert_eq!(of("TX-tdlr-te-29995").0["expiration_date"], "2021-11-01");
+    assert_eq!(of("TX-tdlr-ba-29995").0["expiration_date"], "2022-03-01");
+}

@@ -1,0 +1,75 @@
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use polars::prelude::DataFrame;
+use proptest::prelude::*;
+use pubdata::decode::{Spill, Task, decode_chunks, read_spilled};
+use pubdata::ids::bucket_of;
+use pubdata::provenance::POINTERS;
+
+use super::{MAX_BYTES, Source, delimited, places, plan_of};
+
+const COLUMNS: [&str; 3] = ["key", "b", "c"];
+
+/// The rows of a source in buckets, split in frames of so many rows.
+fn split(source: &Source, rows: usize, count: u32) -> Vec<DataFrame> {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
+    let spill = Spill { key: "key", count, only: None, place: &place };
+    let columns = RefCell::new(Vec::new());
+    let task =
+        Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
+    decode_chunks(&task, rows, &mut |frame| {
+        assert!(frame.height() <= rows, "{} rows are more than {rows}", frame.height());
+        *columns.borrow_mut() = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
+        spill.take(&frame)
+    })
+    .unwrap();
+    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_spilled(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
+    for frame in &frames {
+        let numbers = frame.column(POINTERS).unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
+        assert!(numbers.u64().unwrap().iter().step_by(4).all(|input| input == Some(7)));
+    }
+    frames
+}
+
+/// The cells of a row, and its place.
+fn cells(frame: &DataFrame, row: usize) -> (Vec<Option<String>>, (u64, u64)) {
+    let cells = COLUMNS.iter().map(|column| frame.column(column).unwrap().str().unwrap().get(row).map(str::to_owned)).collect();
+    (cells, places(frame)[row])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_come_out_of_their_buckets_as_they_went_in(
+        lines in proptest::collection::vec(("[a-e]{0,2}", "[ -~ñ,\"\u{85}]{0,8}", "(\"\"|\"a,b\"|\"a\"\"b\nc\"|x|)"), 0..40),
+        rows in 1..7_usize,
+        count in 1..5_u32,
+    ) {
+        let text: String = lines.iter().map(|(key, b, c)| format!("{key},{},{c}\n", b.replace(['"', ','], "'"))).collect();
+        let source = Source::new(text.as_bytes(), None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
+        let whole = source.decode(None).unwrap().frame;
+        let mut expected: Vec<Vec<(Vec<Option<String>>, (u64, u64))>> = vec![Vec::new(); count as usize];
+        let keys = whole.column("key").unwrap().str().unwrap();
+        for row in 0..whole.height() {
+            let bucket = keys.get(row).map_or(0, |key| bucket_of(key, count));
+            expected[bucket as usize].push(cells(&whole, row));
+        }
+        for (bucket, frame) in split(&source, rows, count).iter().enumerate() {
+            prop_assert_eq!(frame.height(), expected[bucket].len());
+            for (row, expected) in expected[bucket].iter().enumerate() {
+                prop_assert_eq!(&cells(frame, row), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_without_the_column_is_refused() {
+    let source = Source::new(b"a,b,c\n", None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
+    let place = |_: u32| -> PathBuf { unreachable!("nothing is written") };
+    let spill = Spill { key: "number", count: 2, only: None, place: &place };
+    assert!(spill.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
+}

@@ -1,0 +1,174 @@
+use serde_json::{Value, json};
+
+use super::taxes;
+use crate::serve::{World, notices};
+
+/// ZIP codes of GeoNames' file of 2024: code, city, state, county and point; the types, names and areas beside them are made up.
+pub const MADE_UP: [&str; 23] = [
+    "00501|Holtsville|NY|36103|40.8154|-73.0451|po_box_or_unique|11742|spatial_join",
+    "05401|Burlington|VT|50007|44.484|-73.2199|standard|05401|same_code",
+    "06101|Hartford|CT|09003|41.7801|-72.6771|standard||none",
+    "07001|Avenel|NJ|34023|40.5827|-74.2713|standard|07001|same_code",
+    "09007|APO|AE||49.4077|8.6908|military||none",
+    "10001|New York|NY|36061|40.7484|-73.9967|standard|10001|same_code",
+    "10002|New York|NY|36061|40.7152|-73.9877|standard|10002|same_code",
+    "37072|Goodlettsville|TN|47037|36.3623|-86.7269|standard|37072|same_code",
+    "53202|Milwaukee|WI|55079|43.0506|-87.8968|standard|53202|same_code",
+    "55049|Medford|MN|27147|44.1742|-93.2463|standard|55049|same_code",
+    "55101|Saint Paul|MN|27123|44.9512|-93.0902|standard|55101|same_code",
+    "55103|Saint Paul|MN|27123|44.9608|-93.1216|standard|55103|same_code",
+    "55401|Minneapolis|MN|27053|44.9835|-93.2683|standard|55401|same_code",
+    "70112|New Orleans|LA|22071|29.9605|-90.0753|standard|70112|same_code",
+    "75001|Addison|TX|48113|32.96|-96.8385|standard|75001|same_code",
+    "75099|Coppell|TX|48113|32.7673|-96.7776|po_box_or_unique||none",
+    "80201|Denver|CO|08031|39.7263|-104.8568|po_box_or_unique||none",
+    "83856|Priest River|ID|16017|48.1664|-116.9066|standard|83856|same_code",
+    "89101|Las Vegas|NV|32003|36.1721|-115.1224|standard|89101|same_code",
+    "90210|Beverly Hills|CA|06037|34.0901|-118.4065|standard|90210|same_code",
+    "97201|Portland|OR|41051|45.4989|-122.6914|standard|97201|same_code",
+    "98001|Auburn|WA|53033|47.3099|-122.2653|standard|98001|same_code",
+    "98002|Auburn|WA|53033|47.3083|-122.2168|standard|98002|same_code",
+];
+
+pub fn zip(line: &str) -> Value {
+    let cells: Vec<&str> = line.split('|').collect();
+    let filled = |cell: &str| Some(cell.to_owned()).filter(|cell| !cell.is_empty());
+    let degrees = |cell: &str| cell.parse::<f64>().ok();
+    json!({
+        "record_id": format!("zip.zip:{}", cells[0]), "zip": cells[0], "type": cells[6], "type_raw": null, "city": cells[1], "other_cities": if cells[0] == "10001" { vec!["Manhattan"] } else { vec![] },
+        "state": cells[2], "county_fips": filled(cells[3]), "county_name": null, "lat": degrees(cells[4]), "lon": degrees(cells[5]), "coordinate_accuracy": "4",
+        "zcta": filled(cells[7]), "zcta_match": cells[8],
+    })
+}
+
+pub fn zip_county(zip: &str, fips: &str, name: &str, share: f64) -> Value {
+    json!({
+        "record_id": format!("zip.county:{zip}:{fips}"), "zip": zip, "county_fips": fips, "county_name": name, "share": share, "basis": "land_area",
+    })
+}
+
+/// A release with ZIP codes, taxes and the geographic family.
+async fn world() -> World {
+    let world = World::empty(|_| {}).await;
+    let mut draft = taxes::draft();
+    draft.tables.extend(crate::serve::draft(19_652.0).tables);
+    world.publish(&draft).await;
+    world.service.refresh().await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_zip_code_is_answered_with_its_places_people_and_taxes() {
+    let world = world().await;
+    let answer = world.ok("/v1/zip/90210-1234").await;
+    let data = &answer["data"];
+    assert_eq!((&data["input"], &data["zip"], &data["city"], &data["state"]), (&json!("90210-1234"), &json!("90210"), &json!("Beverly Hills"), &json!("CA")));
+    assert_eq!((&data["county"], &data["zcta"]), (&json!({"fips": "06037", "name": null}), &json!({"code": "90210", "match": "same_code"})));
+    assert_eq!((&data["land_area_sqmi"], &data["water_area_sqmi"], &data["timezone"]), (&json!(8.19), &json!(0), &Value::Null));
+    assert_eq!((&data["demographics"]["population"]["value"], &data["demographics"]["vintage"]["year"]), (&json!(19_652), &json!(2023)));
+    assert_eq!(data["sales_tax"], Value::Null, "California is not in this release");
+    assert!(notices(&answer).contains(&"ZCTA_NOT_USPS_ZIP"));
+    let records: Vec<&str> = data["provenance"].as_array().unwrap().iter().map(|stamp| stamp["record_id"].as_str().unwrap()).collect();
+    assert_eq!(records, ["zip.zip:90210", "geo.geography:90210", "geo.zcta_metric:2023:90210:population"]);
+
+    let milwaukee = world.ok("/v1/zip/53202").await;
+    assert_eq!(milwaukee["data"]["counties"], json!([{"fips": "55079", "name": "Milwaukee County", "share": 1, "basis": "land_area"}]));
+    assert_eq!(milwaukee["data"]["sales_tax"], json!({"min_rate": 0.079, "max_rate": 0.079, "as_of": "2026-01-15"}));
+    let records: Vec<&str> = milwaukee["data"]["provenance"].as_array().unwrap().iter().map(|stamp| stamp["record_id"].as_str().unwrap()).collect();
+    assert_eq!(records[..2], ["zip.zip:53202", "zip.county:53202:55079"]);
+    assert!(records.contains(&"tax.rate:WI:00:079:20240101"));
+    let ranges = [
+        ("05401", json!([0.06, 0.07])),
+        ("98002", json!([0.077, 0.086])),
+        ("97201", json!([0, 0])),
+        ("06101", json!([0.0635, 0.0635])),
+        ("75001", json!([0.0825, 0.0825])),
+    ];
+    for (zip, range) in ranges {
+        let tax = &world.ok(&format!("/v1/zip/{zip}?fields=sales_tax")).await["data"]["sales_tax"];
+        assert_eq!(json!([tax["min_rate"], tax["max_rate"]]), range, "{zip}");
+    }
+    for zip in ["55103", "70112", "80201", "07001", "09007"] {
+        assert_eq!(world.ok(&format!("/v1/zip/{zip}")).await["data"]["sales_tax"], Value::Null, "{zip}: expired, not covered, or the state's alone");
+    }
+}
+
+#[tokio::test]
+async fn boxes_and_soldiers_have_no_people_of_their_own() {
+    let world = world().await;
+    let military = &world.ok("/v1/zip/09007").await["data"];
+    assert_eq!(
+        (&military["type"], &military["county"], &military["demographics"], &military["land_area_sqmi"]),
+        (&json!("military"), &Value::Null, &Value::Null, &Value::Null)
+    );
+    let boxes = world.ok("/v1/zip/80201").await;
+    assert_eq!((&boxes["data"]["zcta"], &boxes["data"]["demographics"]), (&json!({"code": null, "match": "none"}), &Value::Null));
+    assert!(!notices(&boxes).contains(&"ZCTA_NOT_USPS_ZIP"));
+    for (zip, expected) in [
+        ("1000", (400, "invalid_parameter")),
+        ("100011234", (400, "invalid_parameter")),
+        ("10001-12", (400, "invalid_parameter")),
+        ("12345", (404, "not_found")),
+    ] {
+        let (status, code) = world.get(&format!("/v1/zip/{zip}")).await.problem();
+        assert_eq!((status, code.as_str()), expected, "{zip}");
+    }
+    assert_eq!(world.get("/v1/zip/10001").await.header("cache-control"), "private, max-age=86400");
+    assert_eq!(world.get("/v1/zip/batch").await.problem(), (404, "route_not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn fields_trim_the_answer() {
+    let world = world().await;
+    let answer = world.ok("/v1/zip/10001?fields=city,other_cities").await;
+    assert_eq!(answer["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["city", "input", "other_cities", "provenance", "zip"]);
+    assert_eq!(answer["data"]["provenance"].as_array().unwrap().len(), 1);
+    assert_eq!(world.get("/v1/zip/10001?fields=citty").await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn a_batch_keeps_order_and_repeats_and_equals_its_single_calls() {
+    let world = world().await;
+    let zips = ["10001", "99999", "10001", "90210-0001", "x"];
+    let answer = world.post("/v1/zip/batch", &json!({"zips": zips, "fields": ["city", "demographics"]})).await.json();
+    let items = answer["data"].as_array().unwrap();
+    assert_eq!(items.iter().map(|item| item["input"].as_str().unwrap()).collect::<Vec<_>>(), zips);
+    assert_eq!(items.iter().map(|item| item["error"]["code"].as_str().unwrap_or("")).collect::<Vec<_>>(), ["", "not_found", "", "", "invalid_parameter"]);
+    for index in [0, 3] {
+        assert_eq!(items[index]["result"], world.ok(&format!("/v1/zip/{}?fields=city,demographics", zips[index])).await["data"]);
+    }
+    assert_eq!(notices(&answer), ["ZCTA_NOT_USPS_ZIP"], "once for all items");
+    for (body, code) in [
+        (json!({"zips": vec!["10001"; 101]}), "batch_too_large"),
+        (json!({"zips": []}), "invalid_parameter"),
+        (json!({"zips": [10001]}), "invalid_parameter"),
+        (json!({"zips": ["10001"], "fields": ["citty"]}), "invalid_parameter"),
+        (json!({"zip": ["10001"]}), "unknown_parameter"),
+        (json!({}), "missing_parameter"),
+    ] {
+        assert_eq!(world.post("/v1/zip/batch", &body).await.problem(), (400, code.to_owned()), "{body:.100}");
+    }
+}
+
+#[tokio::test]
+async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
+    let world = world().await;
+    let answer = world.ok("/v1/zip/10001/nearby?radius=60").await;
+    let found = |answer: &Value| -> Vec<(String, f64)> {
+        answer["data"].as_array().unwrap().iter().map(|item| (item["zip"].as_str().unwrap().to_owned(), item["distance"].as_f64().unwrap())).collect()
+    };
+    assert_eq!(found(&answer), [("10002", 2.34), ("07001", 18.39), ("00501", 50.0)].map(|(zip, distance)| (zip.to_owned(), distance)));
+    assert_eq!((&answer["data"][0]["basis"], &answer["data"][0]["unit"], &answer["meta"]["page"]["total"]), (&json!("centroid"), &json!("mi"), &json!(3)));
+    let metric = world.ok("/v1/zip/10001/nearby?radius=4&unit=km&include_self=true").await;
+    assert_eq!(found(&metric), [("10001".to_owned(), 0.0), ("10002".to_owned(), 3.77)]);
+    assert_eq!(found(&world.ok("/v1/zip/10001/nearby?radius=60&type=po_box_or_unique").await).len(), 1);
+    let first = world.ok("/v1/zip/10001/nearby?radius=60&limit=2").await;
+    let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap();
+    let second = world.ok(&format!("/v1/zip/10001/nearby?radius=60&limit=2&cursor={cursor}")).await;
+    assert_eq!([found(&first), found(&second)].concat(), found(&answer));
+    assert_eq!(second["meta"]["page"]["next_cursor"], Value::Null);
+    assert_eq!(world.get(&format!("/v1/zip/10002/nearby?radius=60&limit=2&cursor={cursor}")).await.problem(), (400, "invalid_cursor".to_owned()));
+    assert_eq!(world.get("/v1/zip/10001/nearby?radius=101").await.problem(), (400, "invalid_parameter".to_owned()));
+    let back = world.ok("/v1/zip/00501/nearby?radius=60").await;
+    assert!(found(&back).contains(&("10001".to_owned(), 50.0)));
+}
