@@ -244,8 +244,8 @@ impl Session {
             socket.flush().await
         };
         let mut sending = pin!(sending);
-        let mut look = tokio::time::interval(self.service.settings.limits.stream_grace / 4);
         let mut stop = self.stop.clone();
+        let mut look = tokio::time::interval(self.service.settings.limits.stream_grace / 4);
         let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
         loop {
             tokio::select! {
@@ -255,11 +255,16 @@ impl Session {
                     return sent.map_err(|_| End::Gone);
                 }
                 _ = look.tick() => self.check_pace()?,
-                _ = stop.wait_for(|is_stopping| *is_stopping) => return Err(End::restart()),
+                () = stopping(&mut stop) => return Err(End::restart()),
                 () = &mut too_long => return Err(End::slow("the client does not read")),
             }
         }
     }
+}
+
+/// Ends when the server is about to stop.
+async fn stopping(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|is_stopping| *is_stopping).await;
 }
 
 /// The text of a message; none when it is one that the protocol beneath takes care of.

@@ -1,4 +1,7 @@
-"""Reads a captured feed or index of EDGAR with Python's own XML reader, as JSON: filings with forms, filing date, acceptance and parties."""
+"""Reads a captured feed or index of EDGAR with Python's own XML reader, as JSON: filings with forms, filing date, acceptance and parties.
+
+A further argument names a file to which the rows of an index in fixed columns are written in the layout of the master index.
+"""
 
 import datetime
 import json
@@ -50,8 +53,15 @@ def rss(root, filings):
 
 
 def index(lines, filings):
-    rows = [line.split("|") for line in lines]
-    for cik, _, form, filed, name in (row for row in rows if len(row) == 5 and row[0].isdigit()):
+    rows = []
+    for line in lines:
+        name, form, cik, filed, file = line[:62].strip(), line[62:74].strip(), line[74:86].strip(), line[86:98].strip(), line[98:].strip()
+        if cik.isdigit() and file.endswith(".txt"):
+            rows.append((cik, name, form, filed, file))
+    with open(sys.argv[2], "w", encoding="latin-1") as master:
+        master.write("Description:           Daily Index of EDGAR Dissemination Feed\n \nCIK|Company Name|Form Type|Date Filed|File Name\n" + "-" * 80 + "\n")
+        master.writelines("|".join(row) + "\n" for row in rows)
+    for cik, _, form, filed, name in rows:
         add(filings, name.rsplit("/", 1)[1][:-4], form, f"{filed[:4]}-{filed[4:6]}-{filed[6:]}", None, [(cik.zfill(10), None)])
 
 
