@@ -8,6 +8,7 @@ mod hostile;
 mod json_records;
 mod members;
 mod preamble;
+mod xlsx;
 mod xml;
 
 use std::path::{Path, PathBuf};

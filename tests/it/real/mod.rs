@@ -2,3 +2,5 @@
 
 mod geo;
 mod sec;
+mod tax;
+mod zip;
