@@ -9,6 +9,7 @@ mod json_records;
 mod members;
 mod preamble;
 mod spill;
+mod xlsx;
 mod xml;
 
 use std::path::{Path, PathBuf};

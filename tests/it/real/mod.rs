@@ -7,3 +7,5 @@ mod license;
 mod names;
 mod permits;
 mod sec;
+mod tax;
+mod zip;

@@ -6,6 +6,7 @@ mod changed_sources;
 mod command_line;
 mod determinism;
 mod interrupted;
+mod listing;
 mod nights;
 mod pages;
 mod publishers;
