@@ -101,7 +101,7 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     let mut delays = Vec::new();
     let expected = readers.len() as u64 * u64::from(BATCH * BATCHES);
     for reader in readers {
-        delays.extend(reader.await?.map_err(|error| error.to_string())?);
+        delays.extend(reader.await?.map_err(|error| error.clone())?);
     }
     is_over.store(true, Ordering::Relaxed);
     let longest_ms = delays.iter().copied().fold(0.0, f64::max);

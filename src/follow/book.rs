@@ -136,8 +136,11 @@ mod tests {
     const A: &str = "0000950170-24-032448";
     const B: &str = "0000950170-24-032449";
 
+    /// CIK and role.
+    type Seen = (String, Option<String>);
+
     /// What the sightings make of a book, as kind, number and parties; noted in it.
-    fn events(book: &mut Book, sightings: Vec<Sighting>, forgotten: &[&str]) -> Vec<(EventKind, String, Vec<(String, Option<String>)>)> {
+    fn events(book: &mut Book, sightings: Vec<Sighting>, forgotten: &[&str]) -> Vec<(EventKind, String, Vec<Seen>)> {
         let forgotten: HashSet<_> = forgotten.iter().map(|number| number.parse().unwrap()).collect();
         let new = book.events(sightings, &forgotten, Feed::Getcurrent, "https://publisher.example/");
         let mut told = Vec::new();

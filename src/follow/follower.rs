@@ -29,6 +29,7 @@ pub struct Follower {
 }
 
 /// What a file had to say.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Answer {
     Read(Snapshot, Seen),
     Unchanged,

@@ -96,8 +96,8 @@ impl Release {
         }
         geo.zcta_metrics.sort_by_key(|table| table.vintage_year);
         geo.county_metrics.sort_by_key(|table| table.vintage_year);
-        let sec = SecIndex::load(parts, &manifest).await?;
-        let general = GeneralIndex::load(parts, &manifest).await?;
+        let sec = Box::pin(SecIndex::load(parts, &manifest)).await?;
+        let general = Box::pin(GeneralIndex::load(parts, &manifest)).await?;
         Ok(Self { manifest: std::sync::Arc::unwrap_or_clone(manifest), geo, sec, general, freshness: FreshnessCache::default() })
     }
 }

@@ -34,7 +34,9 @@ fn split(source: &Source, rows: usize, count: u32) -> Vec<DataFrame> {
 }
 
 /// The cells of a row, and its place.
-fn cells(frame: &DataFrame, row: usize) -> (Vec<Option<String>>, (u64, u64)) {
+type Row = (Vec<Option<String>>, (u64, u64));
+
+fn cells(frame: &DataFrame, row: usize) -> Row {
     let cells = COLUMNS.iter().map(|column| frame.column(column).unwrap().str().unwrap().get(row).map(str::to_owned)).collect();
     (cells, places(frame)[row])
 }
@@ -51,7 +53,7 @@ proptest! {
         let text: String = lines.iter().map(|(key, b, c)| format!("{key},{},{c}\n", b.replace(['"', ','], "'"))).collect();
         let source = Source::new(text.as_bytes(), None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
         let whole = source.decode(None).unwrap().frame;
-        let mut expected: Vec<Vec<(Vec<Option<String>>, (u64, u64))>> = vec![Vec::new(); count as usize];
+        let mut expected: Vec<Vec<Row>> = vec![Vec::new(); count as usize];
         let keys = whole.column("key").unwrap().str().unwrap();
         for row in 0..whole.height() {
             let bucket = keys.get(row).map_or(0, |key| bucket_of(key, count));

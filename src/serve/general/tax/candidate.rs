@@ -173,12 +173,13 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         TaxClass::City => is_digits(5).then(|| format!("{state_fips}{code}")),
         TaxClass::Special => None,
     };
-    let name = rates.names.get(row).map(str::to_owned).unwrap_or_else(|| match class {
+    let named = || match class {
         TaxClass::State => search.state_name().to_owned(),
         TaxClass::County => format!("County {code}"),
         TaxClass::City => format!("City {code}"),
         TaxClass::Special => format!("Special district {code}"),
-    });
+    };
+    let name = rates.names.get(row).map_or_else(named, str::to_owned);
     Some(Component {
         class,
         code: code.to_owned(),

@@ -76,7 +76,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     found.coverage = coverage(&search);
     match (found.coverage, search.rules.methods.at(search.rule)) {
         ("none", _) => {
-            found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()))
+            found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()));
         }
         (_, "no_tax") => {
             check_day(&search, terms, field)?;

@@ -107,10 +107,10 @@ proptest! {
         let exact: i128 = items.iter().filter_map(|item| item.class.map(|class| i128::from(item.amount) * i128::from(classes[class].iter().sum::<i64>()))).sum();
         prop_assert_eq!(taxed.iter().map(|taxed| taxed.tax).sum::<i64>(), rounded(exact, 1_000_000));
         // Each jurisdiction's share of a class is less than a cent off too.
-        for class in 0..classes.len() {
-            for part in 0..classes[class].len() {
+        for (class, rates) in classes.iter().enumerate() {
+            for (part, rate) in rates.iter().enumerate() {
                 let of_class = || items.iter().zip(&taxed).filter(|(item, _)| item.class == Some(class));
-                let exact: i128 = of_class().map(|(item, _)| i128::from(item.amount) * i128::from(classes[class][part])).sum();
+                let exact: i128 = of_class().map(|(item, _)| i128::from(item.amount) * i128::from(*rate)).sum();
                 let sum: i64 = of_class().map(|(_, taxed)| taxed.parts[part]).sum();
                 prop_assert!((i128::from(sum) * 1_000_000 - exact).abs() < 1_000_000);
             }

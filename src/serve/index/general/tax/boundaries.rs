@@ -70,10 +70,13 @@ pub struct Boundaries {
     zip9: Spans,
     addresses: Addresses,
     /// Named places by name as cities are compared, each with its county where that is known.
-    places: HashMap<String, Vec<(u32, Option<Box<str>>)>>,
+    places: Places,
     /// What lies outside of named places, by FIPS code of the county.
     counties: HashMap<Box<str>, Vec<u32>>,
 }
+
+/// Rows of named places by name, each with its county where that is known.
+type Places = HashMap<String, Vec<(u32, Option<Box<str>>)>>;
 
 #[derive(Debug, Clone, Copy)]
 struct Row {
@@ -93,7 +96,7 @@ struct Builder {
     zip5: Vec<Span>,
     zip9: Vec<Span>,
     addresses: Addresses,
-    places: HashMap<String, Vec<(u32, Option<Box<str>>)>>,
+    places: Places,
     counties: HashMap<Box<str>, Vec<u32>>,
     statuses: WordColumn,
 }
