@@ -120,7 +120,11 @@ fn california(data: &Path, licenses: &BTreeMap<String, Record>) {
             (&text(&row[32]), &text(&row[36]), &iso(&row[35])),
             "{row:?}"
         );
-        assert_eq!((&record["city"], &record["zip"], &record["workers_comp_expiration_date"]), (&text(&row[6]), &text(row[9].get(..5).unwrap_or_default()), &iso(&row[29])), "{row:?}");
+        assert_eq!(
+            (&record["city"], &record["zip"], &record["workers_comp_expiration_date"]),
+            (&text(&row[6]), &text(row[9].get(..5).unwrap_or_default()), &iso(&row[29])),
+            "{row:?}"
+        );
         let classes: Vec<String> = row[23].split('|').map(|class| class.trim().replace('-', "")).collect();
         let published = record["classifications"].as_array().unwrap().iter().map(|class| class.as_str().unwrap().split('=').next().unwrap());
         assert_eq!(published.map(|class| class.replace("-0", "").replace('-', "")).collect::<Vec<_>>(), classes, "{row:?}");
