@@ -12,7 +12,7 @@ use crate::pipeline::{Buckets, Format};
 use crate::provenance::{Inputs, SourcePointer};
 
 /// Rows that a thread holds while it splits a file.
-const CHUNK_ROWS: usize = 65_536;
+const CHUNK_ROWS: usize = 16_384;
 
 /// The file of a bucket, of a snapshot's number and of its member's.
 pub type Place<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);

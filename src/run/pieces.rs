@@ -41,20 +41,43 @@ pub(super) struct Piece {
 #[derive(Default)]
 struct Progress {
     done: usize,
-    sum: Piece,
+    blocked: Vec<String>,
+    built_subjects: usize,
     failures: Vec<Error>,
+    /// Findings of pieces that wait for an earlier one: they are written in the order of the pieces, whichever is built first.
+    waiting: BTreeMap<usize, Vec<Issue>>,
+    written: usize,
+    /// The first finding of each dataset and code, and its piece. A list of millions has too many to keep them all.
+    examples: BTreeMap<(String, String), (usize, Issue)>,
 }
 
 impl Progress {
-    fn add(&mut self, result: Result<Piece>) {
+    fn add(&mut self, number: usize, result: Result<Piece>, issues_file: Option<&Path>) {
         self.done += 1;
-        match result {
+        let mut issues = match result {
             Ok(piece) => {
-                self.sum.issues.extend(piece.issues);
-                self.sum.blocked.extend(piece.blocked);
-                self.sum.built_subjects += piece.built_subjects;
+                self.blocked.extend(piece.blocked);
+                self.built_subjects += piece.built_subjects;
+                piece.issues
             }
-            Err(error) => self.failures.push(error),
+            Err(error) => {
+                self.failures.push(error);
+                Vec::new()
+            }
+        };
+        issues.sort_by(|a, b| (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(&b.dataset_id, &b.record, &b.code, &b.detail)));
+        for issue in &issues {
+            let kind = (issue.dataset_id.clone(), issue.code.clone());
+            if self.examples.get(&kind).is_none_or(|(known, _)| number < *known) {
+                self.examples.insert(kind, (number, issue.clone()));
+            }
+        }
+        self.waiting.insert(number, issues);
+        while let Some(issues) = self.waiting.remove(&self.written) {
+            self.written += 1;
+            if let Some(file) = issues_file.filter(|_| !issues.is_empty()) {
+                self.failures.extend(store::append_lines(file, &issues).err());
+            }
         }
     }
 }
@@ -66,27 +89,22 @@ impl TaskInPieces<'_> {
     /// Builds all pieces, stages them in `home`, and says how many subjects were built. Findings go to `issues_file`.
     pub(super) fn stage(&self, home: &Home, pieces: usize, build: BuildPiece<'_>, issues_file: Option<&Path>) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        let Progress { mut sum, failures, .. } = self.side_by_side(pieces, &|number| build(number, &stage));
-        tracing::info!(task.id = self.task_id, pieces, built_subjects = sum.built_subjects, "pieces built");
-        // Threads finish in any order; what people read does not depend on it.
-        sum.issues.sort_by(|a, b| (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(&b.dataset_id, &b.record, &b.code, &b.detail)));
-        sum.blocked.sort();
-        if let Some(file) = issues_file
-            && !sum.issues.is_empty()
-        {
-            store::append_lines(file, &sum.issues)?;
-        }
+        let Progress { mut blocked, built_subjects, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
+        tracing::info!(task.id = self.task_id, pieces, built_subjects, "pieces built");
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
         }
+        // Threads finish in any order; what people read does not depend on it.
+        blocked.sort();
         // Judged before it is finished: the next run takes up what is finished without another look.
-        let (blocked, notes) = self.judge(&stage.parts(), &sum.issues);
-        sum.blocked.extend(blocked);
-        if sum.blocked.is_empty() {
-            return Ok((BuiltTask { staged: stage.finish()?, notes, subjects: None }, sum.built_subjects));
+        let examples: Vec<Issue> = examples.into_values().map(|(_, issue)| issue).collect();
+        let (by_totals, notes) = self.judge(&stage.parts(), &examples);
+        blocked.extend(by_totals);
+        if blocked.is_empty() {
+            return Ok((BuiltTask { staged: stage.finish()?, notes, subjects: None }, built_subjects));
         }
-        let count = sum.blocked.len();
-        let mut shown: Vec<String> = sum.blocked.into_iter().take(10).collect();
+        let count = blocked.len();
+        let mut shown: Vec<String> = blocked.into_iter().take(10).collect();
         if count > shown.len() {
             shown.push(format!("and {} more", count - shown.len()));
         }
@@ -94,7 +112,7 @@ impl TaskInPieces<'_> {
         Err(Error::contract(shown.join("; ")).hint(hint))
     }
 
-    fn side_by_side(&self, pieces: usize, build: &(dyn Fn(usize) -> Result<Piece> + Sync)) -> Progress {
+    fn side_by_side(&self, pieces: usize, build: &(dyn Fn(usize) -> Result<Piece> + Sync), issues_file: Option<&Path>) -> Progress {
         let progress = Mutex::new(Progress::default());
         let next = AtomicUsize::new(0);
         // Threads of their own: a pool's thread that waits inside one piece would begin another on the same stack.
@@ -110,7 +128,7 @@ impl TaskInPieces<'_> {
                         }
                         let result = build(number);
                         let mut progress = progress.lock().expect("nothing panics while holding it");
-                        progress.add(result);
+                        progress.add(number, result, issues_file);
                         if let Some(observer) = self.observer {
                             observer.shard_built(self.task_id, progress.done, pieces);
                         }

@@ -136,8 +136,9 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
 
 /// Asks for the pages that list files, and puts the newest of these among the files of their tasks.
 async fn find_listed(settings: &RunSettings, fetcher: &Fetcher, candidates: &mut [Candidate<'_>], observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
+    // By address: sources that share a page ask for it once. Two at once would write the same snapshot.
     let pages: BTreeMap<&str, Wanted> =
-        candidates.iter().flat_map(|candidate| &candidate.listed).map(|source| (source.source_id.as_str(), listing_page(source))).collect();
+        candidates.iter().flat_map(|candidate| &candidate.listed).map(|source| (source.url.as_str(), listing_page(source))).collect();
     if pages.is_empty() {
         return Ok(Vec::new());
     }

@@ -95,3 +95,15 @@ async fn a_page_that_names_no_file_keeps_the_last_build() {
     let report = site.run().await;
     assert!(report.tasks[0].reasons[0].contains("the publisher has no such page"), "{:?}", report.tasks[0].reasons);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_that_share_a_page_ask_for_it_once() {
+    let site = Site::new().await;
+    let mut settings = site.settings();
+    settings.selectors = vec!["tax.washington".to_owned()];
+    let report = run_here(&settings).await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    let pages = |target: &str| target.contains("downloadable-database") && !target.contains(".zip") && !target.contains(".csv");
+    let asked: Vec<String> = site.publisher.all_requests().into_iter().map(|request| request.target).filter(|target| pages(target)).collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+}
