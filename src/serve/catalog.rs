@@ -14,7 +14,7 @@ use super::problem::{Code, Problem, Result as ApiResult};
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
-use crate::store::{ChannelEntry, Releases};
+use crate::store::{ChannelEntry, Manifest, Releases};
 
 /// The releases of one channel.
 pub struct Catalog {
@@ -100,6 +100,9 @@ impl Catalog {
                 None => Arc::new(Release::load(&self.releases, &self.parts, &self.contracts, &entry.release_id).await?),
             },
         };
+        let manifests: Vec<&Manifest> =
+            std::iter::once(&*release).chain(current.as_ref().map(|current| &*current.release)).map(|release| &release.manifest).collect();
+        self.parts.forget_all_but(&manifests);
         self.current.store(Some(Arc::new(Current { generation: entry.generation, release })));
         Ok(Some(entry.release_id))
     }

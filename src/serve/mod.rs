@@ -5,6 +5,7 @@ mod auth;
 mod body;
 mod call;
 mod catalog;
+mod copies;
 mod cors;
 mod cursor;
 mod etag;
@@ -47,6 +48,7 @@ use crate::ids::ReleaseId;
 use crate::store::{Home, Keys, Releases};
 use auth::{Client, KeyRing};
 use catalog::Catalog;
+use copies::Copies;
 use metrics::Metrics;
 use parts::Parts;
 use rate_limit::RateLimiter;
@@ -85,7 +87,8 @@ impl Service {
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
         let openapi = serde_json::to_vec(&openapi::document(&contracts, settings.public_url.as_deref())).expect("a JSON value has a JSON form");
         let contracts = Arc::new(contracts);
-        let parts = Arc::new(Parts::new(releases.clone(), settings.limits.part_cache_bytes));
+        let parts =
+            Arc::new(Parts::new(releases.clone(), Copies::new(home.tables_dir(), settings.limits.least_copied_bytes), settings.limits.part_cache_bytes));
         let catalog = Catalog::new(releases, parts.clone(), contracts.clone(), &settings.channel, settings.limits.retained_releases);
         Ok(Arc::new(Self {
             links: Links::of(&contracts),

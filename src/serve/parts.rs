@@ -6,12 +6,14 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow::array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::{OnceCell, Semaphore};
 
+use super::copies::Copies;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{Part, Releases};
+use crate::store::{Manifest, Part, Releases};
 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;
@@ -28,11 +30,31 @@ pub trait Held: Send + Sync + Sized + 'static {
 
     /// About how much memory it takes.
     fn size_bytes(&self) -> usize;
+
+    /// The columns that a copy on disk depends on; none for a form of which no copies are made.
+    const COPIED: Option<&'static [&'static str]> = None;
+
+    /// All that it holds, for a copy.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be put into columns.
+    fn to_copy(&self) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
+
+    /// Takes a mapped copy.
+    ///
+    /// # Errors
+    /// `Store`, when it is not what [`Held::to_copy`] made.
+    fn from_copy(_copy: RecordBatch, place: &str) -> Result<Self> {
+        Err(Error::store(format!("{place}: a copy of a part of which none are made")))
+    }
 }
 
 /// The parts in memory.
 pub struct Parts {
     releases: Releases,
+    copies: Copies,
     limit_bytes: usize,
     reading: Semaphore,
     kept: Mutex<Kept>,
@@ -56,8 +78,8 @@ struct Entry {
 type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
 
 impl Parts {
-    pub fn new(releases: Releases, limit_bytes: usize) -> Self {
-        Self { releases, limit_bytes, reading: Semaphore::new(READING), kept: Mutex::default() }
+    pub fn new(releases: Releases, copies: Copies, limit_bytes: usize) -> Self {
+        Self { releases, copies, limit_bytes, reading: Semaphore::new(READING), kept: Mutex::default() }
     }
 
     /// Returns a part, from memory or read now.
@@ -88,13 +110,40 @@ impl Parts {
     /// As for [`Parts::get`].
     pub async fn read<T: Held>(&self, release_id: &ReleaseId, part: &Part) -> Result<T> {
         let _turn = self.reading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let failed = |error| Error::store(format!("reading a part failed: {error}"));
+        if let Some(columns) = T::COPIED {
+            let (copies, part) = (self.copies.clone(), part.clone());
+            let opened = tokio::task::spawn_blocking(move || copies.open(&part.sha256, columns)?.map(|copy| T::from_copy(copy, &part.path)).transpose());
+            match opened.await.map_err(failed)? {
+                Ok(Some(held)) => return Ok(held),
+                Ok(None) => {}
+                Err(error) => tracing::warn!("{error}"),
+            }
+        }
         let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
-        let part = part.clone();
+        let (copies, part) = (self.copies.clone(), part.clone());
         let reading = tokio::task::spawn_blocking(move || {
             check_digest(&part, &bytes)?;
-            T::read(bytes, &part.path)
+            let held = T::read(bytes, &part.path)?;
+            let Some(columns) = T::COPIED.filter(|_| copies.is_large(held.size_bytes())) else { return Ok(held) };
+            let copied = held.to_copy().and_then(|copy| {
+                let copy = copy.map(|copy| copies.write(&part.sha256, columns, &copy)).transpose()?;
+                copy.map(|copy| T::from_copy(copy, &part.path)).transpose()
+            });
+            match copied {
+                Ok(copied) => Ok(copied.unwrap_or(held)),
+                Err(error) => {
+                    tracing::warn!("no copy of a part for fast answers: {error}");
+                    Ok(held)
+                }
+            }
         });
-        reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+        reading.await.map_err(failed)?
+    }
+
+    /// Removes copies of parts that none of these releases has.
+    pub fn forget_all_but(&self, manifests: &[&Manifest]) {
+        self.copies.keep_only(manifests);
     }
 
     /// The bytes of a part, its digest checked.

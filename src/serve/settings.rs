@@ -51,6 +51,8 @@ pub struct Limits {
     pub retained_releases: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
+    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
+    pub least_copied_bytes: usize,
     /// Sockets of the stream, of all clients together.
     pub stream_sockets: usize,
     /// Memory of the events that can be sent again; beyond, the oldest go first.
@@ -78,6 +80,7 @@ impl Default for Limits {
             connections: 4_096,
             retained_releases: 2,
             part_cache_bytes: 512 << 20,
+            least_copied_bytes: 4 << 20,
             stream_sockets: 2_000,
             stream_bytes: 256 << 20,
             stream_queue: 1_000,

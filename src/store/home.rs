@@ -55,6 +55,11 @@ impl Home {
         self.root.join("state")
     }
 
+    /// Where the server keeps copies of large parts.
+    pub fn tables_dir(&self) -> PathBuf {
+        self.state_dir().join("tables")
+    }
+
     pub fn staging_dir(&self) -> PathBuf {
         self.root.join("staging")
     }

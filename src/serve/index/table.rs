@@ -62,6 +62,16 @@ impl Table {
         Ok(())
     }
 
+    /// Columns that are in memory already.
+    pub fn of(batch: RecordBatch, place: &str) -> Self {
+        Self { batch, place: place.to_owned() }
+    }
+
+    /// The columns.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()

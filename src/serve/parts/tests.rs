@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Held, Parts};
+use super::{Copies, Held, Parts};
 use crate::error::Result;
 use crate::ids::{Digest, ReleaseId};
 use crate::store::{Home, Part, PartReport, Releases};
@@ -49,7 +49,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     for (part, letter) in named.iter().zip([b'a', b'b', b'c']) {
         releases.put_part(&id, &part.path, Bytes::from(vec![letter; 40])).await.unwrap();
     }
-    let parts = Arc::new(Parts::new(releases.clone(), 100));
+    let parts = Arc::new(Parts::new(releases.clone(), Copies::new(folder.path().join("tables"), 1), 100));
     let [a, b, c] = named.as_slice() else { unreachable!() };
 
     let asking: Vec<_> = (0..8).map(|_| parts.get::<Plain>(&id, a)).collect();

@@ -21,12 +21,15 @@ fn with_warnings() -> Contract {
     contract
 }
 
+/// A subject, the number of a row within it, and the subject's number.
+type Row = (u32, usize, i64);
+
 fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
     let wanted = subjects.iter().filter(|(subject, _)| is_wanted(**subject));
-    let rows: Vec<(u32, usize, i64)> = wanted.flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed))).collect();
-    let number = |(subject, row, seed): &(u32, usize, i64)| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
-    let texts = |name: &str, of: &dyn Fn(&(u32, usize, i64)) -> Option<String>| Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>());
-    let warnings = |row: &(u32, usize, i64)| Some(if number(row) % 5 == 0 { "odd\u{1f}late".to_owned() } else { String::new() });
+    let rows: Vec<Row> = wanted.flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed))).collect();
+    let number = |(subject, row, seed): &Row| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
+    let texts = |name: &str, of: &dyn Fn(&Row) -> Option<String>| Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>());
+    let warnings = |row: &Row| Some(if number(row) % 5 == 0 { "odd\u{1f}late".to_owned() } else { String::new() });
     let pointed: Vec<[u64; 4]> = rows.iter().map(|row| [0, 1, number(row).unsigned_abs(), 20]).collect();
     DataFrame::new_infer_height(vec![
         texts("record_id", &|(subject, row, _)| Some(format!("test.place:{subject:04}:{row:05}"))).into(),

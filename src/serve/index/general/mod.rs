@@ -30,6 +30,7 @@ pub use zips::Zips;
 
 use crate::canonical::name::words;
 use crate::error::{Error, Result};
+use crate::ids::ReleaseId;
 use crate::serve::parts::Parts;
 use crate::store::Manifest;
 
@@ -56,6 +57,7 @@ impl GeneralIndex {
             zips: Box::pin(Zips::load(parts, manifest)).await?,
             tax: Box::pin(TaxIndex::load(parts, manifest)).await?,
         };
+        loaded.prepare(parts, &manifest.release_id).await?;
         let sizes = (
             loaded.businesses.as_ref().map_or(0, Businesses::size_bytes),
             loaded.licenses.as_ref().map_or(0, Licenses::size_bytes),
@@ -65,6 +67,23 @@ impl GeneralIndex {
         tracing::debug!(boundaries, boundary_bytes, "indexed sales tax");
         tracing::debug!(business_bytes = sizes.0, license_bytes = sizes.1, permit_bytes = sizes.2, "indexed businesses, licenses and permits");
         Ok(loaded)
+    }
+
+    /// Opens large parts before anyone asks.
+    async fn prepare(&self, parts: &Parts, release_id: &ReleaseId) -> Result<()> {
+        if let Some(businesses) = &self.businesses {
+            businesses.rows.prepare(parts, release_id).await?;
+            businesses.officers.prepare(parts, release_id).await?;
+        }
+        if let Some(licenses) = &self.licenses {
+            licenses.rows.prepare(parts, release_id).await?;
+            licenses.actions.prepare(parts, release_id).await?;
+        }
+        if let Some(permits) = &self.permits {
+            permits.rows.prepare(parts, release_id).await?;
+            permits.contacts.prepare(parts, release_id).await?;
+        }
+        Ok(())
     }
 }
 

@@ -5,16 +5,20 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 
 use crate::error::{Error, Result};
+use crate::ids::ReleaseId;
 use crate::serve::call::Call;
 use crate::serve::index::sec::{Heads, Stamps};
 use crate::serve::index::table::Table;
 use crate::serve::json::Json;
-use crate::serve::parts::Held;
+use crate::serve::parts::{Held, Parts};
 use crate::serve::problem::{Problem, Result as ApiResult};
 use crate::store::{Manifest, Part};
 
@@ -32,19 +36,41 @@ pub trait Dataset: Send + Sync + 'static {
 pub struct Rows<D> {
     table: Table,
     heads: Heads,
+    /// Whether the table is mapped from a file, not in memory of ours.
+    is_mapped: bool,
     dataset: PhantomData<fn() -> D>,
 }
 
+/// Column of a copy with the number of the file that each row comes from, and key of its metadata with the files.
+const HEAD: &str = "head";
+
 impl<D: Dataset> Held for Rows<D> {
     const DATASET_ID: &'static str = D::ID;
+    const COPIED: Option<&'static [&'static str]> = Some(D::COLUMNS);
 
     fn read(bytes: Bytes, place: &str) -> Result<Self> {
         let heads = Heads::read(bytes.clone(), place)?;
-        Ok(Self { table: Table::read(bytes, D::COLUMNS, place)?, heads, dataset: PhantomData })
+        Ok(Self { table: Table::read(bytes, D::COLUMNS, place)?, heads, is_mapped: false, dataset: PhantomData })
     }
 
     fn size_bytes(&self) -> usize {
-        self.table.size_bytes() + self.heads.size_bytes()
+        if self.is_mapped { self.heads.size_bytes() } else { self.table.size_bytes() + self.heads.size_bytes() }
+    }
+
+    fn to_copy(&self) -> Result<Option<RecordBatch>> {
+        let (of_rows, heads) = self.heads.to_copy();
+        let schema = self.table.batch().schema();
+        let fields = schema.fields().iter().cloned().chain([Arc::new(Field::new(HEAD, DataType::UInt32, false))]);
+        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), HashMap::from([(HEAD.to_owned(), heads)]));
+        let columns = self.table.batch().columns().iter().cloned().chain([Arc::new(of_rows) as ArrayRef]).collect();
+        Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
+    }
+
+    fn from_copy(copy: RecordBatch, place: &str) -> Result<Self> {
+        let not_ours = || Error::store(format!("{place}: its copy does not say which file a row comes from"));
+        let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
+        let heads = Heads::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
+        Ok(Self { table: Table::of(copy, place), heads, is_mapped: true, dataset: PhantomData })
     }
 }
 
@@ -237,6 +263,14 @@ impl<D: Dataset> Numbered<D> {
         values.into_iter().collect()
     }
 
+    /// Opens every part that is large enough to be read from a copy, so that none has to be decoded when an answer needs it.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn prepare(&self, store: &Parts, release_id: &ReleaseId) -> Result<()> {
+        prepare::<D>(store, release_id, self.parts.iter()).await
+    }
+
     /// Rows by number, from their parts.
     ///
     /// # Errors
@@ -254,6 +288,19 @@ impl<D: Dataset> Numbered<D> {
         };
         Ok(rows.iter().map(record).collect())
     }
+}
+
+/// Compressed size from which a part is opened in advance.
+const LARGE_PART_BYTES: u64 = 1 << 20;
+/// Parts opened in advance at the same time.
+const PREPARING: usize = 2;
+
+async fn prepare<D: Dataset>(store: &Parts, release_id: &ReleaseId, parts: impl Iterator<Item = &Part>) -> Result<()> {
+    let large: Vec<&Part> = parts.filter(|part| part.size_bytes >= LARGE_PART_BYTES).collect();
+    for some in large.chunks(PREPARING) {
+        try_join_all(some.iter().map(|part| store.get::<Rows<D>>(release_id, part))).await?;
+    }
+    Ok(())
 }
 
 /// The parts of a dataset whose rows belong to those of another one that is spread over folders in the same way.
@@ -274,6 +321,14 @@ impl<D: Dataset> Children<D> {
     pub fn of(manifest: &Manifest) -> Self {
         let parts = manifest.datasets.get(D::ID).into_iter().flat_map(|dataset| &dataset.parts);
         Self { by_partition: parts.map(|part| (part.partition.clone(), part.clone())).collect(), dataset: PhantomData }
+    }
+
+    /// As [`Numbered::prepare`].
+    ///
+    /// # Errors
+    /// As for [`Numbered::prepare`].
+    pub async fn prepare(&self, store: &Parts, release_id: &ReleaseId) -> Result<()> {
+        prepare::<D>(store, release_id, self.by_partition.values()).await
     }
 
     /// The part beside a part of the dataset that the rows belong to.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::AsArray;
+use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -55,13 +55,20 @@ impl Heads {
             let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
             let texts = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
             let (source_ids, snapshots) = (texts("source_id")?, texts("snapshot")?);
+            let mut last = None;
             for window in lists.value_offsets().windows(2) {
                 let first = usize::try_from(window[0]).map_err(|_| not_pointers())?;
                 if window[0] == window[1] {
                     read.of_rows.push(NO_HEAD);
                     continue;
                 }
-                read.push(source_ids.value(first), snapshots.value(first), place)?;
+                let head = (source_ids.value(first), snapshots.value(first));
+                match read.of_rows.last() {
+                    // Neighbours mostly come from the same file.
+                    Some(&known) if last == Some(head) && known != NO_HEAD => read.of_rows.push(known),
+                    _ => read.push(head.0, head.1, place)?,
+                }
+                last = Some(head);
             }
         }
         Ok(read)
@@ -69,7 +76,7 @@ impl Heads {
 
     fn push(&mut self, source_id: &str, snapshot: &str, place: &str) -> Result<()> {
         let digest: Digest = snapshot.parse().map_err(|error| Error::store(format!("{place}: {error}")))?;
-        // Neighbours mostly come from the same file. Looking further back would only save a little memory.
+        // Looking further back would only save a little memory.
         let is_last = self.heads.last().is_some_and(|head| head.digest == digest && *head.source_id == *source_id);
         if !is_last {
             let known = self.heads.last().filter(|head| *head.source_id == *source_id).map(|head| head.source_id.clone());
@@ -93,6 +100,25 @@ impl Heads {
         }
         self.of_rows.push(u32::try_from(self.heads.len() - 1).map_err(|_| Error::store("more files than rows can name"))?);
         Ok(())
+    }
+
+    /// The number of each row's file, and the files as JSON.
+    pub fn to_copy(&self) -> (UInt32Array, String) {
+        let heads: Vec<(&str, String)> = self.heads.iter().map(|head| (&*head.source_id, head.digest.to_string())).collect();
+        (self.of_rows.clone().into(), serde_json::to_string(&heads).expect("texts have a JSON form"))
+    }
+
+    /// Takes what [`Heads::to_copy`] made.
+    ///
+    /// # Errors
+    /// `Store`, when it is something else.
+    pub fn from_copy(of_rows: &UInt32Array, heads: &str) -> Result<Self> {
+        let heads: Vec<(String, String)> = serde_json::from_str(heads).map_err(|error| Error::store(error.to_string()))?;
+        let head = |(source_id, digest): (String, String)| {
+            let digest = digest.parse().map_err(|error| Error::store(format!("{error}")))?;
+            Ok(Head { source_id: source_id.into(), digest })
+        };
+        Ok(Self { of_rows: of_rows.values().to_vec(), heads: heads.into_iter().map(head).collect::<Result<_>>()? })
     }
 
     pub fn size_bytes(&self) -> usize {

@@ -2,6 +2,7 @@
 
 mod businesses;
 mod contractors;
+mod copies;
 mod document;
 mod fixtures;
 mod licenses;

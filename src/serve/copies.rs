@@ -1,0 +1,144 @@
+//! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read without decoding a part: the file is mapped into memory, and the
+//! system brings in what is touched. A copy is derived from a part and named by the part's digest; losing it costs making it again.
+//!
+//! ```text
+//! HOME/state/tables/<sha256 of the part>-<of the columns>.arrow    an Arrow file, then the SHA-256 of its bytes
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::ipc::convert::try_fb_to_schema;
+use arrow::ipc::reader::{FileDecoder, read_footer_length};
+use arrow::ipc::root_as_footer;
+use arrow::ipc::writer::FileWriter;
+use bytes::Bytes;
+use memmap2::Mmap;
+
+use crate::error::{Error, IoExt, Result, ResultExt};
+use crate::ids::{Digest, Hasher};
+use crate::store::Manifest;
+
+/// Part of every name: copies in another form are not read.
+const FORMAT_VERSION: u32 = 1;
+const DIGEST_BYTES: usize = 32;
+/// Length and mark at the end of an Arrow file.
+const TRAILER_BYTES: usize = 10;
+
+/// The folder of copies.
+#[derive(Debug, Clone)]
+pub struct Copies {
+    folder: PathBuf,
+    /// Tables smaller than this are kept in memory.
+    least_bytes: usize,
+    written: Arc<AtomicU64>,
+}
+
+impl Copies {
+    pub fn new(folder: PathBuf, least_bytes: usize) -> Self {
+        Self { folder, least_bytes, written: Arc::default() }
+    }
+
+    /// Whether a table is so large that it is read from a copy.
+    pub fn is_large(&self, size_bytes: usize) -> bool {
+        size_bytes >= self.least_bytes
+    }
+
+    fn path(&self, part: &Digest, columns: &[&str]) -> PathBuf {
+        let form = Digest::of(format!("{FORMAT_VERSION} {} {}", env!("CARGO_PKG_VERSION"), columns.join(" ")).as_bytes());
+        self.folder.join(format!("{part}-{}.arrow", form.short(16)))
+    }
+
+    /// Opens the copy of a part; none when there is none, or not as it was written.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
+    pub fn open(&self, part: &Digest, columns: &[&str]) -> Result<Option<RecordBatch>> {
+        let path = self.path(part, columns);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.at("open", &path)?,
+        };
+        if !is_whole(&file).at("read", &path)? {
+            tracing::warn!(path = %path.display(), "a copy of a part is damaged and is made again");
+            return Ok(None);
+        }
+        map(&file).context(|| path.display().to_string()).map(Some)
+    }
+
+    /// Writes the copy of a part and opens it.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub fn write(&self, part: &Digest, columns: &[&str], batch: &RecordBatch) -> Result<RecordBatch> {
+        let path = self.path(part, columns);
+        let mut writer = FileWriter::try_new(Vec::with_capacity(batch.get_array_memory_size()), &batch.schema())?;
+        writer.write(batch)?;
+        writer.finish()?;
+        let mut content = writer.into_inner()?;
+        content.extend_from_slice(Digest::of(&content).as_bytes());
+        fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
+        // Not synced: what a crash cuts short does not have its digest.
+        let unfinished = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
+        fs::write(&unfinished, &content).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
+        map(&File::open(&path).at("open", &path)?).context(|| path.display().to_string())
+    }
+
+    /// Removes copies of parts that no release of these has. Who has one open keeps it.
+    pub fn keep_only(&self, manifests: &[&Manifest]) {
+        let parts = manifests.iter().flat_map(|manifest| manifest.datasets.values()).flat_map(|dataset| &dataset.parts);
+        let wanted: BTreeSet<String> = parts.map(|part| part.sha256.to_string()).collect();
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let is_wanted = path.file_name().and_then(|name| name.to_str()?.split_once('-')).is_some_and(|(part, _)| wanted.contains(part));
+            if !is_wanted && let Err(error) = fs::remove_file(&path) {
+                tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
+            }
+        }
+    }
+}
+
+/// Whether a file ends with the digest of what stands before it.
+fn is_whole(mut file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let Some(length) = length.checked_sub(DIGEST_BYTES as u64).filter(|length| *length > TRAILER_BYTES as u64) else { return Ok(false) };
+    let (mut hasher, mut content) = (Hasher::default(), file.take(length));
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match content.read(&mut buffer)? {
+            0 => break,
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+    let mut expected = [0; DIGEST_BYTES];
+    file.read_exact(&mut expected)?;
+    Ok(*hasher.finish().as_bytes() == expected)
+}
+
+/// Maps a file that [`Copies::write`] made, or [`is_whole`] has found to be as it was made.
+#[expect(unsafe_code, reason = "a file can be mapped in no other way")]
+fn map(file: &File) -> Result<RecordBatch> {
+    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a copy: it gets its name when it is complete, and is replaced or removed as
+    // a whole, which leaves the mapped one as it is.
+    let mapped = unsafe { Mmap::map(file) }.map_err(|error| Error::store(error.to_string()))?;
+    let end = mapped.len() - DIGEST_BYTES;
+    let content = Buffer::from(Bytes::from_owner(mapped).slice(..end));
+    let not_arrow = |error: &dyn std::fmt::Display| Error::store(format!("not an Arrow file: {error}"));
+    let trailer = end - TRAILER_BYTES;
+    let length = read_footer_length(content[trailer..].try_into().map_err(|error| not_arrow(&error))?)?;
+    let start = trailer.checked_sub(length).ok_or_else(|| not_arrow(&"its footer is longer than the file"))?;
+    let footer = root_as_footer(&content[start..trailer]).map_err(|error| not_arrow(&error))?;
+    let schema = try_fb_to_schema(footer.schema().ok_or_else(|| not_arrow(&"it has no schema"))?)?;
+    // SAFETY: the bytes are those of arrays that this program made, by their digest; looking at each again would read the whole file.
+    let decoder = unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };
+    let block = footer.recordBatches().and_then(|blocks| blocks.iter().next()).ok_or_else(|| not_arrow(&"it has no rows"))?;
+    let place = |number: i64| usize::try_from(number).map_err(|error| not_arrow(&error));
+    let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
+    decoder.read_record_batch(block, &bytes)?.ok_or_else(|| not_arrow(&"it has no rows"))
+}

@@ -1,0 +1,100 @@
+//! Answers from mapped copies of parts are those from decoded ones; a copy that is damaged, missing or cannot be written changes nothing but the time.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{World, draft, world};
+
+const PATHS: [&str; 8] = [
+    "/v1/business/search?name=acme",
+    "/v1/business/search?name=smith&state=FL",
+    "/v1/business/FL-L23000448570",
+    "/v1/license/search?name=lopez",
+    "/v1/license/verify?state=TX&number=21907",
+    "/v1/permits/search?jurisdiction=us-il-chicago",
+    "/v1/permits/search?city=Austin&state=TX",
+    "/v1/contractors/TX-tdlr-el-21907",
+];
+
+/// A server that reads everything it can from copies.
+async fn copying() -> World {
+    let world = World::empty(|settings| settings.limits.least_copied_bytes = 0).await;
+    world.publish(&draft()).await;
+    world.service.refresh().await.unwrap();
+    world
+}
+
+async fn answers(world: &World) -> Vec<(u16, Value)> {
+    let mut answers = Vec::new();
+    for path in PATHS {
+        let answer = world.get(path).await;
+        answers.push((answer.status.as_u16(), answer.json()["data"].clone()));
+    }
+    answers
+}
+
+fn copies(world: &World) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(world.home.tables_dir()).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
+    paths.sort();
+    paths
+}
+
+#[tokio::test]
+async fn answers_from_copies_are_those_from_parts() {
+    let (decoding, copying) = (world().await, copying().await);
+    let expected = answers(&decoding).await;
+    assert!(expected.iter().filter(|(status, _)| *status == 200).count() >= 6, "{expected:#?}");
+    assert_eq!(answers(&copying).await, expected);
+    assert_eq!((copies(&decoding).len(), copies(&copying).is_empty()), (0, false));
+    assert_eq!(answers(&copying).await, expected, "a second time");
+}
+
+#[tokio::test]
+async fn a_damaged_copy_is_made_again() {
+    let (first, second) = (copying().await, copying().await);
+    let expected = answers(&first).await;
+    fs::create_dir_all(second.home.tables_dir()).unwrap();
+    let in_second = |path: &PathBuf| second.home.tables_dir().join(path.file_name().unwrap());
+    for (number, path) in copies(&first).iter().enumerate() {
+        let mut damaged = fs::read(path).unwrap();
+        let middle = damaged.len() / 2;
+        match number % 3 {
+            0 => damaged.truncate(middle),
+            1 => damaged[middle] ^= 1,
+            _ => damaged.clear(),
+        }
+        fs::write(in_second(path), damaged).unwrap();
+    }
+    assert_eq!(answers(&second).await, expected);
+    for path in copies(&first) {
+        assert!(fs::read(&path).unwrap() == fs::read(in_second(&path)).unwrap(), "{} is as it was", path.display());
+    }
+}
+
+#[tokio::test]
+async fn where_no_copy_can_be_written_parts_are_decoded() {
+    let expected = answers(&world().await).await;
+    let world = World::empty(|settings| settings.limits.least_copied_bytes = 0).await;
+    fs::create_dir_all(world.home.state_dir()).unwrap();
+    fs::write(world.home.tables_dir(), "a file in place of the folder").unwrap();
+    world.publish(&draft()).await;
+    world.service.refresh().await.unwrap();
+    assert_eq!(answers(&world).await, expected);
+}
+
+#[tokio::test]
+async fn copies_that_no_release_needs_are_removed() {
+    let world = copying().await;
+    answers(&world).await;
+    let stray = world.home.tables_dir().join(format!("{}-0123456789abcdef.arrow", "0".repeat(64)));
+    fs::write(&stray, "of another release").unwrap();
+    let known = copies(&world).len();
+    world.publish(&super::super::draft(1.0)).await;
+    world.service.refresh().await.unwrap();
+    assert_eq!((stray.exists(), copies(&world).len()), (false, known - 1), "the release before may still be asked for");
+    world.publish(&super::super::draft(2.0)).await;
+    world.service.refresh().await.unwrap();
+    assert_eq!(copies(&world), Vec::<PathBuf>::new());
+}
