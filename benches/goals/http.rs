@@ -94,7 +94,7 @@ pub fn free_address() -> Result<String> {
 
 /// A key without limits, as the header that carries it.
 pub fn key_header(home: &Path) -> Result<String> {
-    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "geo,sec", "--plan", "unlimited", "--json"]);
+    let mut command = pubdata(&["keys", "create", "--name", "bench", "--scopes", "geo,general,sec", "--plan", "unlimited", "--json"]);
     let output = finish(command.arg("--home").arg(home), &[0])?;
     let created: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let key = created["key"].as_str().ok_or("`keys create` prints no key")?;

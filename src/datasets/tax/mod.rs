@@ -6,7 +6,9 @@ mod boundary;
 pub(super) mod california;
 mod names;
 mod rate;
-pub(super) mod sst;
+mod sst;
+pub(super) mod sst_boundaries;
+pub(super) mod sst_rates;
 pub(super) mod states;
 pub(super) mod texas;
 pub(super) mod washington;
@@ -40,7 +42,7 @@ struct StateRows {
 
 impl StateRows {
     /// The state's tables; none of a kind that has neither rows nor findings.
-    fn tables(&self, usps: &str) -> Result<Vec<Table>> {
+    fn tables(&self, usps: &str, context: &Context<'_>) -> Result<Vec<Table>> {
         let mut tables = Vec::new();
         let in_state = BTreeMap::from([("state".to_owned(), usps.to_owned())]);
         if !self.rates.is_empty() || !self.rate_issues.is_empty() {
@@ -48,8 +50,8 @@ impl StateRows {
         }
         if !self.boundaries.is_empty() || !self.boundary_issues.is_empty() {
             let mut partition = in_state;
-            partition.insert("bucket".to_owned(), "0".to_owned());
-            let frame = boundary::frame(&self.boundaries)?;
+            partition.insert("bucket".to_owned(), context.bucket().to_owned());
+            let frame = boundary::frame(&self.boundaries, context.bucket())?;
             tables.push(Table { dataset_id: BOUNDARY.to_owned(), partition, frame, issues: self.boundary_issues.clone() });
         }
         Ok(tables)
