@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use polars::prelude::{DataFrame, StringChunked};
 use serde::Deserialize;
 
-use super::boundary::{Boundary, Street, parity};
+use super::boundary::{self, Boundary, Street, parity};
 use super::sst::{own_state, padded, state_of};
-use super::{BOUNDARY, Refusal, StateRows, begin_date, end_date, quarantined, required};
+use super::{BOUNDARY, Refusal, begin_date, boundary_table, end_date, quarantined, required};
 use crate::canonical::address::city;
 use crate::canonical::state;
-use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::datasets::{Context, Table, settings};
 use crate::error::Result;
+use crate::issue::Issue;
 use crate::normalise::{pointers, text};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
@@ -35,21 +36,28 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)
 }
 
+/// Rows that are taken apart at a time: as records they take many times their size in columns.
+const CHUNK_ROWS: usize = 4_096;
+
 pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut tables = Vec::new();
     for file in context.read(BOUNDARIES)? {
         let usps = state_of(&file)?;
-        let mut rows = StateRows { boundary_issues: file.issues(BOUNDARY).collect(), ..StateRows::default() };
-        read_boundaries(context, &file, &usps, &settings, &mut rows)?;
-        tables.extend(rows.tables(&usps, context)?);
+        let mut issues: Vec<Issue> = file.issues(BOUNDARY).collect();
+        let mut frame = boundary::frame(&[], context.bucket())?;
+        for first in (0..file.frame.height()).step_by(CHUNK_ROWS) {
+            let rows = read_boundaries(context, &file.frame.slice(first as i64, CHUNK_ROWS), &usps, &settings, &mut issues)?;
+            frame.vstack_mut(&boundary::frame(&rows, context.bucket())?)?;
+        }
+        frame.rechunk_mut();
+        tables.extend(boundary_table(&usps, context, frame, issues));
     }
     Ok(tables)
 }
 
 /// A boundary file's columns.
 struct Cells<'f> {
-    frame: &'f DataFrame,
     fixed: BTreeMap<&'static str, &'f StringChunked>,
     special: Vec<(&'f StringChunked, &'f StringChunked)>,
 }
@@ -88,7 +96,7 @@ impl<'f> Cells<'f> {
             fixed.insert(name, text(frame, name)?);
         }
         let special = (1..=SPECIALS).map(|number| Ok((text(frame, &format!("special_type_{number}"))?, text(frame, &format!("special_code_{number}"))?)));
-        Ok(Self { frame, fixed, special: special.collect::<Result<_>>()? })
+        Ok(Self { fixed, special: special.collect::<Result<_>>()? })
     }
 
     fn get(&self, row: usize, name: &'static str) -> Option<&'f str> {
@@ -107,17 +115,17 @@ impl<'f> Cells<'f> {
     }
 }
 
-fn read_boundaries(context: &Context<'_>, file: &SourceFrame, usps: &str, settings: &Settings, rows: &mut StateRows) -> Result<()> {
-    let cells = Cells::new(&file.frame)?;
-    rows.boundaries.reserve(cells.frame.height());
-    for (row, pointers) in pointers(cells.frame, POINTERS)?.into_iter().enumerate() {
+fn read_boundaries(context: &Context<'_>, frame: &DataFrame, usps: &str, settings: &Settings, issues: &mut Vec<Issue>) -> Result<Vec<Boundary>> {
+    let cells = Cells::new(frame)?;
+    let mut rows = Vec::with_capacity(frame.height());
+    for (row, pointers) in pointers(frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
         match boundary(&cells, row, usps, settings) {
-            Ok(boundary) => rows.boundaries.push(Boundary { pointers, ..boundary }),
-            Err(refusal) => rows.boundary_issues.push(quarantined(context, BOUNDARY, refusal, &pointers)),
+            Ok(boundary) => rows.push(Boundary { pointers, ..boundary }),
+            Err(refusal) => issues.push(quarantined(context, BOUNDARY, refusal, &pointers)),
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 fn boundary(cells: &Cells<'_>, row: usize, usps: &str, settings: &Settings) -> std::result::Result<Boundary, Refusal> {
