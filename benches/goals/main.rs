@@ -19,6 +19,8 @@ mod profile;
 mod ready;
 mod stream;
 mod swaps;
+mod tax;
+mod tax_corpus;
 mod trace;
 
 use std::error::Error;
@@ -41,7 +43,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 11] = [
+const BENCHES: [(&str, &str, Bench); 12] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -72,6 +74,7 @@ const BENCHES: [(&str, &str, Bench); 11] = [
     ("ready", "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)", ready::bench),
     ("stream", "1,000 sockets with 10 subscriptions each, one of which does not read: the others unaffected, memory bounded", stream::bench),
     ("swaps", "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)", swaps::bench),
+    ("tax", "boundary file of two million records -> release, against SHA-256 of the same file, peak memory, and lookups (no goal is set)", tax::bench),
     ("trace", "goal 13: `trace RECORD_ID` with replay, process start to end (pass <= 200 ms, moonshot <= 50 ms)", trace::bench),
 ];
 

@@ -96,7 +96,7 @@ impl<'a> Split<'a> {
 
 fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, place: Place<'_>) -> Result<SplitPart> {
     let place = |bucket: u32| place(bucket, part.number, part.member_number);
-    let spill = Spill { key: &buckets.key, count: buckets.count, only, place: &place };
+    let spill = Spill { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, place: &place };
     let mut columns = Vec::new();
     let mut take = |frame: DataFrame| {
         columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();

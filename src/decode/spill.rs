@@ -14,6 +14,8 @@ use crate::provenance::POINTERS;
 pub struct Spill<'a> {
     /// Column whose text decides the bucket.
     pub key: &'a str,
+    /// Column that does where the key is empty.
+    pub fallback_key: Option<&'a str>,
     /// Number of buckets.
     pub count: u32,
     /// The one bucket whose rows are kept; all when none is given.
@@ -28,12 +30,15 @@ impl Spill<'_> {
     /// # Errors
     /// `Store`, when a file cannot be written; `Config`, when the frame has no such column.
     pub fn take(&self, frame: &DataFrame) -> Result<()> {
-        let keys = frame.column(self.key).map_err(|_| Error::config(format!("there is no column `{}` to split by", self.key)))?.str()?;
+        let column = |name: &str| Ok::<_, Error>(frame.column(name).map_err(|_| Error::config(format!("there is no column `{name}` to split by")))?.str()?);
+        let keys = column(self.key)?;
+        let fallback_keys = self.fallback_key.map(column).transpose()?;
         let texts = frame.columns().iter().filter(|column| column.name() != POINTERS).map(|column| Ok(column.str()?)).collect::<Result<Vec<_>>>()?;
         let pointers = frame.column(POINTERS)?.list()?;
         let mut writers: Vec<csv::Writer<Vec<u8>>> = (0..self.count).map(|_| csv::Writer::from_writer(Vec::new())).collect();
         for (row, numbers) in pointers.amortized_iter().enumerate() {
-            let bucket = keys.get(row).map_or(0, |key| bucket_of(key, self.count));
+            let key = keys.get(row).or_else(|| fallback_keys.and_then(|keys| keys.get(row)));
+            let bucket = key.map_or(0, |key| bucket_of(key, self.count));
             if self.only.is_some_and(|only| only != bucket) {
                 continue;
             }

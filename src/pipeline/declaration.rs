@@ -150,6 +150,9 @@ pub struct Buckets {
     pub count: u32,
     /// Our name of the column, the same in every source that is split. A source without it is given to each bucket whole.
     pub key: String,
+    /// The column that counts where the key is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_key: Option<String>,
 }
 
 /// A list that comes page by page: pages are fetched until one has fewer records than it could.

@@ -82,7 +82,7 @@ impl Listing {
             let path = link.split(['?', '#']).next().unwrap_or(link);
             let name = path.rsplit('/').next().unwrap_or(path);
             let Some(fields) = fields_of(&pieces, name) else { continue };
-            if self.only.iter().any(|(name, wanted)| !wanted.iter().any(|value| *value == fields[name])) {
+            if !self.is_wanted(&fields) {
                 continue;
             }
             let is_key = |name: &str| self.per.iter().any(|per| per == name) || alternatives(&pieces, name).is_some();
@@ -99,6 +99,16 @@ impl Listing {
             }
         }
         Ok(best.into_values().collect())
+    }
+
+    /// Whether a file of these fields is asked for. A field that is not among them says nothing.
+    pub fn is_wanted(&self, fields: &BTreeMap<String, String>) -> bool {
+        self.only.iter().all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
+    }
+
+    /// What tells a file from others of which the newest is wanted too.
+    pub fn kind<'k>(&self, keys: &'k BTreeMap<String, String>) -> Vec<&'k String> {
+        self.per.iter().filter_map(|name| keys.get(name)).collect()
     }
 
     fn compare(&self, pieces: &[Piece<'_>], one: &Listed, other: &Listed) -> Ordering {

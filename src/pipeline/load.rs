@@ -122,8 +122,11 @@ impl Declarations {
             report(place, "count", format!("{} is not a number from 1 to {MAX_BUCKETS}", buckets.count));
         }
         let inputs = declaration.inputs.iter().filter_map(|source_id| self.source(source_id)).map(|(_, source)| source);
-        if !declaration.sources.iter().chain(inputs).any(|source| source.columns.contains_key(&buckets.key)) {
-            report(place, "key", format!("`{}` is a column of no source", buckets.key));
+        let sources: Vec<&Source> = declaration.sources.iter().chain(inputs).collect();
+        for (name, key) in [("key", Some(&buckets.key)), ("fallback_key", buckets.fallback_key.as_ref())] {
+            if let Some(key) = key.filter(|key| !sources.iter().any(|source| source.columns.contains_key(*key))) {
+                report(place, name, format!("`{key}` is a column of no source"));
+            }
         }
         for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
             if !contract.partition_by.iter().any(|column| column == "bucket") {

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, requests};
+use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
 use crate::datasets;
@@ -87,7 +87,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let mut candidates = candidates(settings)?;
-    let listing_pages = find_listed(settings, &fetcher, &mut candidates, observer).await?;
+    let listing_pages = find_listed(settings, &fetcher, &mut candidates, current.as_ref(), observer).await?;
     let mut wanted: BTreeMap<&str, &Wanted> = BTreeMap::new();
     for (file, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
         wanted.insert(&file.request.url, file);
@@ -134,8 +134,15 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
     Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
 }
 
-/// Asks for the pages that list files, and puts the newest of these among the files of their tasks.
-async fn find_listed(settings: &RunSettings, fetcher: &Fetcher, candidates: &mut [Candidate<'_>], observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
+/// Asks for the pages that list files, and puts the newest of these among the files of their tasks. A kind of file that the last release was made from
+/// and that a page does not name any more is missing: nothing of what it held is lost without a word.
+async fn find_listed(
+    settings: &RunSettings,
+    fetcher: &Fetcher,
+    candidates: &mut [Candidate<'_>],
+    current: Option<&Manifest>,
+    observer: &SharedObserver,
+) -> Result<Vec<FetchedSource>> {
     // By address: sources that share a page ask for it once. Two at once would write the same snapshot.
     let pages: BTreeMap<&str, Wanted> =
         candidates.iter().flat_map(|candidate| &candidate.listed).map(|source| (source.url.as_str(), listing_page(source))).collect();
@@ -144,12 +151,18 @@ async fn find_listed(settings: &RunSettings, fetcher: &Fetcher, candidates: &mut
     }
     let (fetched, sources) = fetch_all(settings, fetcher, pages.into_values().collect(), observer).await?;
     for candidate in candidates {
+        let previous = current.and_then(|manifest| manifest.tasks.get(&candidate.task_id)).map_or(&[][..], |entry| &entry.inputs);
         for source in &candidate.listed {
-            match listed_requests(fetcher, source, &fetched[&source.url])? {
-                Ok(files) => candidate.files.extend(files.into_iter().map(|file| (file, source.required))),
-                Err(problem) if source.required => candidate.not_listed.push(format!("{} ({}): {problem}", source.source_id, source.url)),
-                Err(_) => {}
-            }
+            let files = match listed_requests(fetcher, source, &fetched[&source.url])? {
+                Ok(files) => files,
+                Err(problem) if source.required => {
+                    candidate.not_listed.push(format!("{} ({}): {problem}", source.source_id, source.url));
+                    continue;
+                }
+                Err(_) => Vec::new(),
+            };
+            candidate.not_listed.extend(no_longer_listed(settings, source, &files, previous));
+            candidate.files.extend(files.into_iter().map(|file| (file, source.required)));
         }
     }
     Ok(sources)

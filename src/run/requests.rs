@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -138,6 +138,23 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
         Ok(Wanted { request, paging: None })
     };
     listed.into_iter().map(request).collect::<Result<_>>().map(Ok)
+}
+
+/// The kinds of a source's files that the last release was made from and that its page does not name; none where a person has looked at it.
+pub(super) fn no_longer_listed(settings: &RunSettings, source: &Source, files: &[Wanted], previous: &[Snapshot]) -> Option<String> {
+    let listing = source.listing.as_ref().filter(|_| !settings.accepted.contains(&source.source_id))?;
+    let listed: BTreeSet<Vec<&String>> = files.iter().map(|file| listing.kind(&file.request.keys)).collect();
+    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys));
+    let gone: Vec<&str> = known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).map(|snapshot| snapshot.url.as_str()).collect();
+    (!gone.is_empty()).then(|| {
+        format!(
+            "{} ({}): the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
+            source.source_id,
+            source.url,
+            gone.join(", "),
+            source.source_id
+        )
+    })
 }
 
 impl Paging {

@@ -95,13 +95,13 @@ fn plain(field: &str) -> String {
     field.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
-pub(super) fn frame(rows: &[Boundary]) -> Result<DataFrame> {
+pub(super) fn frame(rows: &[Boundary], bucket: &str) -> Result<DataFrame> {
     let texts = |name: &str, cell: fn(&Boundary) -> Option<String>| text_column(name, rows.iter().map(cell));
     let keys: Vec<String> = rows.iter().map(Boundary::boundary_key).collect();
     let columns = vec![
         text_column("record_id", rows.iter().zip(&keys).map(|(row, key)| Some(format!("{BOUNDARY}:{}:{key}", row.state)))),
         texts("state", |row| Some(row.state.clone())),
-        texts("bucket", |_| Some("0".to_owned())),
+        text_column("bucket", rows.iter().map(|_| Some(bucket))),
         texts("source_id", |row| Some(row.source_id.clone())),
         text_column("boundary_key", keys.iter().map(Some)),
         texts("record_type", |row| Some(row.record_type.to_owned())),

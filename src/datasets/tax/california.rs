@@ -122,7 +122,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Err(refusal) => rows.boundary_issues.push(quarantined(context, BOUNDARY, refusal, &own)),
         }
     }
-    rows.tables(usps)
+    rows.tables(usps, context)
 }
 
 /// The name as a code: `LOS-ANGELES`.

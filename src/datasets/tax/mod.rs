@@ -6,12 +6,16 @@ mod boundary;
 pub(super) mod california;
 mod names;
 mod rate;
-pub(super) mod sst;
+mod sst;
+pub(super) mod sst_boundaries;
+pub(super) mod sst_rates;
 pub(super) mod states;
 pub(super) mod texas;
 pub(super) mod washington;
 
 use std::collections::BTreeMap;
+
+use polars::prelude::DataFrame;
 
 use self::boundary::Boundary;
 use self::rate::Rate;
@@ -40,20 +44,22 @@ struct StateRows {
 
 impl StateRows {
     /// The state's tables; none of a kind that has neither rows nor findings.
-    fn tables(&self, usps: &str) -> Result<Vec<Table>> {
+    fn tables(&self, usps: &str, context: &Context<'_>) -> Result<Vec<Table>> {
         let mut tables = Vec::new();
         let in_state = BTreeMap::from([("state".to_owned(), usps.to_owned())]);
         if !self.rates.is_empty() || !self.rate_issues.is_empty() {
-            tables.push(Table { dataset_id: RATE.to_owned(), partition: in_state.clone(), frame: rate::frame(&self.rates)?, issues: self.rate_issues.clone() });
+            tables.push(Table { dataset_id: RATE.to_owned(), partition: in_state, frame: rate::frame(&self.rates)?, issues: self.rate_issues.clone() });
         }
-        if !self.boundaries.is_empty() || !self.boundary_issues.is_empty() {
-            let mut partition = in_state;
-            partition.insert("bucket".to_owned(), "0".to_owned());
-            let frame = boundary::frame(&self.boundaries)?;
-            tables.push(Table { dataset_id: BOUNDARY.to_owned(), partition, frame, issues: self.boundary_issues.clone() });
-        }
+        let boundaries = boundary::frame(&self.boundaries, context.bucket())?;
+        tables.extend(boundary_table(usps, context, boundaries, self.boundary_issues.clone()));
         Ok(tables)
     }
+}
+
+/// A state's table of boundaries; none without rows and findings.
+fn boundary_table(usps: &str, context: &Context<'_>, frame: DataFrame, issues: Vec<Issue>) -> Option<Table> {
+    let partition = BTreeMap::from([("state".to_owned(), usps.to_owned()), ("bucket".to_owned(), context.bucket().to_owned())]);
+    (frame.height() > 0 || !issues.is_empty()).then(|| Table { dataset_id: BOUNDARY.to_owned(), partition, frame, issues })
 }
 
 /// Name of a state as people write it, for its own tax.

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::boundary::Boundary;
 use super::names::Names;
 use super::rate::Rate;
-use super::{STATE, StateRows, quarantined, rate, required, state_name};
+use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name};
 use crate::canonical::state;
 use crate::datasets::{Context, Table};
 use crate::error::{Error, Result};
@@ -25,11 +25,15 @@ struct StateRule {
     coverage: String,
     method: String,
     state_rate: Option<i64>,
-    sourcing: String,
+    sourcing: Option<String>,
+    sourcing_page: Option<String>,
     freight_taxable: Option<bool>,
+    freight_basis: Option<String>,
     food_drug_exempt: Option<bool>,
+    food_drug_basis: Option<String>,
     source_page: String,
     effective_date: Option<String>,
+    effective_page: Option<String>,
     local_note: Option<String>,
     pointers: Vec<u64>,
 }
@@ -45,24 +49,31 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let file = context.read_one(STATES)?;
     let column = |name: &str| text(&file.frame, name);
     let (usps, coverage, method, value, sourcing) = (column("state")?, column("coverage")?, column("method")?, column("state_rate")?, column("sourcing")?);
-    let (freight, food, page, effective, note) =
-        (column("freight_taxable")?, column("food_drug_exempt")?, column("source_page")?, column("effective_date")?, column("local_note")?);
+    let (sourcing_page, page, note) = (column("sourcing_page")?, column("source_page")?, column("local_note")?);
+    let effective = [column("effective_date")?, column("effective_page")?];
+    let freight = [column("freight_taxable")?, column("freight_basis")?];
+    let food = [column("food_drug_exempt")?, column("food_drug_basis")?];
     let mut issues: Vec<_> = file.issues(STATE).collect();
     let mut rules = Vec::new();
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
+        let owned = |cell: Option<&str>| cell.map(str::to_owned);
         let read = || {
             Ok(StateRule {
                 usps: required(usps.get(row), "state")?.to_owned(),
                 coverage: required(coverage.get(row), "coverage")?.to_owned(),
                 method: required(method.get(row), "method")?.to_owned(),
                 state_rate: rate(value.get(row), "state rate")?,
-                sourcing: required(sourcing.get(row), "sourcing")?.to_owned(),
-                freight_taxable: freight.get(row).map(|cell| cell == "yes"),
-                food_drug_exempt: food.get(row).map(|cell| cell == "yes"),
+                sourcing: stated(sourcing.get(row), sourcing_page.get(row), "sourcing")?.map(str::to_owned),
+                sourcing_page: owned(sourcing_page.get(row)),
+                freight_taxable: stated(freight[0].get(row), freight[1].get(row), "freight taxable")?.map(|cell| cell == "yes"),
+                freight_basis: owned(freight[1].get(row)),
+                food_drug_exempt: stated(food[0].get(row), food[1].get(row), "food and drugs exempt")?.map(|cell| cell == "yes"),
+                food_drug_basis: owned(food[1].get(row)),
                 source_page: required(page.get(row), "source page")?.to_owned(),
-                effective_date: effective.get(row).map(str::to_owned),
-                local_note: note.get(row).map(str::to_owned),
+                effective_date: stated(effective[0].get(row), effective[1].get(row), "effective date")?.map(str::to_owned),
+                effective_page: owned(effective[1].get(row)),
+                local_note: owned(note.get(row)),
                 pointers: pointers.clone(),
             })
         };
@@ -76,6 +87,14 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
+/// A cell that stands there only with what states it.
+fn stated<'c>(cell: Option<&'c str>, basis: Option<&str>, name: &str) -> std::result::Result<Option<&'c str>, Refusal> {
+    match (cell, basis) {
+        (Some(_), None) => Err(("missing_value", format!("{name}: nothing is named that states it"))),
+        (cell, _) => Ok(cell),
+    }
+}
+
 fn frame(rules: &[StateRule]) -> Result<DataFrame> {
     let texts = |name: &str, cell: fn(&StateRule) -> Option<String>| text_column(name, rules.iter().map(cell));
     let columns = vec![
@@ -85,11 +104,15 @@ fn frame(rules: &[StateRule]) -> Result<DataFrame> {
         texts("coverage", |rule| Some(rule.coverage.clone())),
         texts("method", |rule| Some(rule.method.clone())),
         Column::new("state_rate".into(), rules.iter().map(|rule| rule.state_rate).collect::<Vec<_>>()),
-        texts("sourcing", |rule| Some(rule.sourcing.clone())),
+        texts("sourcing", |rule| rule.sourcing.clone()),
+        texts("sourcing_page", |rule| rule.sourcing_page.clone()),
         Column::new("freight_taxable".into(), rules.iter().map(|rule| rule.freight_taxable).collect::<Vec<_>>()),
+        texts("freight_basis", |rule| rule.freight_basis.clone()),
         Column::new("food_drug_exempt".into(), rules.iter().map(|rule| rule.food_drug_exempt).collect::<Vec<_>>()),
+        texts("food_drug_basis", |rule| rule.food_drug_basis.clone()),
         texts("source_page", |rule| Some(rule.source_page.clone())),
         texts("effective_date", |rule| rule.effective_date.clone()),
+        texts("effective_page", |rule| rule.effective_page.clone()),
         texts("local_note", |rule| rule.local_note.clone()),
         pointer_column(rules.iter().map(|rule| rule.pointers.as_slice())),
     ];
@@ -169,7 +192,19 @@ fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>
                 ..Boundary::default()
             });
         }
-        tables.extend(rows.tables(&usps)?);
+        tables.extend(rows.tables(&usps, context)?);
     }
     Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stated;
+
+    #[test]
+    fn a_cell_without_a_page_that_states_it_is_set_aside() {
+        assert_eq!(stated(Some("origin"), Some("https://publisher.example/"), "sourcing"), Ok(Some("origin")));
+        assert_eq!(stated(None, None, "sourcing"), Ok(None));
+        assert_eq!(stated(Some("origin"), None, "sourcing").unwrap_err().0, "missing_value");
+    }
 }

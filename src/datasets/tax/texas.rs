@@ -142,7 +142,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         ..Rate::default()
     });
     rows.rates.extend(rates.into_values());
-    rows.tables(usps)
+    rows.tables(usps, context)
 }
 
 /// Reads `20263` and `0.0625`.

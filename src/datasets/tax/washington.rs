@@ -41,7 +41,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         rows.boundary_issues.extend(file.issues(BOUNDARY));
         read_addresses(context, &file, &settings, &mut rows)?;
     }
-    rows.tables(&settings.state)
+    rows.tables(&settings.state, context)
 }
 
 fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, rows: &mut StateRows) -> Result<()> {

@@ -12,10 +12,10 @@ use super::{MAX_BYTES, Source, delimited, places, plan_of};
 const COLUMNS: [&str; 3] = ["key", "b", "c"];
 
 /// The rows of a source in buckets, split in frames of so many rows.
-fn split(source: &Source, rows: usize, count: u32) -> Vec<DataFrame> {
+fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
     let folder = tempfile::tempdir().unwrap();
     let place = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
-    let spill = Spill { key: "key", count, only: None, place: &place };
+    let spill = Spill { key: "key", fallback_key, count, only: None, place: &place };
     let columns = RefCell::new(Vec::new());
     let task =
         Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
@@ -49,6 +49,7 @@ proptest! {
         lines in proptest::collection::vec(("[a-e]{0,2}", "[ -~ñ,\"\u{85}]{0,8}", "(\"\"|\"a,b\"|\"a\"\"b\nc\"|x|)"), 0..40),
         rows in 1..7_usize,
         count in 1..5_u32,
+        fallback_key in prop_oneof![Just(None), Just(Some("b"))],
     ) {
         let text: String = lines.iter().map(|(key, b, c)| format!("{key},{},{c}\n", b.replace(['"', ','], "'"))).collect();
         let source = Source::new(text.as_bytes(), None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
@@ -56,10 +57,11 @@ proptest! {
         let mut expected: Vec<Vec<Row>> = vec![Vec::new(); count as usize];
         let keys = whole.column("key").unwrap().str().unwrap();
         for row in 0..whole.height() {
-            let bucket = keys.get(row).map_or(0, |key| bucket_of(key, count));
+            let key = keys.get(row).or_else(|| whole.column(fallback_key?).unwrap().str().unwrap().get(row));
+            let bucket = key.map_or(0, |key| bucket_of(key, count));
             expected[bucket as usize].push(cells(&whole, row));
         }
-        for (bucket, frame) in split(&source, rows, count).iter().enumerate() {
+        for (bucket, frame) in split(&source, rows, count, fallback_key).iter().enumerate() {
             prop_assert_eq!(frame.height(), expected[bucket].len());
             for (row, expected) in expected[bucket].iter().enumerate() {
                 prop_assert_eq!(&cells(frame, row), expected);
@@ -72,6 +74,6 @@ proptest! {
 fn a_frame_without_the_column_is_refused() {
     let source = Source::new(b"a,b,c\n", None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
     let place = |_: u32| -> PathBuf { unreachable!("nothing is written") };
-    let spill = Spill { key: "number", count: 2, only: None, place: &place };
+    let spill = Spill { key: "number", fallback_key: None, count: 2, only: None, place: &place };
     assert!(spill.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
 }

@@ -194,6 +194,13 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
     ] {
         assert_eq!(rate(query).await, expected, "{query}");
     }
+    // The file of Minnesota has 0.06875 for food too: what makes it 0 is named, and so is the record that says so.
+    let food = server.ask("/v1/tax/rate?zip=55401&date=2019-01-01&category=food_drug", None).await;
+    for component in food["data"]["components"].as_array().unwrap() {
+        assert!(component["exempt_by"].as_str().unwrap().starts_with("Minnesota Statutes 297A.67, subdivision"), "{component}");
+    }
+    assert_eq!(food["data"]["provenance"][0]["record_id"], "tax.state:MN");
+    assert_eq!(food["data"]["provenance"][0]["source_id"], "tax.state_rule");
 }
 
 fn millionths(rate: &Value) -> i64 {

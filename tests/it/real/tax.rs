@@ -55,7 +55,7 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
     let Some(data) = shared_data("general/tax") else { return };
     let place = place(&data);
     let mut settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
-    settings.selectors = vec!["tax.sst".to_owned()];
+    settings.selectors = vec!["tax.sst_rates".to_owned(), "tax.sst_boundaries".to_owned()];
     let report = run_here(&settings).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert!(place.rows("pubdata.quarantine").is_empty());

@@ -6,7 +6,7 @@ use pubdata::run::{ExitCode, RunReport, RunSettings, trace};
 use crate::publisher::{Publisher, Reply};
 use crate::support::{Place, run_here, settings};
 
-const TASK: &str = "tax.sst";
+const TASKS: [&str; 2] = ["tax.sst_boundaries", "tax.sst_rates"];
 const RATES: &str = "www.streamlinedsalestax.org/ratesandboundry/Rates";
 
 struct Site {
@@ -23,7 +23,7 @@ impl Site {
 
     fn settings(&self) -> RunSettings {
         let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in());
-        settings.selectors = vec![TASK.to_owned()];
+        settings.selectors = TASKS.map(str::to_owned).into();
         settings
     }
 
@@ -34,11 +34,22 @@ impl Site {
     /// Names of the files that the current release was made from, of a kind.
     fn read(&self, source_id: &str) -> Vec<String> {
         let manifest = self.place.manifest();
-        let inputs = manifest["tasks"][TASK]["inputs"].as_array().unwrap().clone();
-        let of_source = inputs.iter().filter(|input| input["source_id"] == source_id);
+        let inputs = TASKS.iter().flat_map(|task| manifest["tasks"][task]["inputs"].as_array().unwrap());
+        let of_source = inputs.filter(|input| input["source_id"] == source_id);
         let mut names: Vec<String> = of_source.map(|input| input["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()).collect();
         names.sort();
         names
+    }
+
+    /// Takes a file's name off a page.
+    fn unlist(&self, folder: &str, name: &str) {
+        let page = self.place.mirror().join(folder).join("index.html");
+        let text = std::fs::read_to_string(&page).unwrap();
+        let lines: Vec<&str> =
+            text.split_inclusive("<br>").filter(|line| !line.contains(&format!("\"/{}/{name}\"", folder.split_once('/').unwrap().1))).collect();
+        assert!(lines.concat().len() < text.len(), "{name} is not on the page");
+        std::fs::write(page, lines.concat()).unwrap();
+        self.publisher.serve_folder(&self.place.mirror());
     }
 }
 
@@ -56,9 +67,9 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
     assert!(site.place.rows("tax.rate").values().all(|(row, _)| row["state"] != "WA"));
     // The same pages and files a second time are nothing new, and offline they are known.
     let again = site.run().await;
-    assert_eq!((again.outcome, again.tasks[0].outcome), ("unchanged", "fresh"), "{again:#?}");
+    assert_eq!((again.outcome, again.tasks[0].outcome, again.tasks[1].outcome), ("unchanged", "fresh", "fresh"), "{again:#?}");
     let offline = run_here(&RunSettings { is_offline: true, ..site.settings() }).await;
-    assert_eq!(offline.tasks[0].outcome, "fresh", "{offline:#?}");
+    assert_eq!((offline.tasks[0].outcome, offline.tasks[1].outcome), ("fresh", "fresh"), "{offline:#?}");
     let traced = trace(&site.settings(), &"tax.rate:WI:45:55:1980-01-01".parse().unwrap(), None).await.unwrap();
     assert!(traced.is_match, "{:?}", traced.differences);
 }
@@ -89,11 +100,72 @@ async fn a_page_that_names_no_file_keeps_the_last_build() {
     site.publisher.serve_folder(&site.place.mirror());
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
-    assert!(report.tasks[0].reasons[0].contains("the page names no file of the form"), "{:?}", report.tasks[0].reasons);
+    assert!(report.tasks[1].reasons[0].contains("the page names no file of the form"), "{:?}", report.tasks[1].reasons);
     assert_eq!(site.place.rows("tax.rate"), rows);
     site.publisher.route(&format!("/{RATES}/index.html"), vec![Reply::status(404)]);
     let report = site.run().await;
-    assert!(report.tasks[0].reasons[0].contains("the publisher has no such page"), "{:?}", report.tasks[0].reasons);
+    assert!(report.tasks[1].reasons[0].contains("the publisher has no such page"), "{:?}", report.tasks[1].reasons);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_that_it_is_gone() {
+    let site = Site::new().await;
+    site.run().await;
+    let rows = site.place.rows("tax.rate");
+    assert!(rows.values().any(|(row, _)| row["state"] == "WI"));
+    site.unlist(RATES, "WIR2026Q2FEB18.csv");
+    for _ in 0..2 {
+        let report = site.run().await;
+        assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
+        let task = &report.tasks[1];
+        assert_eq!((task.task_id.as_str(), task.outcome, task.is_carried), ("tax.sst_rates", "missing", true));
+        assert!(task.reasons[0].contains("no longer names") && task.reasons[0].contains("WIR2026Q2FEB18.csv"), "{:?}", task.reasons);
+        assert!(task.reasons[0].contains("`--accept tax.sst_rate`"), "{:?}", task.reasons);
+        assert_eq!(report.tasks[0].outcome, "fresh", "the boundaries are all listed");
+        assert_eq!(site.place.rows("tax.rate"), rows);
+        let entry = &site.place.manifest()["tasks"]["tax.sst_rates"];
+        assert_eq!(entry["is_stale"], true, "{entry:#}");
+    }
+    let accepted = run_here(&RunSettings { accepted: vec!["tax.sst_rate".to_owned()], ..site.settings() }).await;
+    assert_eq!(accepted.exit_code, ExitCode::Ok, "{accepted:#?}");
+    let left = site.place.rows("tax.rate");
+    assert!(!left.is_empty() && left.values().all(|(row, _)| row["state"] != "WI"));
+    // What the release no longer has is not missed again.
+    let again = site.run().await;
+    assert_eq!((again.exit_code, again.tasks[1].outcome), (ExitCode::Ok, "fresh"), "{again:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_whose_file_has_another_ending_is_still_listed() {
+    let site = Site::new().await;
+    site.run().await;
+    let folder = site.place.mirror().join(RATES);
+    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
+    std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", "WIR2026Q2FEB18.txt")).unwrap();
+    std::fs::rename(folder.join("WIR2026Q2FEB18.csv"), folder.join("WIR2026Q2FEB18.txt")).unwrap();
+    site.publisher.serve_folder(&site.place.mirror());
+    let report = site.run().await;
+    assert_eq!((report.exit_code, report.tasks[1].outcome), (ExitCode::Ok, "built"), "{report:#?}");
+    assert!(site.read("tax.sst_rate").contains(&"WIR2026Q2FEB18.txt".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_a_build_can_do_without_is_missed_when_the_last_one_had_it() {
+    let site = Site::new().await;
+    let mut settings = site.settings();
+    settings.selectors = vec!["tax.washington".to_owned()];
+    assert_eq!(run_here(&settings).await.exit_code, ExitCode::Ok);
+    let rows = site.place.rows("tax.boundary");
+    assert!(!rows.is_empty());
+    let page = crate::support::files_below(&site.place.mirror()).into_iter().find(|path| path.to_string_lossy().ends_with("downloadable-database")).unwrap();
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("State20"));
+    std::fs::write(&page, text.replace("State20", "Other20")).unwrap();
+    site.publisher.serve_folder(&site.place.mirror());
+    let report = run_here(&settings).await;
+    assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
+    assert!(report.tasks[0].reasons[0].contains("tax.washington_address"), "{:?}", report.tasks[0].reasons);
+    assert_eq!(site.place.rows("tax.boundary"), rows);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,6 +38,9 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     answer.write(json, &found, candidate, &invoice, &call.release.manifest, &terms);
     let mut meta = describe(&found);
     note(&mut meta, &found, candidate, &invoice);
+    if answer.is_delivery_mixed() {
+        meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
+    }
     Ok(meta)
 }
 
@@ -62,6 +65,11 @@ fn origin_of(call: &Call<'_>, fields: &Fields<'_>) -> Result<&'static str> {
     location_of(call, fields).map(|location| location.state)
 }
 
+/// Whether an item bears a tax; `classes` are the rates of each class.
+fn is_taxed(classes: &[Vec<i64>], item: Item) -> bool {
+    item.amount != 0 && item.class.is_some_and(|class| classes[class].iter().any(|rate| *rate != 0))
+}
+
 /// The tax of a sale, and of what it is made.
 struct Answer {
     items: Vec<Item>,
@@ -76,7 +84,8 @@ impl Answer {
         let classes: Vec<Vec<i64>> = CLASSES.map(|category| candidate.components.iter().map(|component| component.rate(category)).collect()).into();
         let (is_taxable, shipping_basis) = match (invoice.shipping_taxable, found.freight_taxable()) {
             (Some(is_taxable), _) => (is_taxable, "request"),
-            (None, Some(is_taxable)) => (is_taxable, "state"),
+            // What states tax is the delivery of goods that are taxed.
+            (None, Some(is_taxable)) => (is_taxable && invoice.lines.iter().any(|line| is_taxed(&classes, line.item)), "state"),
             (None, None) => (false, "unknown"),
         };
         let is_shipping_taxed = is_taxable && !invoice.is_exempt;
@@ -84,6 +93,15 @@ impl Answer {
         let items: Vec<Item> = invoice.lines.iter().map(|line| line.item).chain([shipping]).collect();
         let taxed = taxes_of(&Sale { classes: &classes, items: &items, rounding: invoice.rounding, prices_include_tax: invoice.prices_include_tax });
         Self { items, taxed, classes, is_shipping_taxed, shipping_basis }
+    }
+
+    /// Whether a charge is taxed by the state's rule that is also for goods that are not.
+    fn is_delivery_mixed(&self) -> bool {
+        let Some((shipping, lines)) = self.items.split_last() else { return false };
+        self.is_shipping_taxed
+            && self.shipping_basis == "state"
+            && shipping.amount != 0
+            && lines.iter().any(|item| item.amount != 0 && !is_taxed(&self.classes, *item))
     }
 
     fn write(&self, json: &mut Json, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice, manifest: &crate::store::Manifest, terms: &Terms<'_>) {

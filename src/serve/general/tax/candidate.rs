@@ -27,6 +27,8 @@ pub struct Component<'a> {
     pub general: i64,
     /// Millionths; none where the publisher states none.
     pub food_drug: Option<i64>,
+    /// The statute by which food bears no tax, whatever the publisher's file repeats for it.
+    pub food_exemption: Option<&'a str>,
     /// Days since 1970-01-01.
     pub from: Option<i32>,
     pub to: Option<i32>,
@@ -60,8 +62,14 @@ impl Component<'_> {
     pub fn rate(&self, category: Category) -> i64 {
         match category {
             Category::General => self.general,
+            Category::FoodDrug if self.food_exemption.is_some() => 0,
             Category::FoodDrug => self.food_drug.unwrap_or(self.general),
         }
+    }
+
+    /// By what the component bears no tax on a category, where that is not in its rate.
+    pub fn exempt_by(&self, category: Category) -> Option<&str> {
+        self.food_exemption.filter(|_| category == Category::FoodDrug)
     }
 }
 
@@ -98,6 +106,9 @@ impl<'a> Candidate<'a> {
     /// What to know of the rate on food and drugs.
     pub fn food_notice(&self) -> Option<Notice> {
         let local = |message: &str, code| Some(Notice { code, message: message.to_owned() });
+        if let Some(basis) = self.components.iter().find_map(|component| component.food_exemption) {
+            return local(&format!("The rate is 0 by {basis}. The state's file repeats its general rates for food and drugs."), "FOOD_DRUG_EXEMPT");
+        }
         if self.components.iter().any(|component| component.food_drug.is_none()) {
             return local("Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.", "FOOD_DRUG_RATE_UNKNOWN");
         }
@@ -144,7 +155,8 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
         name: search.state_name().to_owned(),
         type_raw: None,
         general,
-        food_drug: search.is_food_exempt().then_some(0),
+        food_drug: None,
+        food_exemption: search.food_exemption(),
         from: search.rule_day(),
         to: None,
         row: None,
@@ -187,7 +199,8 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         name,
         type_raw: rates.types_raw.get(row),
         general: rates.general(row, search.is_interstate)?,
-        food_drug: if search.is_food_exempt() { Some(0) } else { rates.food_drug(row, search.is_interstate) },
+        food_drug: rates.food_drug(row, search.is_interstate),
+        food_exemption: search.food_exemption(),
         from: Some(rates.begin(row)),
         to: rates.end(row),
         row: Some((rates, row)),

@@ -116,7 +116,7 @@ impl Found<'_> {
 
 impl<'a> Found<'a> {
     fn find_local(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
-        let matches = if search.state.boundaries.is_empty() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
+        let matches = if search.state.boundaries.is_none() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
         self.level = matches.level;
         self.candidates = matches.sets.iter().map(|(set, hit)| Candidate::of(search, set, *hit)).collect();
         Ok(())

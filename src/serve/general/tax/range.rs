@@ -35,7 +35,7 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let location = Location { address, state, zip_row: Some(row), notices: Vec::new() };
     let sets = match search.rules.methods.at(search.rule) {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
-        "boundaries" | "places" if search.state.boundaries.is_empty() => search.by_name(&location)?.sets,
+        "boundaries" | "places" if search.state.boundaries.is_none() => search.by_name(&location)?.sets,
         "boundaries" | "places" => match search.sets_of_zip(location.zip()?) {
             sets if sets.is_empty() => search.by_boundaries(&location)?.sets,
             sets => sets,

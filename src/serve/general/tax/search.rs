@@ -26,6 +26,11 @@ impl<'a> Hit<'a> {
         self.boundaries.jurisdictions(self.row)
     }
 
+    /// Whether two records of a state are of the same jurisdictions. A ZIP code may have thousands, of few sets.
+    fn is_alike(&self, other: &Self) -> bool {
+        self.boundaries.set(self.row) == other.boundaries.set(other.row) || self.jurisdictions() == other.jurisdictions()
+    }
+
     /// Writes the provenance object of the record.
     pub fn write_stamp(&self, json: &mut Json, manifest: &Manifest) {
         self.boundaries.write_stamp(json, manifest, self.row);
@@ -98,8 +103,9 @@ impl<'a> Search<'a> {
         self.rules.effective_day(self.rule)
     }
 
-    pub fn is_food_exempt(&self) -> bool {
-        self.rules.is_food_exempt(self.rule)
+    /// The statute by which food bears no tax, whatever the rate files repeat for it; none where they have its rates.
+    pub fn food_exemption(&self) -> Option<&'a str> {
+        self.rules.food_exemption(self.rule)
     }
 
     pub fn state_name(&self) -> &'a str {
@@ -272,7 +278,7 @@ fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
 fn distinct<'a>(hits: impl IntoIterator<Item = Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
     let mut found: Vec<Hit<'a>> = Vec::new();
     for hit in hits {
-        match found.iter_mut().find(|known| known.jurisdictions() == hit.jurisdictions()) {
+        match found.iter_mut().find(|known| known.is_alike(&hit)) {
             Some(known) if known.days().0 < hit.days().0 => *known = hit,
             Some(_) => {}
             None => found.push(hit),

@@ -116,6 +116,7 @@ fn write_components(json: &mut Json, candidate: Option<&Candidate<'_>>, category
                 json.key("fips").optional_text(component.fips.as_deref());
                 json.key("name").text(&component.name);
                 write_rate(json.key("rate"), component.rate(category));
+                json.key("exempt_by").optional_text(component.exempt_by(category));
                 json.key("effective_from").optional_day(component.from);
                 json.key("effective_to").optional_day(component.to);
                 json.key("raw_type").optional_text(component.type_raw);

@@ -139,7 +139,8 @@ pub fn texas_rate(class: &str, code: &str, name: &str, rate: &str) -> Value {
 pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<&str>, freight_taxable: Option<bool>) -> Value {
     json!({
         "record_id": format!("tax.state:{state}"), "state": state, "state_name": name, "coverage": coverage, "method": method, "state_rate": rate,
-        "sourcing": if state == "TX" { "origin" } else { "destination" }, "freight_taxable": freight_taxable, "food_drug_exempt": if matches!(state, "MN" | "WI") { Some(true) } else { None }, "source_page": "https://publisher.example/",
+        "sourcing": if state == "TX" { "origin" } else { "destination" }, "freight_taxable": freight_taxable, "food_drug_exempt": if matches!(state, "MN" | "WI") { Some(true) } else { None },
+        "food_drug_basis": if matches!(state, "MN" | "WI") { Some(format!("statutes of {state}: https://publisher.example/food")) } else { None }, "source_page": "https://publisher.example/",
         "effective_date": if method == "boundaries" { None } else { Some("2020-01-01") }, "local_note": null,
     })
 }

@@ -168,10 +168,19 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
     let food = rate(&world, "street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&category=food_drug").await;
     assert_eq!(outcome(&food["data"]).2, ["state 47 0.04", "county 037 0.0225"]);
     assert!(notices(&food).contains(&"FOOD_DRUG_RATE_UNKNOWN"));
-    // Minnesota's file repeats the general rates, but food is exempt; Washington's rates on food are in its file.
+    // Minnesota's file repeats the general rates, but food is exempt by statute, which the answer names; Washington's rates on food are in its file.
     let exempt = rate(&world, "zip=55401&date=2019-01-01&category=food_drug").await;
     assert_eq!((&exempt["data"]["combined_rate"], exempt["data"]["components"].as_array().unwrap().len()), (&json!(0), 4));
-    assert_eq!(notices(&exempt), [""; 0]);
+    assert_eq!(notices(&exempt), ["FOOD_DRUG_EXEMPT"]);
+    let statute = "statutes of MN: https://publisher.example/food";
+    for component in exempt["data"]["components"].as_array().unwrap() {
+        assert_eq!((&component["rate"], &component["exempt_by"]), (&json!(0), &json!(statute)), "{component}");
+    }
+    assert!(exempt["meta"]["notices"][0]["message"].as_str().unwrap().contains(statute), "{exempt}");
+    assert_eq!(exempt["data"]["provenance"][0]["record_id"], "tax.state:MN");
+    let general = rate(&world, "zip=55401&date=2019-01-01").await;
+    assert!(general["data"]["components"].as_array().unwrap().iter().all(|component| component["exempt_by"].is_null()));
+    assert!(food["data"]["components"].as_array().unwrap().iter().all(|component| component["exempt_by"].is_null()));
     assert!(notices(&rate(&world, "zip=98001&category=food_drug").await).contains(&"FOOD_DRUG_AS_GENERAL"));
     // Vermont publishes only addresses: the local tax of one street does not spread over the ZIP code.
     assert_eq!(outcome(&of("street=12%20Church%20St&zip=05401").await).0, "0.07");
@@ -305,7 +314,7 @@ async fn a_sale_is_taxed_to_the_cent() {
     let parts = |breakdown: &Value| breakdown.as_array().unwrap().iter().map(|part| cents(&part["tax_amount"])).sum::<i64>();
     assert_eq!(parts(&data["breakdown"]), 228);
     data["line_items"].as_array().unwrap().iter().for_each(|line| assert_eq!(parts(&line["breakdown"]), cents(&line["tax_amount"])));
-    assert_eq!(notices(&answer), ["HOLIDAYS_NOT_MODELLED", "NOT_TAX_ADVICE"]);
+    assert_eq!(notices(&answer), ["HOLIDAYS_NOT_MODELLED", "NOT_TAX_ADVICE", "DELIVERY_NOT_DIVIDED"]);
 
     let including = calculate(json!({"to": to, "date": "2019-01-01", "amount": 108.03, "prices_include_tax": true})).await.json();
     assert_eq!(
@@ -320,6 +329,14 @@ async fn a_sale_is_taxed_to_the_cent() {
     assert_eq!((&nevada["data"]["tax_amount"], &nevada["data"]["shipping"]["taxable"]), (&json!(8.38), &json!(false)));
     let taxed = calculate(json!({"to": {"zip": "89101"}, "amount": 100, "shipping": 10, "shipping_taxable": true})).await.json();
     assert_eq!((&taxed["data"]["tax_amount"], &taxed["data"]["shipping"]["taxable_basis"]), (&json!(9.22), &json!("request")));
+    // Minnesota taxes the delivery of what is taxed: not that of food alone, and that of food with other goods whole.
+    let delivered = async |lines: Value| calculate(json!({"to": to, "date": "2019-01-01", "shipping": 10, "line_items": lines})).await.json();
+    let food_alone = delivered(json!([{"unit_price": 50, "category": "food_drug"}])).await;
+    assert_eq!((&food_alone["data"]["tax_amount"], &food_alone["data"]["shipping"]["taxable"]), (&json!(0.0), &json!(false)));
+    assert!(notices(&food_alone).contains(&"FOOD_DRUG_EXEMPT") && !notices(&food_alone).contains(&"DELIVERY_NOT_DIVIDED"));
+    let mixed = delivered(json!([{"unit_price": 50, "category": "food_drug"}, {"unit_price": 100}])).await;
+    assert_eq!((&mixed["data"]["tax_amount"], &mixed["data"]["shipping"]["tax_amount"]), (&json!(8.83), &json!(0.8)));
+    assert!(notices(&mixed).contains(&"DELIVERY_NOT_DIVIDED"));
     // Food where the state's rate is lower and the county's is not known, on one invoice with general goods.
     let food = calculate(json!({"to": {"street": "340 Northwind Dr", "zip": "37072"}, "from": {"state": "TN"}, "date": "2024-02-01", "rounding": "invoice",
         "line_items": [{"unit_price": 10, "category": "food_drug"}, {"unit_price": 10}]}))

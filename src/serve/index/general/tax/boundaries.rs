@@ -56,11 +56,10 @@ fn class_of_type(type_raw: &str) -> Class {
     }
 }
 
-/// The boundary records of one part, in sorted arrays by kind.
+/// The boundary records of a state, in sorted arrays by kind.
 #[derive(Debug)]
 pub struct Boundaries {
-    part: Part,
-    heads: Heads,
+    sections: Vec<Section>,
     ids: Ids,
     statuses: WordColumn,
     rows: Vec<Row>,
@@ -78,6 +77,14 @@ pub struct Boundaries {
 /// Rows of named places by name, each with its county where that is known.
 type Places = HashMap<String, Vec<(u32, Option<Box<str>>)>>;
 
+/// The rows of one part: those from its first on, to the next section's.
+#[derive(Debug)]
+struct Section {
+    first: usize,
+    part: Part,
+    heads: Heads,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Row {
     begin: i32,
@@ -88,8 +95,10 @@ struct Row {
 /// No last day.
 const OPEN: i32 = i32::MAX;
 
+/// Takes the parts of a state one after the other.
 #[derive(Default)]
-struct Builder {
+pub struct Builder {
+    sections: Vec<Section>,
     ids: Ids,
     rows: Vec<Row>,
     sets: Sets,
@@ -102,30 +111,6 @@ struct Builder {
 }
 
 impl Boundaries {
-    /// Reads a part of `tax.boundary`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column or holds what no code is.
-    pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let heads = Heads::read(bytes.clone(), &part.path)?;
-        let mut made = Builder { rows: Vec::with_capacity(part.rows as usize), ..Builder::default() };
-        Table::each(bytes, &COLUMNS, &part.path, |table| made.add(table, &part.path))?;
-        made.addresses.finish();
-        Ok(Self {
-            part: part.clone(),
-            heads,
-            ids: made.ids,
-            statuses: made.statuses,
-            rows: made.rows,
-            sets: made.sets.sets,
-            zip5: Spans::new(made.zip5),
-            zip9: Spans::new(made.zip9),
-            addresses: made.addresses,
-            places: made.places,
-            counties: made.counties,
-        })
-    }
-
     /// Number of records.
     pub fn rows(&self) -> usize {
         self.rows.len()
@@ -176,13 +161,19 @@ impl Boundaries {
     }
 
     pub fn jurisdictions(&self, row: u32) -> &Jurisdictions {
-        &self.sets[self.rows[row as usize].set as usize]
+        &self.sets[self.set(row)]
+    }
+
+    /// Number of a record's set of jurisdictions: records of one number have equal sets.
+    pub fn set(&self, row: u32) -> usize {
+        self.rows[row as usize].set as usize
     }
 
     /// Writes the provenance object of a record.
     pub fn write_stamp(&self, json: &mut Json, manifest: &Manifest, row: u32) {
         let row = row as usize;
-        Stamps::new(manifest, "tax.boundary", &self.part).write(json, &self.heads, row, self.statuses.at(row), &self.ids.get(row));
+        let section = &self.sections[self.sections.partition_point(|section| section.first <= row) - 1];
+        Stamps::new(manifest, "tax.boundary", &section.part).write(json, &section.heads, row - section.first, self.statuses.at(row), &self.ids.get(row));
     }
 
     /// About how much memory the records take.
@@ -190,7 +181,7 @@ impl Boundaries {
         let rows = (size_of::<Row>() + 2) * self.rows.capacity();
         let places: usize = self.places.iter().map(|(name, rows)| name.len() + 64 + 32 * rows.capacity()).sum();
         rows + 160 * self.sets.capacity()
-            + self.heads.size_bytes()
+            + self.sections.iter().map(|section| section.heads.size_bytes()).sum::<usize>()
             + self.ids.size_bytes()
             + self.zip5.size_bytes()
             + self.zip9.size_bytes()
@@ -200,6 +191,37 @@ impl Boundaries {
 }
 
 impl Builder {
+    /// Adds the records of a part of `tax.boundary`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or holds what no code is.
+    pub fn add_part(&mut self, part: Part, bytes: Bytes) -> Result<()> {
+        let heads = Heads::read(bytes.clone(), &part.path)?;
+        self.rows.reserve(part.rows as usize);
+        let first = self.rows.len();
+        Table::each(bytes, &COLUMNS, &part.path, |table| self.add(table, &part.path))?;
+        self.sections.push(Section { first, part, heads });
+        Ok(())
+    }
+
+    /// Brings the records into the order in which they are looked up.
+    pub fn finish(mut self) -> Boundaries {
+        self.addresses.finish();
+        self.rows.shrink_to_fit();
+        Boundaries {
+            sections: self.sections,
+            ids: self.ids,
+            statuses: self.statuses,
+            rows: self.rows,
+            sets: self.sets.sets,
+            zip5: Spans::new(self.zip5),
+            zip9: Spans::new(self.zip9),
+            addresses: self.addresses,
+            places: self.places,
+            counties: self.counties,
+        }
+    }
+
     fn add(&mut self, table: &Table, place: &str) -> Result<()> {
         let columns = Columns::of(table)?;
         for index in 0..table.rows() {

@@ -10,6 +10,7 @@ mod spans;
 use std::collections::BTreeMap;
 
 pub use addresses::Fit as AddressFit;
+use boundaries::Builder;
 pub use boundaries::{Boundaries, Jurisdictions};
 pub use rates::{Class, Rates};
 pub use rules::Rules;
@@ -25,14 +26,14 @@ pub struct TaxIndex {
     states: BTreeMap<String, StateTax>,
 }
 
-/// Rates and boundaries of a state, as many parts of each as the state's files make.
+/// Rates of a state, as many parts as its files make, and its boundaries.
 #[derive(Debug, Default)]
 pub struct StateTax {
     pub rates: Vec<Rates>,
-    pub boundaries: Vec<Boundaries>,
+    pub boundaries: Option<Boundaries>,
 }
 
-static NONE: StateTax = StateTax { rates: Vec::new(), boundaries: Vec::new() };
+static NONE: StateTax = StateTax { rates: Vec::new(), boundaries: None };
 
 impl TaxIndex {
     /// Reads the tax datasets of a release; empty when it has none.
@@ -46,21 +47,21 @@ impl TaxIndex {
         }
         for part in of_dataset(manifest, "tax.rate") {
             let bytes = parts.bytes(&manifest.release_id, part).await?;
-            index.state_of(part)?.rates.push(Rates::read(part, bytes)?);
+            index.states.entry(state_of(part)?.to_owned()).or_default().rates.push(Rates::read(part, bytes)?);
         }
+        let mut builders: BTreeMap<&str, Builder> = BTreeMap::new();
         for part in of_dataset(manifest, "tax.boundary") {
             let bytes = parts.bytes(&manifest.release_id, part).await?;
+            let mut builder = builders.remove(state_of(part)?).unwrap_or_default();
             let owned = part.clone();
-            let reading = tokio::task::spawn_blocking(move || Boundaries::read(&owned, bytes));
-            let boundaries = reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
-            index.state_of(part)?.boundaries.push(boundaries);
+            let reading = tokio::task::spawn_blocking(move || builder.add_part(owned, bytes).map(|()| builder));
+            let builder = reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
+            builders.insert(state_of(part)?, builder);
+        }
+        for (state, builder) in builders {
+            index.states.entry(state.to_owned()).or_default().boundaries = Some(builder.finish());
         }
         Ok(index)
-    }
-
-    fn state_of(&mut self, part: &Part) -> Result<&mut StateTax> {
-        let state = part.partition.get("state").ok_or_else(|| Error::store(format!("{}: the part names no state", part.path)))?;
-        Ok(self.states.entry(state.clone()).or_default())
     }
 
     /// The rates and boundaries of a state; empty when there are none.
@@ -73,6 +74,10 @@ impl TaxIndex {
         let tables = || self.states.values().flat_map(|state| &state.boundaries);
         (tables().map(Boundaries::rows).sum(), tables().map(Boundaries::size_bytes).sum())
     }
+}
+
+fn state_of(part: &Part) -> Result<&str> {
+    part.partition.get("state").map(String::as_str).ok_or_else(|| Error::store(format!("{}: the part names no state", part.path)))
 }
 
 fn of_dataset<'a>(manifest: &'a Manifest, dataset_id: &str) -> impl Iterator<Item = &'a Part> {

@@ -18,6 +18,7 @@ pub struct Rules {
     rates: Decimal128Array,
     freight: BooleanArray,
     food_exempt: BooleanArray,
+    food_bases: Texts,
     effective: Date32Array,
     pub local_notes: Texts,
     pub stamps: Stamped,
@@ -29,8 +30,10 @@ impl Rules {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        let columns =
-            ["state", "state_name", "coverage", "method", "state_rate", "sourcing", "freight_taxable", "food_drug_exempt", "effective_date", "local_note"];
+        #[rustfmt::skip]
+        let columns = [
+            "state", "state_name", "coverage", "method", "state_rate", "sourcing", "freight_taxable", "food_drug_exempt", "food_drug_basis", "effective_date", "local_note",
+        ];
         let table = Table::read(bytes.clone(), &[&columns[..], &Stamped::COLUMNS].concat(), &part.path)?;
         let states = table.texts("state")?;
         states.check_sorted(&part.path)?;
@@ -43,6 +46,7 @@ impl Rules {
             rates: super::rates::millionths(&table, "state_rate")?,
             freight: table.flags("freight_taxable")?,
             food_exempt: table.flags("food_drug_exempt")?,
+            food_bases: table.texts("food_drug_basis")?,
             effective: table.dates("effective_date")?,
             local_notes: table.texts("local_note")?,
             stamps: Stamped::read("tax.state", part, bytes, &table)?,
@@ -59,9 +63,10 @@ impl Rules {
         (!self.freight.is_null(row)).then(|| self.freight.value(row))
     }
 
-    /// Whether food and drugs bear no tax, whatever the rate files repeat for them.
-    pub fn is_food_exempt(&self, row: usize) -> bool {
-        !self.food_exempt.is_null(row) && self.food_exempt.value(row)
+    /// The statute by which food bears no tax, whatever the rate files repeat for it.
+    pub fn food_exemption(&self, row: usize) -> Option<&str> {
+        let is_exempt = !self.food_exempt.is_null(row) && self.food_exempt.value(row);
+        self.food_bases.get(row).filter(|_| is_exempt)
     }
 
     /// From when the rule is known to hold, in days since 1970-01-01.
