@@ -104,6 +104,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "nces.ccd_directory", logic: 1, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
     Pipeline { pipeline_id: "permit.austin", logic: 2, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "permit.chicago", logic: 2, build: Build::Whole(permit::build), check: permit::check },
+    Pipeline { pipeline_id: "permit.cincinnati", logic: 1, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "permit.la", logic: 2, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "permit.nashville", logic: 2, build: Build::Whole(permit::build), check: permit::check },
     Pipeline { pipeline_id: "permit.nola", logic: 2, build: Build::Whole(permit::build), check: permit::check },
