@@ -1,32 +1,161 @@
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use pubdata::ids::Hasher;
+use zip::ZipArchive;
 
 use crate::Result;
 use crate::corpus;
 use crate::entities_corpus;
-use crate::facts::inflate;
-use crate::measure::{finish, pubdata, seconds, threads};
+use crate::http::{Client, Server, key_header, serve};
+use crate::measure::{Figures, finish, pubdata, seconds, threads};
 use crate::memory;
 
 const PIPELINE: &str = "business.fl_sunbiz";
+const ROUNDS: usize = 5;
+/// Requests of a kind in a round: the 99th percentile is the tenth slowest.
+const REQUESTS: usize = 1_000;
 
-/// Builds a release of a quarterly archive of Sunbiz in an empty home, once, and reads the same archive to its end; then the most memory of a build.
+/// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's content through SHA-256, watches the most
+/// memory of the build, and asks the server for names, against the profile of a ZCTA in the same release.
 pub fn bench() -> Result<()> {
     let entities = entities_corpus::entities()?;
     let mirror = entities_corpus::mirror(entities)?;
     let archive = entities_corpus::archive(&mirror);
     let home = corpus::folder().join("entities-home");
-    let (inflating, inflated) = seconds(|| inflate(&archive))?;
+    let (hashing, bytes) = seconds(|| hash(&archive))?;
     println!(
         "  {entities} synthetic records, {:.1} MB, {:.1} MB inflated; home and mirror on one file system, {} threads",
         fs::metadata(&archive)?.len() as f64 / 1e6,
-        inflated as f64 / 1e6,
+        bytes as f64 / 1e6,
         threads()
     );
     corpus::remove(&home)?;
-    let (building, _) = seconds(|| finish(pubdata(&["run", PIPELINE]).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0, 10]))?;
-    corpus::remove(&home)?;
-    println!("    to a release                {building:.1} s: {:.0} records/s", entities as f64 / building);
-    println!("    inflate only, same threads  {inflating:.1} s; ratio {:.2}", building / inflating);
-    println!("    peak memory of a build      {:.0} MB", memory::peak(PIPELINE, &mirror)?);
+    let (building, peak) = seconds(|| memory::peak_in(&home, PIPELINE, &mirror))?;
+    println!("    to a release                {building:.1} s: {:.0} records/s; peak memory {peak:.0} MB", entities as f64 / building);
+    println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
+    // The profile endpoint's data beside it, from the sample of real files.
+    let profiles = corpus::mirror()?;
+    finish(pubdata(&["run", "census"]).arg("--mirror").arg(&profiles).arg("--home").arg(&home), &[0, 10])?;
+    search(&home, &profiles, entities)?;
+    corpus::remove(&home)
+}
+
+fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
+    let server = serve(home, None, &[])?;
+    let (now, most) = server.memory()?;
+    println!("    server ready after          {:.1} s; resident {:.0} MB, at most {:.0} MB", server.ready_seconds, now / 1e6, most / 1e6);
+    let key = key_header(home)?;
+    let zctas: Vec<String> = corpus::zctas(profiles)?.into_iter().map(|zcta| format!("/v1/geo-demographics/locations/{zcta}")).collect();
+    let profile: Vec<String> = (0..REQUESTS).map(|number| zctas[number * 31 % zctas.len()].clone()).collect();
+    // From all over the archive: a prime step. A search needs two characters.
+    let names = entities_corpus::names((0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities))?;
+    let names: Vec<String> = names.into_iter().filter(|name| words(name, 1).len() > 1).take(REQUESTS).collect();
+    let kinds: Vec<(&str, Vec<String>)> = KINDS.into_iter().map(|(kind, write)| (kind, names.iter().map(|name| search_path(&write(name))).collect())).collect();
+    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); kinds.len() + 1];
+    let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
+    for round in 0..=ROUNDS {
+        let of_profile = ask(&server, &key, &profile)?;
+        let of_kinds = kinds.iter().map(|(_, paths)| ask(&server, &key, paths)).collect::<Result<Vec<_>>>()?;
+        // The first round is not counted.
+        if round > 0 {
+            of_kinds.iter().zip(&mut ratios).for_each(|(times, ratios)| ratios.push(p99(times) / p99(&of_profile)));
+            of_kinds.into_iter().chain([of_profile]).zip(&mut samples).for_each(|(times, all)| all.extend(times));
+        }
+    }
+    let line = |name: &str, times: &[f64], ratio: &str| println!("    {name:<27} median {:.0} µs, p99 {:.0} µs{ratio}", median(times), p99(times));
+    line("profile", &samples[kinds.len()], "");
+    for (number, (kind, _)) in kinds.iter().enumerate() {
+        line(kind, &samples[number], &format!("; p99 ratio {}", Figures::new(ratios[number].clone(), "")));
+    }
     Ok(())
+}
+
+/// What people type, made from a record's name.
+type Write = fn(&str) -> String;
+
+const KINDS: [(&str, Write); 5] = [
+    ("the whole name", str::to_owned),
+    ("its first two words", |name| words(name, 2)),
+    ("its first word", |name| words(name, 1)),
+    ("words in another order", |name| name.split(' ').rev().collect::<Vec<_>>().join(" ")),
+    ("a letter missing", misspelt),
+];
+
+fn words(name: &str, count: usize) -> String {
+    name.split(' ').take(count).collect::<Vec<_>>().join(" ")
+}
+
+/// Without the third letter of the longest word.
+fn misspelt(name: &str) -> String {
+    let longest = name.split(' ').max_by_key(|word| word.len()).unwrap_or_default();
+    let cut: String = longest.chars().enumerate().filter(|(place, _)| *place != 2).map(|(_, letter)| letter).collect();
+    name.replacen(longest, &cut, 1)
+}
+
+fn search_path(name: &str) -> String {
+    let encoded: String = name.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
+    format!("/v1/business/search?state=FL&name={encoded}")
+}
+
+/// Microseconds of each answer over one connection.
+fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
+    let mut client = Client::connect(&server.address)?;
+    let one = |path: &String| -> Result<f64> {
+        let begun = Instant::now();
+        let answer = client.get(path, key)?;
+        if answer.status != 200 {
+            return Err(format!("{path}: status {}: {}", answer.status, String::from_utf8_lossy(&answer.body)).into());
+        }
+        Ok(begun.elapsed().as_secs_f64() * 1e6)
+    };
+    paths.iter().map(one).collect()
+}
+
+fn at(times: &[f64], part: f64) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[((sorted.len() as f64 * part).ceil() as usize).clamp(1, sorted.len()) - 1]
+}
+
+fn median(times: &[f64]) -> f64 {
+    at(times, 0.5)
+}
+
+fn p99(times: &[f64]) -> f64 {
+    at(times, 0.99)
+}
+
+/// Reads every member through SHA-256, each by one thread; how many bytes.
+fn hash(archive: &Path) -> Result<u64> {
+    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let work = || -> std::result::Result<(), String> {
+        let mut archive = ZipArchive::new(File::open(archive).map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= archive.len() {
+                return Ok(());
+            }
+            let mut member = archive.by_index(index).map_err(|error| error.to_string())?;
+            let mut hasher = Hasher::default();
+            loop {
+                let read = member.read(&mut buffer).map_err(|error| error.to_string())?;
+                if read == 0 {
+                    break;
+                }
+                hasher.update(&buffer[..read]);
+                bytes.fetch_add(read as u64, Ordering::Relaxed);
+            }
+            std::hint::black_box(hasher.finish());
+        }
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
+        running.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+    })?;
+    Ok(bytes.into_inner())
 }

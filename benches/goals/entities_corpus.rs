@@ -87,6 +87,13 @@ fn write_member(path: &Path, digit: u64, entities: u64, real: &Real<'_>) -> Resu
     Ok(())
 }
 
+/// The names of records, by their numbers.
+pub fn names(numbers: impl Iterator<Item = u64>) -> Result<Vec<String>> {
+    let daily = fs::read(shared_data()?.join(DAILY))?;
+    let real = Real::new(&daily);
+    Ok(numbers.map(|number| String::from_utf8_lossy(&real.name(number)).into_owned()).collect())
+}
+
 /// What the real records are taken apart into.
 struct Real<'r> {
     records: Vec<&'r [u8]>,
@@ -112,20 +119,23 @@ impl<'r> Real<'r> {
         }
     }
 
+    /// The name of the record of a number: words of other names before the legal form that the record's own name ends with.
+    fn name(&self, number: u64) -> Vec<u8> {
+        let own = pick(&self.records, number, RECORDS, 0)[NAME].trim_ascii_end();
+        let designator = own.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+        let word = |list: &[&'r [u8]], stride: u64, more: u64| pick(list, number, stride, more);
+        [word(&self.first_words, 0x85EB_CA6B, 1), word(&self.last_words, 0xC2B2_AE35, 2), word(&self.first_words, 0x27D4_EB2F, 3), designator].join(&b' ')
+    }
+
     /// Appends a record and the line's end.
     fn push_record(&self, number: u64, lines: &mut Vec<u8>) {
         let begin = lines.len();
-        // Multiplied by odd constants, neighbours come from different places of the lists.
-        let pick = |list: &[&'r [u8]], stride: u64, more: u64| list[((number + more).wrapping_mul(stride) >> 7) as usize % list.len()];
-        lines.extend_from_slice(pick(&self.records, 0x9E37_79B9, 0));
+        let pick = |list: &[&'r [u8]], stride: u64, more: u64| pick(list, number, stride, more);
+        lines.extend_from_slice(pick(&self.records, RECORDS, 0));
         lines.push(b'\n');
         let record = &mut lines[begin..begin + RECORD_BYTES];
         record[1..12].copy_from_slice(format!("99{number:09}").as_bytes());
-        let end = record[NAME].iter().rposition(|byte| *byte != b' ').map_or(NAME.start, |last| NAME.start + last + 1);
-        let designator = record[NAME.start..end].rsplit(|byte| *byte == b' ').next().unwrap_or_default().to_vec();
-        let name =
-            [pick(&self.first_words, 0x85EB_CA6B, 1), pick(&self.last_words, 0xC2B2_AE35, 2), pick(&self.first_words, 0x27D4_EB2F, 3), &designator].join(&b' ');
-        put(&mut record[NAME], &name);
+        put(&mut record[NAME], &self.name(number));
         // As in the published archive, most entities are not active any more.
         record[STATUS] = if number % 5 < 2 { b'A' } else { b'I' };
         put(&mut record[FEI], format!("00-{:07}", number % 10_000_000).as_bytes());
@@ -147,6 +157,14 @@ impl<'r> Real<'r> {
             }
         }
     }
+}
+
+/// Factor that spreads the records.
+const RECORDS: u64 = 0x9E37_79B9;
+
+/// One of a list. Multiplied by odd constants, neighbours come from different places of the lists.
+fn pick<'r>(list: &[&'r [u8]], number: u64, stride: u64, more: u64) -> &'r [u8] {
+    list[((number + more).wrapping_mul(stride) >> 7) as usize % list.len()]
 }
 
 /// Writes a text into a field, blanks behind; what is too long is cut.

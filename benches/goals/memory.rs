@@ -30,9 +30,15 @@ pub fn bench() -> Result<()> {
 pub fn peak(pipeline: &str, mirror: &Path) -> Result<f64> {
     let home = corpus::folder().join("memory-home");
     corpus::remove(&home)?;
+    let peak = peak_in(&home, pipeline, mirror)?;
+    corpus::remove(&home)?;
+    Ok(peak)
+}
+
+/// As [`peak`], in a home that is kept.
+pub fn peak_in(home: &Path, pipeline: &str, mirror: &Path) -> Result<f64> {
     let mut command = Command::new("python3");
     command.args(["-c", WATCH, env!("CARGO_BIN_EXE_pubdata"), "run", pipeline]).env("PUBDATA_LOG", "error");
-    let printed = String::from_utf8(finish(command.arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10])?.stdout)?;
-    corpus::remove(&home)?;
+    let printed = String::from_utf8(finish(command.arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10])?.stdout)?;
     Ok(printed.trim().parse::<f64>()? * 1024.0 / 1e6)
 }

@@ -19,6 +19,7 @@
 //! overwritten, ignored, or pruned.
 
 mod batch;
+mod carried;
 mod commit;
 pub mod fault;
 mod operations;
@@ -26,7 +27,8 @@ mod part;
 mod stage;
 
 pub use batch::record_batch;
+pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
-pub use part::{CarriedRows, rows_of_subjects, subjects_of, verify as verify_part};
+pub use part::verify as verify_part;
 pub use stage::{Build, BuiltTable, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged};

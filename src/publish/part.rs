@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchReader, StringArray};
-use arrow::compute::concat_batches;
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -15,18 +14,19 @@ use parquet::schema::types::ColumnPath;
 use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
 
+use super::carried::CarriedRows;
 use crate::contract::{Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
-use crate::provenance::{Inputs, POINTERS};
+use crate::provenance::POINTERS;
 use crate::store::Part;
 
 /// Rows of a row group: small enough to read one for a few records, large enough to compress well.
-const ROW_GROUP_ROWS: usize = 65_536;
+pub const ROW_GROUP_ROWS: usize = 65_536;
 /// Rows of a page: what a look-up by key has to decode.
 const PAGE_ROWS: usize = 4_096;
 /// Key of the footer's lines about subjects.
-const SUBJECTS: &str = "subjects";
+pub const SUBJECTS: &str = "subjects";
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -77,10 +77,17 @@ pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
 }
 
-/// Encodes a part. Equal batches, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
+/// A row group on its way into a part.
+pub enum Group<'c> {
+    Encoded(RecordBatch),
+    /// One of the last release's part, by its number.
+    Copied(&'c CarriedRows, usize),
+}
+
+/// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
 ///
 /// `subjects` are the lines about what a part of a sharded build was made from.
-pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, batch: &RecordBatch) -> Result<Vec<u8>> {
+pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, schema: &SchemaRef, groups: &[Group<'_>]) -> Result<Vec<u8>> {
     let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
     let mut footer = vec![
         ("dataset_id", contract.dataset_id.clone()),
@@ -111,21 +118,25 @@ pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, batch:
         let path = ColumnPath::from(name.as_str());
         properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
     }
-    let (mut writer, columns) = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?.into_serialized_writer()?;
-    let starts: Vec<usize> = (0..batch.num_rows()).step_by(ROW_GROUP_ROWS).collect();
-    let encoded: Vec<Vec<ArrowColumnChunk>> =
-        starts.par_iter().enumerate().map(|(group, start)| encode_group(batch, *start, columns.create_column_writers(group)?)).collect::<Result<_>>()?;
-    for chunks in encoded {
-        let mut group = writer.next_row_group()?;
-        chunks.into_iter().try_for_each(|chunk| chunk.append_to_row_group(&mut group))?;
-        group.close()?;
+    let (mut writer, columns) = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?.into_serialized_writer()?;
+    let encode = |(number, group): (usize, &Group<'_>)| match group {
+        Group::Encoded(rows) => encode_group(rows, columns.create_column_writers(number)?).map(Some),
+        Group::Copied(..) => Ok(None),
+    };
+    let encoded: Vec<Option<Vec<ArrowColumnChunk>>> = groups.par_iter().enumerate().map(encode).collect::<Result<_>>()?;
+    for (group, chunks) in groups.iter().zip(encoded) {
+        let mut row_group = writer.next_row_group()?;
+        match group {
+            Group::Copied(part, number) => part.copy_group(*number, &mut row_group)?,
+            Group::Encoded(_) => chunks.into_iter().flatten().try_for_each(|chunk| chunk.append_to_row_group(&mut row_group))?,
+        }
+        row_group.close()?;
     }
     Ok(writer.into_inner()?)
 }
 
 /// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
-fn encode_group(batch: &RecordBatch, start: usize, writers: Vec<ArrowColumnWriter>) -> Result<Vec<ArrowColumnChunk>> {
-    let rows = batch.slice(start, ROW_GROUP_ROWS.min(batch.num_rows() - start));
+fn encode_group(rows: &RecordBatch, writers: Vec<ArrowColumnWriter>) -> Result<Vec<ArrowColumnChunk>> {
     let mut leaves = Vec::with_capacity(writers.len());
     for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
         leaves.extend(compute_leaves(field, column)?);
@@ -135,111 +146,6 @@ fn encode_group(batch: &RecordBatch, start: usize, writers: Vec<ArrowColumnWrite
         Ok(writer.close()?)
     };
     writers.into_par_iter().zip(leaves).map(encode).collect()
-}
-
-/// The lines that a part's footer holds about its subjects; none for a part of a build without shards.
-///
-/// # Errors
-/// `Store`, when the bytes are not Parquet.
-pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
-    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new())?;
-    let entries = metadata.metadata().file_metadata().key_value_metadata();
-    Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
-}
-
-/// Rows of a published part that are taken over into another, as the runs of their subjects.
-pub struct CarriedRows {
-    batch: RecordBatch,
-    runs: Vec<Range<usize>>,
-}
-
-/// The rows of a part whose subject is wanted.
-///
-/// # Errors
-/// `Store`, when the bytes are not a readable part.
-pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROW_GROUP_ROWS).build()?;
-    let schema = reader.schema();
-    let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-    let batch = if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? };
-    let runs = runs_by_subject(&batch)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
-    Ok(CarriedRows { batch, runs })
-}
-
-/// Puts carried rows among new ones. Both are in the contract's order, which begins with the subject.
-///
-/// # Errors
-/// `Store`, when the carried rows do not have the columns of the new ones, or point to what is not among `inputs`.
-pub fn with_carried(new: RecordBatch, carried: &CarriedRows, inputs: &Inputs) -> Result<RecordBatch> {
-    let schema = new.schema();
-    let columns: Vec<ArrayRef> = schema.fields().iter().map(|field| column_of(&carried.batch, field.name()).cloned()).collect::<Result<_>>()?;
-    let old = RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
-    let (new_ids, old_ids) = (record_ids(&new)?, record_ids(&old)?);
-    let mut runs: Vec<(&str, RecordBatch)> = Vec::with_capacity(carried.runs.len());
-    for rows in &carried.runs {
-        let kept = old.slice(rows.start, rows.len());
-        check_pointers(&kept, inputs)?;
-        runs.push((subject_of(old_ids.value(rows.start)), kept));
-    }
-    runs.extend(runs_by_subject(&new)?.into_iter().map(|(_, rows)| (subject_of(new_ids.value(rows.start)), new.slice(rows.start, rows.len()))));
-    runs.sort_by_key(|(subject, _)| *subject);
-    Ok(concat_batches(&schema, runs.iter().map(|(_, rows)| rows))?)
-}
-
-/// The second place of a record id.
-fn subject_of(id: &str) -> &str {
-    id.split(':').nth(1).unwrap_or_default()
-}
-
-/// The rows of each subject, which are together.
-fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
-    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
-    for (row, id) in record_ids(batch)?.iter().enumerate() {
-        let subject = id.map(subject_of).unwrap_or_default();
-        match runs.last_mut().filter(|(last, _)| *last == subject) {
-            Some((_, rows)) => rows.end = row + 1,
-            None => runs.push((subject, row..row + 1)),
-        }
-    }
-    Ok(runs)
-}
-
-/// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.
-fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
-    let not_pointers = || Error::store("the last release's rows hold no pointers");
-    let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
-    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
-    let first = lists.value_offsets().first().copied().unwrap_or_default() as usize;
-    let end = lists.value_offsets().last().copied().unwrap_or_default() as usize;
-    let text = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
-    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
-    let mut checked = None;
-    for index in first..end {
-        let place = (source_ids.value(index), snapshots.value(index), members.is_valid(index));
-        if checked.replace(place) == Some(place) {
-            continue;
-        }
-        let mut of_source = inputs.of_source(place.0).map(|(_, snapshot)| snapshot.sha256.to_string()).peekable();
-        let is_input = of_source.peek().is_some() && (place.2 || of_source.any(|sha256| sha256 == place.1));
-        if !is_input {
-            return Err(Error::store(format!("a row of the last release points to {} {}, which is not an input of this build", place.0, place.1)));
-        }
-    }
-    Ok(())
-}
-
-/// Carried records by warning code.
-pub fn warnings_of(carried: &CarriedRows) -> Result<BTreeMap<String, u64>> {
-    let not_texts = || Error::store("column `warnings` is no list of texts");
-    let lists = column_of(&carried.batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
-    let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
-    let mut counts = BTreeMap::new();
-    for rows in &carried.runs {
-        for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
-            *counts.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
-        }
-    }
-    Ok(counts)
 }
 
 /// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
@@ -259,12 +165,12 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
     Ok(())
 }
 
-fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
+pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
-fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
+pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::part::{self, CarriedRows};
-use super::{batch, fault};
+use super::carried::{self, CarriedRows};
+use super::{batch, fault, part};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -113,25 +113,30 @@ impl<'a> Stage<'a> {
         let contract = self.contracts.get(&table.dataset_id);
         let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
-        let mut batch = batch::record_batch(contract, &table.frame, inputs)?;
+        let batch = batch::record_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
+        part::check_rows(contract, &table.partition, &batch)?;
         let mut report = table.report;
+        let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
         if let Some(carried) = carried {
-            batch = part::with_carried(batch, carried, inputs).context(|| path.clone())?;
-            part::warnings_of(carried)?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
+            carried.warnings()?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
+            rows += carried.rows();
+            key_range = carried.key_range(key_range)?;
         }
-        let subjects = lineage.map(|lineage| lineage.subjects.as_str());
-        let (checked, bytes) = rayon::join(|| part::check_rows(contract, &table.partition, &batch), || part::encode(contract, &self.task_id, subjects, &batch));
-        checked?;
+        let bytes = match lineage {
+            Some(lineage) => carried::groups_by_subject(&batch, carried, inputs)
+                .and_then(|groups| part::encode(contract, &self.task_id, Some(&lineage.subjects), &batch.schema(), &groups)),
+            None => part::encode(contract, &self.task_id, None, &batch.schema(), &carried::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
+        };
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {
             path: path.clone(),
             task_id: self.task_id.clone(),
             partition: table.partition,
-            rows: batch.num_rows() as u64,
+            rows: rows as u64,
             size_bytes: bytes.len() as u64,
             sha256: Digest::of(&bytes),
-            key_range: part::key_range(&batch)?,
+            key_range,
             fingerprint: lineage.map(|lineage| lineage.fingerprint),
             report,
         };

@@ -1,5 +1,6 @@
 //! What publishing promises, on tiny frames of a contract that has a column of every type.
 
+mod carried;
 mod commit;
 mod crash;
 mod diff;

@@ -1,0 +1,338 @@
+//! Rows of the last release that are taken over into a part: whole row groups as bytes, the rest as rows.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use arrow::array::{Array, AsArray, RecordBatch, RecordBatchReader};
+use arrow::compute::concat_batches;
+use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::bloom_filter::Sbbf;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::SerializedRowGroupWriter;
+
+use super::part::{Group, ROW_GROUP_ROWS, SUBJECTS, column_of, record_ids};
+use crate::error::{Error, Result};
+use crate::ids::Digest;
+use crate::provenance::{Inputs, POINTERS};
+
+/// Rows that a row group of a sharded part has at least, its part's last excepted.
+const GROUP_ROWS: usize = 4_096;
+
+/// Rows of a published part that are taken over into another.
+pub struct CarriedRows {
+    bytes: Bytes,
+    metadata: ArrowReaderMetadata,
+    /// Of all rows the columns that are looked at when they are taken over: ids, warnings, and what they point to.
+    looked_at: RecordBatch,
+    /// The rows of each subject that is taken over.
+    runs: Vec<Range<usize>>,
+    /// The first row of each row group, and the number of rows.
+    borders: Vec<usize>,
+}
+
+/// Rows of one subject, of those just built or of those taken over.
+#[derive(Debug, Clone)]
+enum Run {
+    New(Range<usize>),
+    Kept(Range<usize>),
+}
+
+impl Run {
+    fn len(&self) -> usize {
+        match self {
+            Self::New(rows) | Self::Kept(rows) => rows.len(),
+        }
+    }
+}
+
+/// The lines that a part's footer holds about its subjects; none for a part of a build without shards.
+///
+/// # Errors
+/// `Store`, when the bytes are not Parquet.
+pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
+    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new())?;
+    let entries = metadata.metadata().file_metadata().key_value_metadata();
+    Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
+}
+
+/// Reads all that a footer says: what is left out on reading would be missing where a row group is copied to.
+fn reader_options() -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Required).with_encoding_stats_as_mask(false)
+}
+
+/// The rows of a part whose subject is wanted.
+///
+/// # Errors
+/// `Store`, when the bytes are not a readable part.
+pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
+    let metadata = ArrowReaderMetadata::load(&bytes, reader_options())?;
+    let leaf = |name: &str| format!("{POINTERS}.list.item.{name}");
+    let looked_at = ["record_id".to_owned(), "warnings".to_owned(), leaf("source_id"), leaf("snapshot"), leaf("member")];
+    let mask = ProjectionMask::columns(metadata.metadata().file_metadata().schema_descr(), looked_at.iter().map(String::as_str));
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
+    let looked_at = read(builder.with_projection(mask))?;
+    let runs = runs_by_subject(&looked_at)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
+    let mut borders = vec![0];
+    for group in metadata.metadata().row_groups() {
+        borders.push(borders[borders.len() - 1] + usize::try_from(group.num_rows()).unwrap_or_default());
+    }
+    Ok(CarriedRows { bytes, metadata, looked_at, runs, borders })
+}
+
+fn read(builder: ParquetRecordBatchReaderBuilder<Bytes>) -> Result<RecordBatch> {
+    let reader = builder.with_batch_size(ROW_GROUP_ROWS).build()?;
+    let schema = reader.schema();
+    let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? })
+}
+
+/// The row groups of a part of a sharded build, from the rows just built and those taken over. Both are in the contract's order, which begins with the subject.
+///
+/// A group has whole subjects and [`GROUP_ROWS`] rows at least; of the subjects that could begin the next one, half do, by the digest of their key.
+/// So the borders depend on the rows alone, and behind a subject that has changed they are soon where they were: groups in which nothing has changed are copied.
+///
+/// # Errors
+/// `Store`, when a subject is on both sides, or carried rows do not have the columns of the new ones or point to what is not among `inputs`.
+pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>, inputs: &Inputs) -> Result<Vec<Group<'c>>> {
+    let mut runs: Vec<(&str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
+    if let Some(carried) = carried {
+        let ids = record_ids(&carried.looked_at)?;
+        for rows in &carried.runs {
+            check_pointers(&carried.looked_at.slice(rows.start, rows.len()), inputs)?;
+            runs.push((subject_of(ids.value(rows.start)), Run::Kept(rows.clone())));
+        }
+    }
+    runs.sort_by_key(|(subject, _)| *subject);
+    if let Some(twice) = runs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(Error::store(format!("subject {} is there twice", twice[0].0)));
+    }
+    let mut groups: Vec<Vec<Run>> = Vec::new();
+    let mut rows = 0;
+    for (subject, run) in runs {
+        if groups.is_empty() || (rows >= GROUP_ROWS && begins_group(subject)) {
+            groups.push(Vec::new());
+            rows = 0;
+        }
+        rows += run.len();
+        groups.last_mut().expect("just pushed").push(run);
+    }
+    match carried {
+        Some(carried) => carried.arrange(new, groups),
+        None => Ok(groups.iter().flat_map(|group| slices(new, span(group))).collect()),
+    }
+}
+
+/// Whether a subject may begin a row group. Other bits than those that buckets are made by.
+fn begins_group(subject: &str) -> bool {
+    Digest::of(subject.as_bytes()).as_bytes()[31].is_multiple_of(2)
+}
+
+/// Rows of a batch as row groups of no more than [`ROW_GROUP_ROWS`].
+pub fn slices<'c>(batch: &RecordBatch, rows: Range<usize>) -> impl Iterator<Item = Group<'c>> {
+    chunks(&rows).map(|chunk| Group::Encoded(batch.slice(chunk.start, chunk.len()))).collect::<Vec<_>>().into_iter()
+}
+
+fn chunks(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.clone().step_by(ROW_GROUP_ROWS).map(move |start| start..end.min(start + ROW_GROUP_ROWS))
+}
+
+/// From the first row of the first to the last of the last.
+fn span(runs: &[Run]) -> Range<usize> {
+    let rows = |run: &Run| match run {
+        Run::New(rows) | Run::Kept(rows) => rows.clone(),
+    };
+    runs.first().map_or(0, |run| rows(run).start)..runs.last().map_or(0, |run| rows(run).end)
+}
+
+impl CarriedRows {
+    fn arrange(&self, new: &RecordBatch, groups: Vec<Vec<Run>>) -> Result<Vec<Group<'_>>> {
+        let copied: Vec<Option<Range<usize>>> = groups.iter().map(|runs| self.whole_groups(runs)).collect();
+        let kept = groups.iter().zip(&copied).filter(|(_, copied)| copied.is_none()).flat_map(|(runs, _)| runs);
+        let needed: Vec<usize> = kept.flat_map(|run| if let Run::Kept(rows) = run { self.groups_with(rows) } else { 0..0 }).collect();
+        let old = self.read_groups(needed, &new.schema())?;
+        let mut arranged = Vec::with_capacity(groups.len());
+        for (runs, copied) in groups.iter().zip(copied) {
+            if let Some(copied) = copied {
+                arranged.extend(copied.map(|group| Group::Copied(self, group)));
+                continue;
+            }
+            let of = |run: &Run| match run {
+                Run::New(rows) => new.slice(rows.start, rows.len()),
+                Run::Kept(rows) => old.slice(rows),
+            };
+            let batches: Vec<RecordBatch> = runs.iter().map(of).collect();
+            let batch = concat_batches(&new.schema(), &batches)?;
+            arranged.extend(slices(&batch, 0..batch.num_rows()));
+        }
+        Ok(arranged)
+    }
+
+    /// The row groups that hold these rows and no other, cut as they would be cut now.
+    fn whole_groups(&self, runs: &[Run]) -> Option<Range<usize>> {
+        let is_kept = runs.iter().all(|run| matches!(run, Run::Kept(_)));
+        let rows = span(runs);
+        if !is_kept || rows.len() != runs.iter().map(Run::len).sum::<usize>() {
+            return None;
+        }
+        let groups = self.borders.binary_search(&rows.start).ok()?..self.borders.binary_search(&rows.end).ok()?;
+        let is_cut_alike = self.borders[groups.start..=groups.end].windows(2).map(|border| border[0]..border[1]).eq(chunks(&rows));
+        is_cut_alike.then_some(groups)
+    }
+
+    fn groups_with(&self, rows: &Range<usize>) -> Range<usize> {
+        self.borders.partition_point(|border| *border <= rows.start) - 1..self.borders.partition_point(|border| *border < rows.end)
+    }
+
+    fn read_groups(&self, mut groups: Vec<usize>, schema: &SchemaRef) -> Result<OldRows> {
+        groups.sort_unstable();
+        groups.dedup();
+        let mut first_rows = Vec::with_capacity(groups.len());
+        let mut rows = 0;
+        for group in &groups {
+            first_rows.push((self.borders[*group], rows));
+            rows += self.borders[group + 1] - self.borders[*group];
+        }
+        if groups.is_empty() {
+            return Ok(OldRows { batch: RecordBatch::new_empty(schema.clone()), first_rows });
+        }
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
+        let batch = read(builder.with_row_groups(groups))?;
+        let columns = schema.fields().iter().map(|field| column_of(&batch, field.name()).cloned()).collect::<Result<_>>()?;
+        let batch =
+            RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
+        Ok(OldRows { batch, first_rows })
+    }
+
+    /// Copies a row group into another file.
+    pub(super) fn copy_group(&self, group: usize, writer: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
+        let metadata = self.metadata.metadata();
+        let (row_group, pages) = (metadata.row_group(group), metadata.page_index_for_row_group(group));
+        for (number, chunk) in row_group.columns().iter().enumerate() {
+            let close = ColumnCloseResult {
+                bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or_default(),
+                rows_written: u64::try_from(row_group.num_rows()).unwrap_or_default(),
+                metadata: as_written(chunk)?,
+                bloom_filter: Sbbf::read_from_column_chunk(chunk, &self.bytes)?,
+                column_index: pages.column_index(number).cloned(),
+                offset_index: pages.offset_index(number).cloned(),
+            };
+            writer.append_column(&self.bytes, close)?;
+        }
+        Ok(())
+    }
+
+    /// Carried records by warning code.
+    ///
+    /// # Errors
+    /// `Store`, when the part has no warnings.
+    pub fn warnings(&self) -> Result<BTreeMap<String, u64>> {
+        let not_texts = || Error::store("column `warnings` is no list of texts");
+        let lists = column_of(&self.looked_at, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
+        let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
+        let mut counts = BTreeMap::new();
+        for rows in &self.runs {
+            for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
+                *counts.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Number of carried records.
+    pub fn rows(&self) -> usize {
+        self.runs.iter().map(Range::len).sum()
+    }
+
+    /// Ids of the first and last record, with those of other records.
+    ///
+    /// # Errors
+    /// `Store`, when the part has no ids.
+    pub fn key_range(&self, other: Option<(String, String)>) -> Result<Option<(String, String)>> {
+        let ids = record_ids(&self.looked_at)?;
+        let Some((first, last)) = self.runs.first().zip(self.runs.last()) else { return Ok(other) };
+        let own = (ids.value(first.start), ids.value(last.end - 1));
+        let Some((first, last)) = &other else { return Ok(Some((own.0.to_owned(), own.1.to_owned()))) };
+        // A subject's rows are all on one side.
+        let first = if subject_of(first) < subject_of(own.0) { first } else { own.0 };
+        let last = if subject_of(last) > subject_of(own.1) { last } else { own.1 };
+        Ok(Some((first.to_owned(), last.to_owned())))
+    }
+}
+
+/// A chunk's metadata as the writer had it. The reader does not keep that signed columns have their least and greatest value twice, the second time for old readers.
+fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
+    let Some(statistics) = chunk.statistics().filter(|_| chunk.column_descr().sort_order().is_signed()) else { return Ok(chunk.clone()) };
+    let statistics = match statistics.clone() {
+        Statistics::Boolean(values) => Statistics::Boolean(values.with_backwards_compatible_min_max(true)),
+        Statistics::Int32(values) => Statistics::Int32(values.with_backwards_compatible_min_max(true)),
+        Statistics::Int64(values) => Statistics::Int64(values.with_backwards_compatible_min_max(true)),
+        Statistics::Int96(values) => Statistics::Int96(values.with_backwards_compatible_min_max(true)),
+        Statistics::Float(values) => Statistics::Float(values.with_backwards_compatible_min_max(true)),
+        Statistics::Double(values) => Statistics::Double(values.with_backwards_compatible_min_max(true)),
+        Statistics::ByteArray(values) => Statistics::ByteArray(values.with_backwards_compatible_min_max(true)),
+        Statistics::FixedLenByteArray(values) => Statistics::FixedLenByteArray(values.with_backwards_compatible_min_max(true)),
+    };
+    Ok(chunk.clone().into_builder().set_statistics(statistics).build()?)
+}
+
+/// Some row groups of the last release's part.
+struct OldRows {
+    batch: RecordBatch,
+    /// For each group its first row in the part and in the batch.
+    first_rows: Vec<(usize, usize)>,
+}
+
+impl OldRows {
+    fn slice(&self, rows: &Range<usize>) -> RecordBatch {
+        let (in_part, in_batch) = self.first_rows[self.first_rows.partition_point(|(first, _)| *first <= rows.start) - 1];
+        self.batch.slice(rows.start - in_part + in_batch, rows.len())
+    }
+}
+
+/// The second place of a record id.
+fn subject_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+/// The rows of each subject, which are together.
+fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
+    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    for (row, id) in record_ids(batch)?.iter().enumerate() {
+        let subject = id.map(subject_of).unwrap_or_default();
+        match runs.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, rows)) => rows.end = row + 1,
+            None => runs.push((subject, row..row + 1)),
+        }
+    }
+    Ok(runs)
+}
+
+/// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.
+fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
+    let not_pointers = || Error::store("the last release's rows hold no pointers");
+    let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+    let first = lists.value_offsets().first().copied().unwrap_or_default() as usize;
+    let end = lists.value_offsets().last().copied().unwrap_or_default() as usize;
+    let text = |name: &str| fields.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(not_pointers);
+    let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+    let mut checked = None;
+    for index in first..end {
+        let place = (source_ids.value(index), snapshots.value(index), members.is_valid(index));
+        if checked.replace(place) == Some(place) {
+            continue;
+        }
+        let mut of_source = inputs.of_source(place.0).map(|(_, snapshot)| snapshot.sha256.to_string()).peekable();
+        let is_input = of_source.peek().is_some() && (place.2 || of_source.any(|sha256| sha256 == place.1));
+        if !is_input {
+            return Err(Error::store(format!("a row of the last release points to {} {}, which is not an input of this build", place.0, place.1)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Rows that are carried into a part leave no trace of it: its bytes are those of a build from nothing, whichever subjects changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use polars::prelude::{DataFrame, NamedFrom, Series};
+use proptest::prelude::*;
+use pubdata::contract::{Contract, Contracts, Physical};
+use pubdata::ids::Digest;
+use pubdata::publish::{BuiltTable, Lineage, Stage, StagedPart, rows_of_subjects};
+use pubdata::store::{PartReport, Staging};
+
+use super::{Place, build, column, contract, frame, inputs, pointers};
+
+/// Subjects by their keys: how many rows each has, and a number that its rows depend on.
+type Subjects = BTreeMap<u32, (usize, i64)>;
+
+fn with_warnings() -> Contract {
+    let mut contract = contract();
+    contract.columns.push(column("warnings", Physical::StringList, false));
+    contract
+}
+
+fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
+    let wanted = subjects.iter().filter(|(subject, _)| is_wanted(**subject));
+    let rows: Vec<(u32, usize, i64)> = wanted.flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed))).collect();
+    let number = |(subject, row, seed): &(u32, usize, i64)| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
+    let texts = |name: &str, of: &dyn Fn(&(u32, usize, i64)) -> Option<String>| Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>());
+    let warnings = |row: &(u32, usize, i64)| Some(if number(row) % 5 == 0 { "odd\u{1f}late".to_owned() } else { String::new() });
+    let pointed: Vec<[u64; 4]> = rows.iter().map(|row| [0, 1, number(row).unsigned_abs(), 20]).collect();
+    DataFrame::new_infer_height(vec![
+        texts("record_id", &|(subject, row, _)| Some(format!("test.place:{subject:04}:{row:05}"))).into(),
+        Series::new("year".into(), vec![2024_i32; rows.len()]).into(),
+        texts("code", &|(subject, row, _)| Some(format!("{subject:04}{row:05}"))).into(),
+        Series::new("persons".into(), rows.iter().map(|row| (number(row) % 3 != 0).then(|| number(row))).collect::<Vec<_>>()).into(),
+        Series::new("lat".into(), rows.iter().map(|row| Some(number(row) as f64 / 7.0)).collect::<Vec<_>>()).into(),
+        Series::new("is_open".into(), rows.iter().map(|row| (number(row) % 4 != 0).then(|| number(row) % 2 == 0)).collect::<Vec<_>>()).into(),
+        texts("opened", &|row| Some(format!("20{:02}-02-0{}", number(row) % 100, 1 + number(row) % 9))).into(),
+        Series::new("share".into(), rows.iter().map(|row| Some(number(row) % 1_000)).collect::<Vec<_>>()).into(),
+        texts("grades", &|row| (number(row) % 6 != 0).then(|| format!("PK\u{1f}{}", number(row) % 13))).into(),
+        texts("validation_status", &|_| Some("passed".to_owned())).into(),
+        pointers(&pointed.iter().map(<[u64; 4]>::as_slice).collect::<Vec<_>>()).into(),
+        texts("warnings", &warnings).into(),
+    ])
+    .unwrap()
+}
+
+/// Builds the part: all subjects, or those not in `kept`, of which the rows are taken from the bytes of a part of before.
+fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Option<&Bytes>) -> (StagedPart, Bytes) {
+    let build = build(2024, "one", frame(2024, 1));
+    let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
+    let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
+    let rows = rows_of(subjects, |subject| !kept.contains(&subject));
+    let mut report = PartReport::default();
+    for codes in rows.column("warnings").unwrap().str().unwrap().iter().flatten().filter(|codes| !codes.is_empty()) {
+        codes.split('\u{1f}').for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
+    }
+    let table = BuiltTable { dataset_id: "test.place".to_owned(), partition: BTreeMap::from([("year".to_owned(), "2024".to_owned())]), frame: rows, report };
+    let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: subjects.keys().map(|subject| format!("{subject:04} -\n")).collect() };
+    let carried = before.map(|bytes| rows_of_subjects(bytes.clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
+    stage.add(table, &inputs("one"), Some(&lineage), carried.as_ref()).unwrap();
+    let staged = stage.parts().remove(0);
+    let bytes = staging.part(&staged.part.path).unwrap().unwrap();
+    (staged, bytes.into())
+}
+
+fn assert_same(before: &Subjects, after: &Subjects) {
+    let place = Place::new();
+    let (_, published) = part_of(&place, before, &BTreeSet::new(), None);
+    let kept: BTreeSet<u32> = after.iter().filter(|(subject, rows)| before.get(subject) == Some(rows)).map(|(subject, _)| *subject).collect();
+    let (carried, carried_bytes) = part_of(&place, after, &kept, Some(&published));
+    let (whole, whole_bytes) = part_of(&place, after, &BTreeSet::new(), None);
+    assert_eq!(carried, whole);
+    assert!(carried_bytes == whole_bytes);
+}
+
+#[test]
+fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
+    let before: Subjects = (0..20).map(|subject| (subject, (1_200 + subject as usize * 3, 0))).collect();
+    let with = |changes: &[(u32, Option<(usize, i64)>)]| {
+        let mut after = before.clone();
+        for (subject, rows) in changes {
+            match rows {
+                Some(rows) => after.insert(*subject, *rows),
+                None => after.remove(subject),
+            };
+        }
+        after
+    };
+    assert_same(&before, &with(&[(7, Some((1_222, 0)))]));
+    assert_same(&before, &with(&[(0, None), (10, Some((1_190, 5))), (19, Some((1, 0))), (20, Some((5_000, 1)))]));
+    let large = (10, Some((66_000, 0)));
+    assert_same(&with(&[large]), &with(&[large, (2, None)]));
+}
+
+#[test]
+fn nothing_is_carried_into_a_subject_that_was_built() {
+    let place = Place::new();
+    let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
+    let (_, published) = part_of(&place, &subjects, &BTreeSet::new(), None);
+    let build = build(2024, "one", frame(2024, 1));
+    let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
+    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
+    let partition = BTreeMap::from([("year".to_owned(), "2024".to_owned())]);
+    let table = BuiltTable { dataset_id: "test.place".to_owned(), partition, frame: rows_of(&subjects, |_| true), report: PartReport::default() };
+    let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: String::new() };
+    let carried = rows_of_subjects(published, |subject| subject == "0001").unwrap();
+    let error = stage.add(table, &inputs("one"), Some(&lineage), Some(&carried)).unwrap_err().to_string();
+    assert!(error.contains("subject 0001 is there twice"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    #[test]
+    fn whichever_subjects_change_the_bytes_are_the_same(
+        before in prop::collection::btree_map(0_u32..50, (0_usize..2_000, 0_i64..3), 0..40),
+        changes in prop::collection::btree_map(0_u32..55, prop::option::of((0_usize..2_000, 0_i64..3)), 0..5),
+    ) {
+        let mut after = before.clone();
+        for (subject, rows) in changes {
+            match rows {
+                Some(rows) => drop(after.insert(subject, rows)),
+                None => drop(after.remove(&subject)),
+            }
+        }
+        assert_same(&before, &after);
+    }
+}
