@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,6 +32,8 @@ struct SplitPart {
     /// Names of its columns, in the frame's order.
     columns: Vec<String>,
     malformed: Vec<(Malformed, SourcePointer)>,
+    /// Buckets that have rows of it.
+    filled: BTreeSet<u32>,
 }
 
 impl<'a> Split<'a> {
@@ -78,6 +80,12 @@ impl<'a> Split<'a> {
         self.buckets.count
     }
 
+    /// Whether a bucket has nothing to tell: no row, and no record that could not be read.
+    pub fn is_empty(&self, bucket: u32) -> bool {
+        let has_any = |split: &SplitPart| split.filled.contains(&bucket) || (bucket == 0 && !split.malformed.is_empty());
+        !self.sources.values().flatten().any(has_any)
+    }
+
     /// The rows of a source that are in a bucket. Records that could not be read have no key: they are the first bucket's.
     ///
     /// # Errors
@@ -97,14 +105,15 @@ impl<'a> Split<'a> {
 fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, place: Place<'_>) -> Result<SplitPart> {
     let place = |bucket: u32| place(bucket, part.number, part.member_number);
     let spill = Spill { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, place: &place };
-    let mut columns = Vec::new();
+    let (mut columns, mut filled) = (Vec::new(), BTreeSet::new());
     let mut take = |frame: DataFrame| {
         columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
-        spill.take(&frame)
+        filled.extend(spill.take(&frame)?);
+        Ok(())
     };
     let malformed = context.decode_part(part, CHUNK_ROWS, &mut take)?;
     if columns.is_empty() {
         return Err(Error::format(format!("{}: no frame was decoded", part.snapshot.url)));
     }
-    Ok(SplitPart { part: part.clone(), columns, malformed })
+    Ok(SplitPart { part: part.clone(), columns, malformed, filled })
 }

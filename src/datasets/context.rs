@@ -399,6 +399,11 @@ impl SourceFrame {
             pointer: Some(pointer.clone()),
         })
     }
+
+    /// The same of a list that tells of persons: without the text of the record, which holds what is never published. The pointer leads to it.
+    pub fn issues_without_text(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
+        self.issues(dataset_id).map(|issue| Issue { source_text: None, ..issue })
+    }
 }
 
 /// A finding about a record that normalising made.

@@ -25,11 +25,11 @@ pub struct Spill<'a> {
 }
 
 impl Spill<'_> {
-    /// Adds a frame's rows to their buckets, in their order. A row without a key goes to the first.
+    /// Adds a frame's rows to their buckets, in their order, and returns the buckets that got some. A row without a key goes to the first.
     ///
     /// # Errors
     /// `Store`, when a file cannot be written; `Config`, when the frame has no such column.
-    pub fn take(&self, frame: &DataFrame) -> Result<()> {
+    pub fn take(&self, frame: &DataFrame) -> Result<Vec<u32>> {
         let column = |name: &str| Ok::<_, Error>(frame.column(name).map_err(|_| Error::config(format!("there is no column `{name}` to split by")))?.str()?);
         let keys = column(self.key)?;
         let fallback_keys = self.fallback_key.map(column).transpose()?;
@@ -50,6 +50,7 @@ impl Spill<'_> {
             [2, 3].into_iter().try_for_each(|place| write(numbers.get(place).unwrap_or_default().to_string().as_bytes()))?;
             writer.write_record(None::<&[u8]>).map_err(|error| Error::store(format!("cannot write a row: {error}")))?;
         }
+        let mut filled = Vec::new();
         for (bucket, writer) in (0..self.count).zip(writers) {
             let bytes = writer.into_inner().map_err(|error| Error::store(format!("cannot write rows: {error}")))?;
             if bytes.is_empty() {
@@ -58,8 +59,9 @@ impl Spill<'_> {
             let path = (self.place)(bucket);
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.and_then(|mut file| file.write_all(&bytes)).at("write", &path)?;
+            filled.push(bucket);
         }
-        Ok(())
+        Ok(filled)
     }
 }
 

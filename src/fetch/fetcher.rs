@@ -224,7 +224,7 @@ impl Fetcher {
             sha256: partial.digest(),
             size_bytes: partial.len(),
             source_version: request.source_version.clone(),
-            source_date: published.or_else(|| request.source_date.clone()).unwrap_or_else(|| utc_date(now)),
+            source_date: request.source_date.clone().or(published).unwrap_or_else(|| utc_date(now)),
             etag: arrival.etag,
             last_modified: arrival.last_modified,
             fetched_at: now.to_string(),

@@ -34,7 +34,7 @@ pub struct Request {
     pub url: String,
     /// The publisher's own label for the bytes.
     pub source_version: String,
-    /// The publisher's date of bytes that carry none, as bundled files do; without it, the day they were first fetched.
+    /// The publisher's own date, as bundled files and portals' lists have one; without it, the date that comes with the bytes or the day they were first fetched.
     pub source_date: Option<String>,
     pub is_archive: bool,
     pub is_json: bool,

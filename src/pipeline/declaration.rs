@@ -137,6 +137,8 @@ pub struct Source {
     pub max_shrink_percent: f64,
     /// The publisher's date of a bundled file, `YYYY-MM-DD`.
     pub source_date: Option<String>,
+    /// What says when the file last changed, where the file itself does not.
+    pub dated_by: Option<DatedBy>,
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
@@ -153,6 +155,16 @@ pub struct Buckets {
     /// The column that counts where the key is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_key: Option<String>,
+}
+
+/// A JSON object that a publisher keeps about a file, as Socrata does about each list.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatedBy {
+    /// URL template, as the source's.
+    pub url: String,
+    /// Name of the member that is the instant of the last change, seconds since 1970-01-01.
+    pub seconds: String,
 }
 
 /// A list that comes page by page: pages are fetched until one has fewer records than it could.

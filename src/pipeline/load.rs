@@ -148,11 +148,15 @@ impl Declarations {
         if let Some(keys) = declaration.first_keys(source) {
             let ignored = source.ignore.iter().map(|column| ("ignore", column));
             let member = source.member.iter().map(|member| ("member", member));
-            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored) {
+            let dated_by = source.dated_by.iter().map(|dated_by| ("dated_by", &dated_by.url));
+            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored).chain(dated_by) {
                 if let Err(error) = super::expand(template, &keys) {
                     report(key, error.to_string());
                 }
             }
+        }
+        if source.dated_by.as_ref().is_some_and(|dated_by| !dated_by.url.starts_with("https://") || source.source_date.is_some() || source.listing.is_some()) {
+            report("dated_by", "its URL must start with https://, and the source has neither `source_date` nor `listing`".to_owned());
         }
         let mapped: BTreeSet<&String> = source.columns.values().flatten().collect();
         for column in source.ignore.iter().filter(|column| mapped.contains(column)) {

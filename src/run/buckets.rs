@@ -24,10 +24,14 @@ impl TaskInPieces<'_> {
         scratch.make(buckets.count)?;
         let split = Split::write(context(), buckets, None, &place)?;
         tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
+        // The first is built whatever it holds: a dataset without rows has an empty part.
+        let filled: Vec<u32> = (0..buckets.count).filter(|bucket| *bucket == 0 || !split.is_empty(*bucket)).collect();
         let build_piece = |number: usize, stage: &crate::publish::Stage<'_>| {
-            let bucket = u32::try_from(number).expect("buckets are counted in 32 bits");
+            let bucket = filled[number];
             let context = context().of_split(&split, bucket);
-            let tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
+            let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
+            // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
+            tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
             let inputs = context.into_inputs();
             let checked = check(self.settings, self.declaration, tables, &inputs, None, self.is_sample)?;
             if checked.blocked.is_empty() {
@@ -38,7 +42,7 @@ impl TaskInPieces<'_> {
             scratch.remove_bucket(bucket)?;
             Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0 })
         };
-        Ok(self.stage(home, buckets.count as usize, &build_piece, issues_file)?.0)
+        Ok(self.stage(home, filled.len(), &build_piece, issues_file)?.0)
     }
 }
 

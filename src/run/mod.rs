@@ -2,6 +2,7 @@
 //! and partition; a task that fails never stops the others, its last good build is carried into the new release and marked stale.
 
 mod buckets;
+mod dates;
 mod execute;
 mod pieces;
 mod plan;

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::dates::date_files;
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
@@ -88,12 +89,14 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let mut candidates = candidates(settings)?;
     let listing_pages = find_listed(settings, &fetcher, &mut candidates, current.as_ref(), observer).await?;
+    let files = candidates.iter_mut().flat_map(|candidate| &mut candidate.files).map(|(file, _)| file).collect();
+    let dating_documents = date_files(settings, &fetcher, files, observer).await?;
     let mut wanted: BTreeMap<&str, &Wanted> = BTreeMap::new();
     for (file, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
         wanted.insert(&file.request.url, file);
     }
     let (fetched, mut sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
-    sources.extend(listing_pages);
+    sources.extend(listing_pages.into_iter().chain(dating_documents));
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);
     let mut tasks = Vec::new();

@@ -7,7 +7,7 @@ use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
 use crate::error::{Error, Result, ResultExt};
 use crate::fetch::{Fetcher, Outcome, Request, links, recorded_url};
-use crate::pipeline::{Declaration, Format, Listed, Pages, Source, Syntax, expand, is_packed};
+use crate::pipeline::{DatedBy, Declaration, Format, Listed, Pages, Source, Syntax, expand, is_packed};
 use crate::provenance::Snapshot;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
@@ -31,6 +31,8 @@ pub(super) enum Fetched {
 pub(super) struct Wanted {
     pub(super) request: Request,
     pub(super) paging: Option<Paging>,
+    /// What says when the file changed.
+    pub(super) dated_by: Option<DatedBy>,
 }
 
 /// How the pages after the first are found.
@@ -80,8 +82,10 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             url,
             keys,
         };
+        let dated_by = source.dated_by.as_ref();
+        let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, seconds: dated_by.seconds.clone() }));
         let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone() });
-        Ok(Wanted { request, paging })
+        Ok(Wanted { request, paging, dated_by: dated_by.transpose()? })
     };
     combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))
 }
@@ -104,7 +108,7 @@ pub(super) fn listing_page(source: &Source) -> Wanted {
         max_bytes: MAX_PAGE_BYTES,
         bundled: None,
     };
-    Wanted { request, paging: None }
+    Wanted { request, paging: None, dated_by: None }
 }
 
 /// The files of a source that its page lists, or why there are none.
@@ -135,7 +139,7 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
             max_bytes: source.max_bytes,
             ..page
         };
-        Ok(Wanted { request, paging: None })
+        Ok(Wanted { request, paging: None, dated_by: None })
     };
     listed.into_iter().map(request).collect::<Result<_>>().map(Ok)
 }

@@ -10,10 +10,9 @@ use arrow::array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::copies::Copies;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{Manifest, Part, Releases};
+use crate::store::{Copies, Manifest, Part, Releases};
 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;

@@ -54,7 +54,7 @@ pub static ENDPOINTS: [Endpoint; 29] = [
     Endpoint { method: "GET", path: "/v1/business/search", operation_id: "searchBusinesses", summary: "Businesses by name, number or agent", access: GENERAL,
         parameters: business::PARAMETERS, body: None, data: "Businesses", handler: Handler::Files(business::search) },
     Endpoint { method: "GET", path: "/v1/business/{entity_id}", operation_id: "getBusiness", summary: "A business as its registry publishes it", access: GENERAL,
-        parameters: OF_RELEASE, body: None, data: "Business", handler: Handler::Files(business::business) },
+        parameters: business::ONE_PARAMETERS, body: None, data: "Business", handler: Handler::Files(business::business) },
     Endpoint { method: "GET", path: "/v1/license/verify", operation_id: "verifyLicense", summary: "Whether a number is a license of a state, and whose", access: GENERAL,
         parameters: verify::PARAMETERS, body: None, data: "Verification", handler: Handler::Files(verify::verify) },
     Endpoint { method: "GET", path: "/v1/license/search", operation_id: "searchLicenses", summary: "Licenses by name of a person or business", access: GENERAL,

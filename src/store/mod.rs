@@ -3,6 +3,7 @@
 
 mod blocks;
 mod channels;
+mod copies;
 mod diff;
 mod durable;
 mod events;
@@ -19,6 +20,7 @@ mod snapshots;
 mod staging;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
+pub use copies::Copies;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,

@@ -56,7 +56,7 @@ const CRATES: &[(&str, &str)] = &[
     ("indicatif", "cli"),
     ("jiff", "cli fetch follow normalise publish run serve store validate"),
     ("memchr", ANYWHERE),
-    ("memmap2", "serve"),
+    ("memmap2", "store"),
     ("object_store", "error store"),
     ("parquet", "contract error publish serve store"),
     ("percent-encoding", "serve"),

@@ -5,7 +5,8 @@ use polars::prelude::*;
 use super::ENTITY;
 use super::names::{ORGANIZATION, PartyColumns};
 use super::rows::Rows;
-use super::settings::Settings;
+use super::settings::{NUMBER, Settings};
+use super::source_fields;
 use super::texts::{Texts, constant, state, strings};
 use crate::canonical;
 use crate::contract::LIST_SEPARATOR;
@@ -42,7 +43,8 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     let numbers = reader.numbers();
     let names = reader.names();
     let ids: Vec<Option<String>> = numbers.iter().map(|number| number.as_deref().map(|number| entity_id(&settings.state, number))).collect();
-    let columns = reader.columns(&numbers, &names, &ids)?;
+    let mut columns = reader.columns(&numbers, &names, &ids)?;
+    columns.push(source_fields::column(context.declaration, settings, &reader.texts)?);
     let Reader { rejects, warnings, .. } = reader;
     let is_kept = rejects.kept();
     let mut issues = Vec::new();
@@ -159,6 +161,7 @@ impl<'f> Reader<'f> {
             self.date("formation_date", "formation_date"),
             self.date("last_transaction_date", "last_transaction_date"),
             self.identifiers(numbers),
+            self.registry_url(numbers),
             self.texts.0.column(POINTERS)?.clone(),
         ];
         drop(normalized);
@@ -203,6 +206,12 @@ impl<'f> Reader<'f> {
             Some([own, other(row)].into_iter().flatten().collect::<Vec<_>>().join(LIST_SEPARATOR))
         };
         strings("identifiers", (0..self.height).map(identifiers))
+    }
+
+    /// Page where the registry shows the entity, where such pages have addresses.
+    fn registry_url(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
+        let url = |number: &Option<Cow<'f, str>>| Some(self.settings.registry_url.as_ref()?.replace(NUMBER, number.as_deref()?));
+        strings("registry_url", numbers.iter().map(url))
     }
 
     fn statuses(&mut self) -> [Column; 3] {

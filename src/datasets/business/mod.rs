@@ -6,6 +6,7 @@ mod names;
 mod officers;
 mod rows;
 mod settings;
+mod source_fields;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -32,10 +33,5 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
     let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =
         rows.issues.into_iter().chain(entities.issues).chain(officers.issues).partition(|issue| issue.dataset_id == ENTITY);
-    let mut tables = vec![table(ENTITY, entities.frame, of_entities), table(OFFICER, officers.frame, of_officers)];
-    // A bucket of a small file may hold nothing; a whole registry without officers says so with an empty part.
-    if context.declaration.buckets.as_ref().is_some_and(|buckets| buckets.count > 1) {
-        tables.retain(|table| table.frame.height() > 0 || !table.issues.is_empty());
-    }
-    Ok(tables)
+    Ok(vec![table(ENTITY, entities.frame, of_entities), table(OFFICER, officers.frame, of_officers)])
 }

@@ -42,10 +42,10 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     Ok(Rows { entities, parties, parties_of, issues })
 }
 
-/// Decodes a source. The text of a record that cannot be read is not kept: it may hold tax numbers and e-mail addresses.
+/// Decodes a source.
 fn frames_of(context: &Context<'_>, source_id: &str, dataset_id: &str, issues: &mut Vec<Issue>) -> Result<Vec<SourceFrame>> {
     let frames = context.read(source_id)?;
-    issues.extend(frames.iter().flat_map(|frame| frame.issues(ENTITY)).map(|issue| Issue { source_text: None, dataset_id: dataset_id.to_owned(), ..issue }));
+    issues.extend(frames.iter().flat_map(|frame| frame.issues_without_text(dataset_id)));
     Ok(frames)
 }
 

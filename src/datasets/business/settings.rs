@@ -6,6 +6,9 @@ use crate::datasets::settings;
 use crate::error::{Error, Result};
 use crate::pipeline::Declaration;
 
+/// Stands for the registry's number in a template.
+pub(super) const NUMBER: &str = "{entity_number}";
+
 /// What one registry's file means: everything that differs between states.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +58,8 @@ pub(super) struct Settings {
     #[serde(default)]
     pub officers_complete: Table<bool>,
     pub is_officers_complete: Option<bool>,
+    /// Page where the registry shows an entity, with [`NUMBER`] in it.
+    pub registry_url: Option<String>,
     /// Whether dead entities have their status written behind their name.
     #[serde(default)]
     pub is_status_in_name: bool,
@@ -117,6 +122,9 @@ impl Settings {
         }
         if settings.other_number_scheme.is_some() && settings.public_number_prefixes.is_empty() {
             return fault("`public_number_prefixes` says which of the second numbers may be published");
+        }
+        if settings.registry_url.as_ref().is_some_and(|url| !url.starts_with("http") || !url.contains(NUMBER)) {
+            return fault("`registry_url` is an address with `{entity_number}` in it");
         }
         let sources = settings.entities.iter().chain(&settings.officers);
         match sources.into_iter().find(|id| !declaration.sources.iter().any(|source| source.source_id == **id)) {

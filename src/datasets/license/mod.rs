@@ -57,7 +57,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), license_row::COLUMNS.to_vec());
     let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ACTION_COLUMNS.to_vec());
     // Findings that name no state belong to the table of the list's own, or of the first state of several.
-    let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues(LICENSE)).collect();
+    let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues_without_text(LICENSE)).collect();
     let joins = Joins {
         bonds: joined_file(&joined[0], &settings)?,
         insurance: joined_file(&joined[1], &settings)?,
@@ -66,7 +66,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
     for source in context.read(&settings.licenses)? {
-        findings.extend(source.issues(LICENSE));
+        findings.extend(source.issues_without_text(LICENSE));
         let cells = Cells::new(&source.frame, &settings)?;
         let reader = Reader { context, settings: &settings, source_id: settings.licenses.clone() };
         let mut cases = Cases::default();
@@ -92,7 +92,10 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         findings.extend(without_license(context, &settings, &joins, &numbers));
     }
     let own_state = settings.state.clone().or_else(|| licenses.first_state());
-    licenses.report(own_state.as_deref().unwrap_or("US"), findings);
+    // A bucket of a national list may hold no row at all.
+    if own_state.is_some() || !findings.is_empty() {
+        licenses.report(own_state.as_deref().unwrap_or("US"), findings);
+    }
     let mut tables = licenses.finish(&license_row::kinds())?;
     if settings.row_per_case {
         if let Some(state) = own_state.as_deref() {

@@ -42,7 +42,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut issues: Vec<Issue> = Vec::new();
     let mut frame: Option<DataFrame> = None;
     for file in context.read(source_id)? {
-        issues.extend(file.issues(PERMIT));
+        issues.extend(file.issues_without_text(PERMIT));
         frame = Some(match frame {
             Some(frame) => frame.vstack(&file.frame)?,
             None => file.frame,

@@ -47,6 +47,10 @@ pub const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
+/// The parameters of one business.
+pub const ONE_PARAMETERS: &[Parameter] =
+    &[Parameter { name: "include", kind: Kind::Word(&["raw"]), description: "`raw`: with `source_fields`, the registry's own cells." }, RELEASE, AS_OF];
+
 /// The handler of the search.
 pub fn search<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
     answer_search(call, json).boxed()
@@ -204,6 +208,7 @@ async fn answer_one(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let records = businesses.rows.fetch(call, &[row]).await?;
     let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };
     let officers = businesses.officers.about(call, record).await?;
+    let source_fields = if call.query.get("include").is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
     json.object(|json| {
         write_item(json, record);
         json.key("addresses").array(|json| ["principal", "mailing", "agent"].iter().for_each(|role| write_address(json, record, role)));
@@ -220,7 +225,10 @@ async fn answer_one(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             }
         });
         record.object_or_null(json, "last_report", &[("year", "last_report_year"), ("filed_date", "last_report_date")]);
-        record.members(json, &["last_transaction_date", "county", "warnings"]);
+        record.members(json, &["last_transaction_date", "registry_url", "county", "warnings"]);
+        if let Some(fields) = &source_fields {
+            json.key("source_fields").raw(fields);
+        }
         record.provenance(json, &call.release.manifest);
     });
     let mut meta = meta_of(&[ENTITIES, OFFICERS], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));

@@ -35,6 +35,12 @@ pub fn contractor<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, R
     answer(call, json).boxed()
 }
 
+/// Whether a text has the form of an id: state and list, then the number, which may have hyphens itself.
+fn is_id(licenses: &Licenses, text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    licenses.lists.keys().any(|(state, source)| text.starts_with(&format!("{}-{source}-", state.to_ascii_lowercase())))
+}
+
 /// The license that the path names.
 ///
 /// # Errors
@@ -45,8 +51,12 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
         Some(row) => vec![row],
         None => {
             if call.query.get("state").is_none() {
-                let message = format!("no license has the id `{text}`; with a number of a license give `state` too");
-                return Err(Problem::of_field(if text.contains('-') { Code::NotFound } else { Code::MissingParameter }, "license", message));
+                return Err(match is_id(licenses, text) {
+                    true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
+                    false => {
+                        Problem::of_field(Code::MissingParameter, "state", format!("`{text}` is no license id: with a number of a license give `state` too"))
+                    }
+                });
             }
             let state = state_of(call, licenses)?;
             let profession = call.query.get("profession");

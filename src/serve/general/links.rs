@@ -14,6 +14,11 @@ use crate::serve::problem::Result;
 pub const EXACT_NUMBER: &str = "exact_number";
 pub const NAME_AND_STATE: &str = "name_and_state";
 
+/// How sure a link is: the permit states the license, or names a business that is likely the same.
+fn confidence(method: &str) -> &'static str {
+    if method == EXACT_NUMBER { "stated" } else { "likely" }
+}
+
 /// A party of a permit, with the license it is linked to.
 pub struct Party<'a> {
     contact: Record<'a, Contact>,
@@ -27,6 +32,7 @@ impl Party<'_> {
             self.contact.members(json, &["role_raw", "role", "name", "license_number"]);
             json.key("license_id").optional_text(self.license.as_ref().map(|(id, _)| id.as_str()));
             json.key("link_method").optional_text(self.license.as_ref().map(|(_, method)| *method));
+            json.key("link_confidence").optional_text(self.license.as_ref().map(|(_, method)| confidence(method)));
             self.contact.members(json, &["phone", "record_id"]);
         });
     }

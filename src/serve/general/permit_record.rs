@@ -34,7 +34,9 @@ pub fn write(json: &mut Json, call: &Call<'_>, permit: &Record<'_, Permit>, part
         if let Some(parties) = parties {
             json.key("contractors").array(|json| parties.iter().for_each(|party| party.write(json)));
         }
-        permit.members(json, &["tags", "source_url", "warnings"]);
+        permit.member(json, "tags");
+        json.key("tags_basis").text("derived");
+        permit.members(json, &["source_url", "warnings"]);
         permit.provenance(json, &call.release.manifest);
     });
 }

@@ -3,10 +3,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Copies, Held, Parts};
+use super::{Held, Parts};
 use crate::error::Result;
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{Home, Part, PartReport, Releases};
+use crate::store::{Copies, Home, Part, PartReport, Releases};
 
 static READ: AtomicUsize = AtomicUsize::new(0);
 

@@ -107,13 +107,17 @@ fn rows_that_are_no_license_are_set_aside_with_a_reason() {
         barber("Barber", "70001", "12/31/2099", ""),
         barber("Barber", "70002", "12/31/2099", "TWICE") + &barber("Barber", "70002", "12/31/2098", "TWICE"),
         barber("Barber", "70003", "12/31/2099", "SAME") + &barber("Barber", "70003", "12/31/2099", "SAME"),
-        "Barber,70004\r\n".to_owned(),
+        "Barber,70004,12 HOME ST,jane@example.com,(512) 555-0100\r\n".to_owned(),
     ]
     .concat();
     place.edit("ltbarbers.csv", |_| barbers(2_000, &more));
     let answer = place.run(&["license.tx_tdlr"]).expect(10);
     let counts = json!({"duplicate_key": 2, "malformed_record": 1, "missing_name": 1, "missing_number": 1});
     assert_eq!(answer.task("license.tx_tdlr")["quarantined"][LICENSE], counts);
+    for (record_id, (record, _)) in place.rows("pubdata.quarantine") {
+        let text = json!(record).to_string();
+        assert!(record["source_text"].is_null() && !["HOME ST", "example.com", "555-0100"].iter().any(|secret| text.contains(secret)), "{record_id}: {text}");
+    }
     let licenses = place.rows(LICENSE);
     assert!(licenses.contains_key("license.license:TX-tdlr-ba-70003"), "a row that only repeats another is one license");
     assert!(!licenses.contains_key("license.license:TX-tdlr-ba-70002"), "rows that contradict each other are none");

@@ -22,7 +22,7 @@ fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -
     decode_chunks(&task, rows, &mut |frame| {
         assert!(frame.height() <= rows, "{} rows are more than {rows}", frame.height());
         *columns.borrow_mut() = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
-        spill.take(&frame)
+        spill.take(&frame).map(drop)
     })
     .unwrap();
     let frames: Vec<DataFrame> = (0..count).map(|bucket| read_spilled(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();

@@ -4,6 +4,7 @@ mod archives;
 mod buckets;
 mod changed_sources;
 mod command_line;
+mod dates;
 mod determinism;
 mod interrupted;
 mod listing;

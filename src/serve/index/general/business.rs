@@ -1,19 +1,23 @@
 //! Businesses in memory as far as finding them needs; everything an answer shows is read with its part.
 
+use bytes::Bytes;
+
 use super::codes::Codes;
 use super::datasets::{Entity, Officer};
 use super::keys::{Keys, KeysBuilder};
 use super::load::{days, read_part};
 use super::names::Name;
 use super::owned::{Kind, OwnedBuilder, OwnedNames, SharedBuilder, SharedNames};
-use super::rows::{Children, Numbered};
+use super::rows::{Children, Dataset, Numbered, Record};
 use super::search::folded;
 use super::spaced;
 use crate::canonical::license_number;
 use crate::error::Result;
-use crate::serve::index::table::Table;
+use crate::serve::call::Call;
+use crate::serve::index::table::{Table, Texts};
 use crate::serve::index::words::WordColumn;
-use crate::serve::parts::Parts;
+use crate::serve::parts::{Held, Parts};
+use crate::serve::problem::{Problem, Result as ApiResult};
 use crate::store::Manifest;
 
 #[rustfmt::skip]
@@ -84,6 +88,21 @@ impl Builder {
     }
 }
 
+/// A part's column of the cells as published. Few answers show them: the column is read for each, and not kept.
+struct SourceFields(Texts);
+
+impl Held for SourceFields {
+    const DATASET_ID: &'static str = Entity::ID;
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        Table::read(bytes, &["source_fields"], place)?.texts("source_fields").map(Self)
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
 /// A registry's number as it is compared: without blanks, case and leading zeros.
 fn comparable_number(number: &str) -> String {
     license_number::normalized(number, &[])
@@ -129,6 +148,16 @@ impl Businesses {
     /// The rows of a registry's number.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
         self.by_number.find(&[state, &comparable_number(number)])
+    }
+
+    /// The cells of a business as published, a JSON object.
+    ///
+    /// # Errors
+    /// `internal_error`, when its part cannot be read.
+    pub async fn source_fields(call: &Call<'_>, business: &Record<'_, Entity>) -> ApiResult<String> {
+        let fields = call.service.parts.read::<SourceFields>(&call.release.manifest.release_id, business.part()).await;
+        let fields = fields.map_err(|error| Problem::internal(&error))?;
+        Ok(fields.0.at(business.place()).to_owned())
     }
 
     /// Whether the registry says that the entity is alive and in order.

@@ -16,7 +16,7 @@ impl Dataset for Entity {
         "principal_line1", "principal_line2", "principal_city", "principal_state", "principal_zip", "principal_zip4", "principal_country",
         "mailing_role", "mailing_line1", "mailing_line2", "mailing_city", "mailing_state", "mailing_zip", "mailing_zip4", "mailing_country",
         "agent_name", "agent_type", "agent_line1", "agent_line2", "agent_city", "agent_state", "agent_zip", "agent_zip4",
-        "county", "officers_complete", "last_report_year", "last_report_date", "last_transaction_date", "identifiers", "validation_status", "warnings",
+        "county", "officers_complete", "last_report_year", "last_report_date", "last_transaction_date", "identifiers", "registry_url", "validation_status", "warnings",
     ];
 }
 

@@ -112,6 +112,11 @@ impl<D: Dataset> Record<'_, D> {
         self.part
     }
 
+    /// Place of the row in its part.
+    pub fn place(&self) -> usize {
+        self.row
+    }
+
     pub fn text(&self, name: &str) -> Option<&str> {
         let texts = self.rows.column::<StringArray>(name)?;
         (!texts.is_null(self.row)).then(|| texts.value(self.row))

@@ -44,7 +44,8 @@ pub fn florida() -> Vec<Value> {
 pub fn new_york() -> Vec<Value> {
     let cells = json!({
         "status_basis": "implied_by_dataset", "formation_date": "2020-01-01", "mailing_role": "service_of_process", "mailing_line1": "1 MAIN ST", "mailing_city": "ALBANY",
-        "mailing_state": "NY", "identifiers": ["state_entity_number=123"],
+        "mailing_state": "NY", "identifiers": ["state_entity_number=123"], "registry_url": "https://registry.example/123",
+        "source_fields": r#"{"dos_id":"123","current_entity_name":"ACME WIDGETS LLC ","county":"\"Kings\""}"#,
     });
     vec![business("NY", "123", "ACME WIDGETS LLC", &cells)]
 }
@@ -225,4 +226,19 @@ async fn a_business_has_its_names_officers_and_addresses() {
     });
     assert_eq!((&data["addresses"], &data["identifiers"]), (&json!([address]), &json!([{"scheme": "state_entity_number", "value": "123"}])));
     assert_eq!(data["provenance"]["record_id"], "business.entity:NY-123");
+}
+
+#[tokio::test]
+async fn a_registrys_own_cells_are_shown_when_asked_for() {
+    let world = world().await;
+    let plain = world.ok("/v1/business/NY-123").await;
+    assert_eq!((&plain["data"]["registry_url"], plain["data"].get("source_fields")), (&json!("https://registry.example/123"), None));
+    let raw = world.ok("/v1/business/ny-123?include=raw").await;
+    assert_eq!(raw["data"]["source_fields"], json!({"dos_id": "123", "current_entity_name": "ACME WIDGETS LLC ", "county": "\"Kings\""}));
+    // The row of another part, and one in the middle of its own.
+    assert_eq!(world.ok("/v1/business/FL-A05?include=raw").await["data"]["source_fields"], json!({}));
+    assert_eq!(world.ok("/v1/business/FL-A05").await["data"]["registry_url"], Value::Null);
+    for wrong in ["include=everything", "include=", "include=raw&include=raw"] {
+        assert_eq!(world.get(&format!("/v1/business/NY-123?{wrong}")).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");
+    }
 }

@@ -36,6 +36,10 @@ async fn a_bare_number_needs_a_state_and_may_be_ambiguous() {
     assert_eq!(world.get("/v1/contractors/3000").await.problem(), (400, "missing_parameter".to_owned()));
     assert_eq!(world.get("/v1/contractors/TX-tdlr-el-3000?state=null").await.problem(), (400, "invalid_parameter".to_owned()));
     assert_eq!(world.get("/v1/contractors/TX-tdlr-el-9").await.problem(), (404, "not_found".to_owned()));
+    // A number may have hyphens; it is no id for that.
+    for number in ["12-34567", "C-10", "TX-99"] {
+        assert_eq!(world.get(&format!("/v1/contractors/{number}")).await.problem(), (400, "missing_parameter".to_owned()), "{number}");
+    }
     assert_eq!(world.get("/v1/contractors/99?state=TX").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/contractors/99?state=CA").await.problem(), (404, "coverage_unavailable".to_owned()));
 }

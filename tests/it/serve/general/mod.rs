@@ -66,7 +66,7 @@ fn business(state: &str, number: &str, name: &str, cells: &Value) -> Value {
     let normalized = organization(name);
     let row = json!({
         "record_id": format!("business.entity:{id}"), "state": state, "bucket": "0", "entity_id": id, "entity_number": number, "source_id": "test.places_file", "name": name,
-        "name_normalized": normalized.normalized, "designator": normalized.designator, "entity_type": "llc", "status": "active", "status_basis": "source",
+        "name_normalized": normalized.normalized, "designator": normalized.designator, "entity_type": "llc", "status": "active", "status_basis": "source", "source_fields": "{}",
     });
     with(row, cells)
 }

@@ -177,8 +177,16 @@ async fn permits_outside_of_what_is_covered_are_no_empty_answer() {
 async fn parties_are_linked_to_licenses_by_number_or_by_the_only_name() {
     let world = world().await;
     let parties = async |query: &str| world.ok(&format!("/v1/permits/search?{query}")).await["data"][0]["contractors"].clone();
-    let links =
-        |parties: &Value| parties.as_array().unwrap().iter().map(|party| (party["license_id"].clone(), party["link_method"].clone())).collect::<Vec<_>>();
+    let link = |party: &Value| {
+        let sure = match party["link_method"].as_str() {
+            Some("exact_number") => json!("stated"),
+            Some(_) => json!("likely"),
+            None => Value::Null,
+        };
+        assert_eq!(party["link_confidence"], sure, "{party}");
+        (party["license_id"].clone(), party["link_method"].clone())
+    };
+    let links = |parties: &Value| parties.as_array().unwrap().iter().map(link).collect::<Vec<_>>();
     // The name is that of one contractor's license in Texas; two licenses have the other name.
     let named = parties("permit_number=2024-001%20BP").await;
     assert_eq!(links(&named), [(json!("TX-tdlr-el-1094"), json!("name_and_state")), (Value::Null, Value::Null)]);

@@ -21,9 +21,9 @@ use arrow::ipc::writer::FileWriter;
 use bytes::Bytes;
 use memmap2::Mmap;
 
+use super::Manifest;
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, Hasher};
-use crate::store::Manifest;
 
 /// Part of every name: copies in another form are not read.
 const FORMAT_VERSION: u32 = 1;
