@@ -125,7 +125,7 @@ impl Businesses {
                 rows,
                 officers: Children::default(),
                 names: made.names.finish()?,
-                agents: made.agents.finish(),
+                agents: made.agents.finish()?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),
                 types: made.types,

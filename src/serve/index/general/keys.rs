@@ -24,7 +24,12 @@ pub fn hash(texts: &[&str]) -> u64 {
 
 impl KeysBuilder {
     pub fn add(&mut self, texts: &[&str], row: u32) {
-        self.0.push((hash(texts), row));
+        self.add_hash(hash(texts), row);
+    }
+
+    /// Adds a key by what [`hash`] makes of it.
+    pub fn add_hash(&mut self, hash: u64, row: u32) {
+        self.0.push((hash, row));
     }
 
     /// Sorts the entries; one that is there twice stays once.

@@ -1,10 +1,12 @@
-//! Names of millions of rows, found by their words. The names lie in one text; two arrays of places in it, sorted by what follows there, answer
-//! "which names begin so" and "which names have this word" by binary search.
+//! Names of millions of rows, found by their words. The names lie in one text; their numbers, sorted by it, answer "which names begin so" by binary search, and for
+//! each word there is the list of the names that have it.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::keys::{Keys, KeysBuilder, hash};
 use crate::error::{Error, Result};
 
 /// Ends a name in the text.
@@ -13,8 +15,9 @@ const END: u8 = 0;
 const FORM: u8 = 1;
 /// Stands between a person's last name and the given names.
 const GIVEN: u8 = 2;
-/// Bytes of text for which the number of the first name is kept.
-const BLOCK: usize = 64;
+/// In place of the number of words: of a person, and of a name with too many.
+const PERSON: u8 = u8::MAX;
+const MANY: u8 = u8::MAX - 1;
 
 /// The names and where their words are.
 #[derive(Debug, Default)]
@@ -22,12 +25,16 @@ pub struct Names {
     text: Vec<u8>,
     /// Where each name begins.
     starts: Vec<u32>,
-    /// For each block of the text the number of names that begin before it.
-    blocks: Vec<u32>,
-    /// Beginnings of names, sorted by what follows.
-    first_words: Vec<u32>,
-    /// Beginnings of the other words, sorted by what follows.
-    other_words: Vec<u32>,
+    /// How many words each has, its legal form apart.
+    lengths: Vec<u8>,
+    /// Numbers of the names, sorted by their text.
+    sorted: Vec<u32>,
+    /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
+    by_word: Vec<u32>,
+    /// The number of each word.
+    words: Keys,
+    /// Where each word's names begin, and their end.
+    word_starts: Vec<u32>,
 }
 
 /// A name in the form it is compared in.
@@ -68,82 +75,67 @@ impl NamesBuilder {
         Ok(number)
     }
 
-    /// Sorts the places of words.
-    pub fn finish(self) -> Names {
+    /// Sorts the names and lists them by word.
+    ///
+    /// # Errors
+    /// `Store`, when there are more words than can be numbered.
+    pub fn finish(self) -> Result<Names> {
         let Self { mut text, mut starts } = self;
         text.shrink_to_fit();
         starts.shrink_to_fit();
-        let first_words = sorted_places(&text, |visit| starts.iter().filter(|start| text[**start as usize] != END).for_each(|start| visit(*start)));
-        let other_words = sorted_places(&text, |visit| visit_other_words(&text, visit));
-        let mut blocks = Vec::with_capacity(text.len() / BLOCK + 1);
-        let mut number = 0;
-        for block in 0..=text.len() / BLOCK {
-            while starts.get(number).is_some_and(|start| (*start as usize) < block * BLOCK) {
-                number += 1;
-            }
-            blocks.push(number as u32);
-        }
-        Names { text, starts, blocks, first_words, other_words }
+        let sorted = sorted(&text, &starts);
+        let mut names = Names { text, starts, sorted, ..Names::default() };
+        names.list_words()?;
+        Ok(names)
     }
 }
 
-/// Calls `visit` with the place of every word but a name's first and those of its legal form.
-fn visit_other_words(text: &[u8], visit: &mut dyn FnMut(u32)) {
-    let mut is_form = false;
-    for (place, byte) in text.iter().enumerate() {
-        match *byte {
-            END => is_form = false,
-            FORM => is_form = true,
-            b' ' | GIVEN if !is_form => visit(place as u32 + 1),
-            _ => {}
-        }
-    }
-}
-
-/// Sorts places by what follows them, then by place. They are first spread by two bytes, so that sorting needs little memory beside the result.
-fn sorted_places(text: &[u8], each: impl Fn(&mut dyn FnMut(u32))) -> Vec<u32> {
-    let two_bytes = |place: u32| usize::from(text[place as usize]) << 8 | usize::from(text.get(place as usize + 1).copied().unwrap_or(END));
+/// Sorts names by text, then by number. They are first spread by two bytes, so that sorting needs little memory beside the result.
+fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
+    let named = || (0..).zip(starts).map(|(number, start)| (number, *start as usize)).filter(|(_, start)| text[*start] != END);
+    let two_bytes = |start: usize| usize::from(text[start]) << 8 | usize::from(text.get(start + 1).copied().unwrap_or(END));
     let mut ends = vec![0_usize; 1 << 16];
-    each(&mut |place| ends[two_bytes(place)] += 1);
+    named().for_each(|(_, start)| ends[two_bytes(start)] += 1);
     let mut total = 0;
     for end in &mut ends {
         total += *end;
         *end = total - *end;
     }
-    let mut places = vec![0_u32; total];
-    each(&mut |place| {
-        let next = &mut ends[two_bytes(place)];
-        places[*next] = place;
+    let mut numbers = vec![0_u32; total];
+    for (number, start) in named() {
+        let next = &mut ends[two_bytes(start)];
+        numbers[*next] = number;
         *next += 1;
-    });
-    let mut rest = places.as_mut_slice();
+    }
+    let mut rest = numbers.as_mut_slice();
     let mut groups = Vec::new();
-    let mut start = 0;
+    let mut first = 0;
     for end in ends {
-        let (group, after) = rest.split_at_mut(end - start);
-        (rest, start) = (after, end);
+        let (group, after) = rest.split_at_mut(end - first);
+        (rest, first) = (after, end);
         if group.len() > 1 {
             groups.push(group);
         }
     }
-    groups.into_par_iter().for_each(|group| sort_group(text, group));
-    places
+    groups.into_par_iter().for_each(|group| sort_group(text, starts, group));
+    numbers
 }
 
-/// Sorts places with two equal bytes. The next eight decide nearly always.
-fn sort_group(text: &[u8], group: &mut [u32]) {
-    let key = |place: u32| {
+/// Sorts names with two equal bytes. The next eight decide nearly always.
+fn sort_group(text: &[u8], starts: &[u32], group: &mut [u32]) {
+    let following = |number: u32| until_end(&text[starts[number as usize] as usize..]);
+    let key = |number: u32| {
         let mut first = [0; 8];
-        let following = until_end(&text[place as usize..]);
+        let following = following(number);
         let following = &following[following.len().min(2)..];
         let length = following.len().min(8);
         first[..length].copy_from_slice(&following[..length]);
         u64::from_be_bytes(first)
     };
-    let mut keyed: Vec<(u64, u32)> = group.iter().map(|place| (key(*place), *place)).collect();
-    keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| until_end(&text[a.1 as usize..]).cmp(until_end(&text[b.1 as usize..]))).then(a.1.cmp(&b.1)));
-    for (place, (_, sorted)) in group.iter_mut().zip(keyed) {
-        *place = sorted;
+    let mut keyed: Vec<(u64, u32)> = group.iter().map(|number| (key(*number), *number)).collect();
+    keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| following(a.1).cmp(following(b.1))).then(a.1.cmp(&b.1)));
+    for (number, (_, sorted)) in group.iter_mut().zip(keyed) {
+        *number = sorted;
     }
 }
 
@@ -152,6 +144,53 @@ fn until_end(text: &[u8]) -> &[u8] {
 }
 
 impl Names {
+    fn list_words(&mut self) -> Result<()> {
+        let (mut lengths, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<u32>::with_capacity(self.starts.len()));
+        let mut ids: HashMap<u64, u32> = HashMap::new();
+        let (mut occurrences, mut counts): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        for number in 0..self.starts.len() {
+            let name = self.name(number as u32);
+            let (first, second) = match name {
+                Name::Organization { core, .. } => (core, ""),
+                Name::Person { last, given } => (last, given),
+            };
+            let before = occurrences.len();
+            for word in first.split(' ').chain(second.split(' ')).filter(|word| !word.is_empty()) {
+                let id = *ids.entry(hash(&[word])).or_insert(counts.len() as u32);
+                if id as usize == counts.len() {
+                    counts.push(0);
+                }
+                counts[id as usize] += 1;
+                occurrences.push(id);
+            }
+            let length = occurrences.len() - before;
+            per_name.push(length as u32);
+            lengths.push(if matches!(name, Name::Person { .. }) { PERSON } else { u8::try_from(length).unwrap_or(MANY).min(MANY) });
+        }
+        u32::try_from(occurrences.len()).map_err(|_| Error::store("more words than an index can number"))?;
+        let mut words = KeysBuilder::default();
+        ids.into_iter().for_each(|(hash, id)| words.add_hash(hash, id));
+        let mut word_starts = Vec::with_capacity(counts.len() + 1);
+        let mut total = 0;
+        for count in &counts {
+            word_starts.push(total);
+            total += count;
+        }
+        word_starts.push(total);
+        let mut next = word_starts.clone();
+        let mut by_word = vec![0; occurrences.len()];
+        let mut ids = occurrences.into_iter();
+        for (number, length) in (0..).zip(per_name) {
+            for id in ids.by_ref().take(length as usize) {
+                let place = &mut next[id as usize];
+                by_word[*place as usize] = number;
+                *place += 1;
+            }
+        }
+        (self.lengths, self.by_word, self.words, self.word_starts) = (lengths, by_word, words.finish(), word_starts);
+        Ok(())
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.starts.len()
@@ -167,47 +206,42 @@ impl Names {
         }
     }
 
+    /// Whether a name is a person's, and has given names.
+    pub fn is_person(&self, number: u32) -> bool {
+        self.lengths[number as usize] == PERSON
+    }
+
+    /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with hundreds of words.
+    pub fn length(&self, number: u32) -> Option<usize> {
+        Some(self.lengths[number as usize]).filter(|length| *length < MANY).map(usize::from)
+    }
+
     /// How often a word occurs.
     pub fn count(&self, word: &str) -> usize {
-        self.with_word(word).map(<[u32]>::len).iter().sum()
+        self.with_word(word).len()
     }
 
-    /// The places of a whole word: as the first of a name, and further on.
-    pub fn with_word(&self, word: &str) -> [&[u32]; 2] {
-        [&self.first_words, &self.other_words].map(|places| {
-            let begun = self.beginning(places, word.as_bytes());
-            let length = begun.partition_point(|place| self.text.get(*place as usize + word.len()).is_none_or(|next| *next <= b' '));
-            &begun[..length]
-        })
+    /// Numbers of the names that have a word, ascending; as often as they have it.
+    pub fn with_word(&self, word: &str) -> &[u32] {
+        let Some(word) = self.words.find(&[word]).first().map(|word| *word as usize) else { return &[] };
+        &self.by_word[self.word_starts[word] as usize..self.word_starts[word + 1] as usize]
     }
 
-    /// The places of names that begin so.
+    /// Numbers of the names that begin so, by text.
     pub fn that_begin(&self, text: &str) -> &[u32] {
-        self.beginning(&self.first_words, text.as_bytes())
-    }
-
-    /// The places of a sorted array whose text begins with `prefix`.
-    fn beginning<'a>(&self, places: &'a [u32], prefix: &[u8]) -> &'a [u32] {
-        let order = |place: u32| {
-            let following = &self.text[place as usize..];
+        let prefix = text.as_bytes();
+        let order = |number: u32| {
+            let following = &self.text[self.starts[number as usize] as usize..];
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
-        let start = places.partition_point(|&place| order(place) == Ordering::Less);
-        let length = places[start..].partition_point(|&place| order(place) == Ordering::Equal);
-        &places[start..start + length]
-    }
-
-    /// Number of the name that a place lies in.
-    pub fn number_of(&self, place: u32) -> u32 {
-        let mut number = self.blocks[place as usize / BLOCK] as usize;
-        while self.starts.get(number).is_some_and(|start| *start <= place) {
-            number += 1;
-        }
-        number as u32 - 1
+        let start = self.sorted.partition_point(|&number| order(number) == Ordering::Less);
+        let length = self.sorted[start..].partition_point(|&number| order(number) == Ordering::Equal);
+        &self.sorted[start..start + length]
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.text.capacity() + 4 * (self.starts.capacity() + self.blocks.capacity() + self.first_words.capacity() + self.other_words.capacity())
+        let numbers = self.starts.capacity() + self.sorted.capacity() + self.by_word.capacity() + self.word_starts.capacity();
+        self.text.capacity() + self.lengths.capacity() + 4 * numbers + self.words.size_bytes()
     }
 }
 
@@ -227,9 +261,9 @@ mod tests {
         builder.push(Name::Person { last: "LAND", given: "EVA A" }).unwrap();
         builder.push(Name::Organization { core: "", form: "" }).unwrap();
         builder.push(organization("LANDER")).unwrap();
-        let names = builder.finish();
-        let found = |word: &str| names.with_word(word).concat().into_iter().map(|place| names.number_of(place)).collect::<Vec<_>>();
-        assert_eq!((found("LAND"), found("EVA"), found("LLC"), found("LAN")), (vec![1, 0], vec![1], vec![], vec![]));
+        let names = builder.finish().unwrap();
+        let found = |word: &str| names.with_word(word).to_vec();
+        assert_eq!((found("LAND"), found("EVA"), found("LLC"), found("LAN")), (vec![0, 1], vec![1], vec![], vec![]));
         assert_eq!(names.that_begin("LAND").len(), 2);
         assert_eq!((names.name(0), names.name(1)), (organization("ACME LAND"), Name::Person { last: "LAND", given: "EVA A" }));
         assert_eq!(names.name(2), Name::Organization { core: "", form: "" });
@@ -242,12 +276,12 @@ mod tests {
             for name in &all {
                 builder.push(organization(name)).unwrap();
             }
-            let names = builder.finish();
-            let mut found: Vec<u32> = names.with_word(&word).concat().into_iter().map(|place| names.number_of(place)).collect();
+            let names = builder.finish().unwrap();
+            let mut found: Vec<u32> = names.with_word(&word).to_vec();
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);
-            let mut begun: Vec<u32> = names.that_begin(&word).iter().map(|place| names.number_of(*place)).collect();
+            let mut begun: Vec<u32> = names.that_begin(&word).iter().copied().collect();
             begun.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).filter(|(_, name)| name.starts_with(&word)).map(|(number, _)| number).collect();
             prop_assert_eq!(begun, expected);

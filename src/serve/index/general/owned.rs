@@ -106,7 +106,7 @@ impl OwnedBuilder {
             others.push((row, kind));
         }
         self.raw.shrink_to_fit();
-        Ok(OwnedNames { names: self.names.finish(), raw: self.raw, rows, others })
+        Ok(OwnedNames { names: self.names.finish()?, raw: self.raw, rows, others })
     }
 }
 
@@ -183,10 +183,13 @@ impl SharedBuilder {
     }
 
     /// Sorts everything.
-    pub fn finish(mut self) -> SharedNames {
+    ///
+    /// # Errors
+    /// `Store`, when there are too many names.
+    pub fn finish(mut self) -> Result<SharedNames> {
         self.pairs.sort_unstable();
         self.pairs.dedup();
-        let names = self.names.finish();
+        let names = self.names.finish()?;
         let mut starts = Vec::with_capacity(names.len() + 1);
         for (place, (number, _)) in self.pairs.iter().enumerate() {
             while starts.len() <= *number as usize {
@@ -196,7 +199,7 @@ impl SharedBuilder {
         starts.push(self.pairs.len() as u32);
         let mut rows: Vec<u32> = self.pairs.into_iter().map(|(_, row)| row).collect();
         rows.shrink_to_fit();
-        SharedNames { names, starts, rows }
+        Ok(SharedNames { names, starts, rows })
     }
 }
 
@@ -233,7 +236,7 @@ mod tests {
             own.push(Name::Organization { core: &name[..name.len() - 4], form: "LLC" }, &name).unwrap();
             shared.add(&format!("AGENT {} CORP", row / 10), row).unwrap();
         }
-        let (own, shared) = (own.finish().unwrap(), shared.finish());
+        let (own, shared) = (own.finish().unwrap(), shared.finish().unwrap());
         let (own, shared) = (own.size_bytes() as f64 / f64::from(count), shared.size_bytes() as f64 / f64::from(count));
         // With twelve bytes for each of two keys the whole index of a business stays below a hundred.
         assert!(own < 62.0 && shared < 15.0, "{own} {shared}");

@@ -213,7 +213,7 @@ impl Permits {
                 by_parcel: made.by_parcel.finish(),
                 by_license: made.by_license.finish(),
                 by_contractor: made.by_contractor.finish(),
-                contractors: made.contractors.finish(),
+                contractors: made.contractors.finish()?,
                 types: made.types,
                 work_classes: made.work_classes,
                 property_classes: made.property_classes,

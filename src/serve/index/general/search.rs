@@ -5,7 +5,7 @@ use super::names::{Name, Names};
 use super::spelling;
 use crate::canonical::name::{organization, words};
 
-/// The most places that one search looks at for one word.
+/// The most names that one search looks at for one word.
 const MAX_SCANNED: usize = 100_000;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
@@ -175,8 +175,7 @@ impl Names {
     /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the mark of the name as it is written.
     pub fn search(&self, query: &Query, mode: Mode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
         let search = Search { names: self, query, mode, organization: Weighted::new(self, &query.words), person: Weighted::new(self, &query.person), raw };
-        let (candidates, is_cut) = search.candidates(accepts);
-        let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| search.hit(number)).collect();
+        let (mut hits, is_cut) = search.as_written(accepts);
         if mode == Mode::Best && hits.len() < ENOUGH {
             let (near, is_near_cut) = search.near(accepts);
             let mut added: Vec<Hit> =
@@ -189,27 +188,51 @@ impl Names {
 }
 
 impl Search<'_> {
-    /// Numbers of the names that can fit as they are written, ascending.
-    fn candidates(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
+    /// The names that fit as they are written.
+    fn as_written(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<Hit>, bool) {
         let Self { names, query, .. } = self;
-        let mut lists: Vec<&[u32]> = vec![names.that_begin(&query.core)];
+        let (begun, mut is_cut) = first(names.that_begin(&query.core));
+        let mut looked_at: Vec<u32> = begun.to_vec();
+        let mut hits = Vec::new();
         if self.mode != Mode::Prefix {
             let mut telling = if self.mode == Mode::Best { self.organization.telling() } else { Vec::new() };
             telling.extend(self.person.telling());
             telling.sort_unstable();
             telling.dedup();
-            lists.extend(telling.into_iter().flat_map(|word| names.with_word(word)));
+            let lists: Vec<(&[u32], bool)> = telling.into_iter().map(|word| first(names.with_word(word))).collect();
+            is_cut |= lists.iter().any(|(_, is_cut)| *is_cut);
+            let named = union(lists.iter().map(|(list, _)| *list));
+            let is_read = |number: &u32| names.is_person(*number) || names.length(*number).is_none();
+            looked_at.extend(named.iter().filter(|number| is_read(number)));
+            looked_at.sort_unstable();
+            looked_at.dedup();
+            if self.mode == Mode::Best {
+                let counted = named.into_iter().filter(|number| !is_read(number) && looked_at.binary_search(number).is_err()).collect();
+                hits = self.by_words(counted).into_iter().filter(|hit| accepts(hit.number)).collect();
+            }
         }
-        self.collect(&lists, accepts)
+        hits.extend(looked_at.into_iter().filter(|number| accepts(*number)).filter_map(|number| self.hit(number)));
+        hits.sort_unstable_by_key(|hit| hit.number);
+        (hits, is_cut)
     }
 
-    fn collect(&self, lists: &[&[u32]], accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
-        let is_cut = lists.iter().any(|list| list.len() > MAX_SCANNED);
-        let places = lists.iter().flat_map(|list| list.iter().take(MAX_SCANNED));
-        let mut numbers: Vec<u32> = places.map(|place| self.names.number_of(*place)).filter(|number| accepts(*number)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        (numbers, is_cut)
+    /// Names of organisations by the words they share with what is asked, without a look at the names themselves. `numbers` ascend.
+    fn by_words(&self, numbers: Vec<u32>) -> Vec<Hit> {
+        let mut shared = vec![(0.0, 0_usize); numbers.len()];
+        for (word, weight) in &self.organization.words {
+            let mut list = self.names.with_word(word);
+            for (number, (matched, words)) in numbers.iter().zip(&mut shared) {
+                list = &list[gallop(list, *number)..];
+                let times = list.iter().take_while(|known| *known == number).count();
+                *matched += if times > 0 { *weight } else { 0.0 };
+                *words += times;
+            }
+        }
+        let hit = |(number, (matched, words)): (u32, (f64, usize))| {
+            let others = self.names.length(number)?.saturating_sub(words);
+            self.organization.overlap(matched, others).map(|score| Hit { number, score, fit: Fit::Token })
+        };
+        numbers.into_iter().zip(shared).filter_map(hit).collect()
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -282,26 +305,23 @@ impl Search<'_> {
     fn near(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
         let mut found = (Vec::new(), false);
         for words in [&self.query.words, &self.query.person] {
-            let spellings: Vec<Vec<[&[u32]; 2]>> = words.iter().map(|word| self.spellings(word)).collect();
-            // Every word must be there; the rarest tells where to look.
-            let count = |spellings: &Vec<[&[u32]; 2]>| spellings.iter().flatten().map(|places| places.len()).sum::<usize>();
-            let is_hopeless = spellings.iter().zip(words).any(|(spellings, word)| word.len() > 1 && count(spellings) == 0);
-            let rarest = spellings.iter().filter(|spellings| count(spellings) > 0).min_by_key(|spellings| count(spellings));
-            let Some(rarest) = rarest.filter(|_| !is_hopeless) else { continue };
-            let (numbers, is_cut) = self.collect(&rarest.concat(), accepts);
-            found.0.extend(numbers);
-            found.1 |= is_cut;
+            // An initial may stand for any name.
+            let mut lists: Vec<Vec<u32>> = words.iter().filter(|word| word.len() > 1).map(|word| self.spellings(word)).collect();
+            lists.sort_by_key(Vec::len);
+            let Some((rarest, others)) = lists.split_first() else { continue };
+            found.1 |= rarest.len() > MAX_SCANNED;
+            let has_all = |number: &u32| others.iter().all(|list| list.binary_search(number).is_ok());
+            found.0.extend(rarest.iter().take(MAX_SCANNED).copied().filter(has_all).filter(|number| accepts(*number)));
         }
         found.0.sort_unstable();
         found.0.dedup();
         found
     }
 
-    /// The places of a word and of its misspellings.
-    fn spellings(&self, word: &str) -> Vec<[&[u32]; 2]> {
+    /// Numbers of the names that have a word or a misspelling of it, ascending.
+    fn spellings(&self, word: &str) -> Vec<u32> {
         let variants = spelling::variants(word);
-        let all = std::iter::once(word).chain(variants.iter().map(String::as_str));
-        all.map(|spelling| self.names.with_word(spelling)).filter(|places| places.iter().any(|places| !places.is_empty())).collect()
+        union(std::iter::once(word).chain(variants.iter().map(String::as_str)).map(|spelling| self.names.with_word(spelling)))
     }
 
     /// A name that has all words asked for, one of them misspelled.
@@ -323,6 +343,29 @@ impl Search<'_> {
         let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
         Some(Hit { number, score: ((MISSPELLED * share).round() as i32).max(1), fit: Fit::Misspelled })
     }
+}
+
+/// As much of a list as is looked at, and whether that is not all.
+fn first(list: &[u32]) -> (&[u32], bool) {
+    (&list[..list.len().min(MAX_SCANNED)], list.len() > MAX_SCANNED)
+}
+
+/// All numbers of some lists, ascending, each once.
+fn union<'a>(lists: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
+    let mut numbers = lists.collect::<Vec<_>>().concat();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// Place of the first number of an ascending list that is not below another, found in steps that double: what is looked for is mostly near the beginning.
+fn gallop(list: &[u32], number: u32) -> usize {
+    let mut step = 1;
+    while step < list.len() && list[step] < number {
+        step *= 2;
+    }
+    let from = step / 2;
+    from + list[from..list.len().min(step + 1)].partition_point(|known| *known < number)
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.
