@@ -112,7 +112,7 @@ const ORGANIZATION_WORDS: &[&str] = &[
 ];
 
 /// What is written where there is no name.
-const NO_NAMES: &[&str] = &["n/a", "na", "n-a", "n\\a", "none", "null", "unknown", "owner", "owne", "same", "tbd", "pr"];
+const NO_NAMES: &[&str] = &["n/a", "na", "n-a", "n\\a", "none", "null", "unknown", "owner", "owne", "homeowner", "home owner", "same", "tbd", "pr"];
 
 /// A party of a permit.
 #[derive(Debug, PartialEq)]
@@ -158,7 +158,8 @@ fn party(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Option<
     let is_organization = name.as_ref().is_some_and(|name| !name.is_of_a_person && !is_a_person && is_organization(&name.text));
     let is_trade = matches!(role.as_str(), "contractor" | "architect" | "engineer" | "expediter");
     let is_public = match group.names {
-        Names::Trade => is_trade,
+        // A person who is named without a license may as well be the owner.
+        Names::Trade => is_trade && (number.is_some() || !name.as_ref().is_some_and(|name| name.is_of_a_person)),
         Names::Organizations => is_organization,
     };
     let role_raw = kind.map(str::to_owned);

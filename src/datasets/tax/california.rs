@@ -85,8 +85,8 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             let code = code_of(name);
             let mut pointers = own.clone();
             pointers.extend(&known.pointers);
-            let rate =
-                (district > 0).then(|| Rate { begin_date: begin_date.clone(), ..part("special", &code, Some(format!("Districts of {name}")), district, &own) });
+            let rate = (district > 0)
+                .then(|| Rate { begin_date: begin_date.clone(), ..part("special", &code, Some(format!("Districts of {name}")), district, &pointers) });
             let rate = rate.map(|rate| Rate { type_raw: "district".to_owned(), ..rate });
             let boundary = Boundary {
                 state: usps.to_owned(),
@@ -108,7 +108,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Ok((boundary, rate)) => {
                 // The parts that are the same everywhere are in the first record that shows them.
                 if counties.is_empty() {
-                    rows.rates.push(part("state", state_fips, Some(state_name(usps)), state_rate, &own));
+                    rows.rates.push(part("state", state_fips, Some(state_name(usps)), state_rate, &boundary.pointers));
                 }
                 let code = boundary.county_code.clone().unwrap_or_default();
                 if !counties.contains(&code) {

@@ -136,6 +136,7 @@ fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>
             let value = rate(value.get(row), "rate")?;
             let mut pointers = own.clone();
             pointers.extend(known.iter().flat_map(|known| &known.pointers));
+            pointers.extend(rules.iter().filter(|rule| rule.usps == usps).flat_map(|rule| &rule.pointers));
             Ok(Rate {
                 state: usps.to_owned(),
                 source_id: LOCAL.to_owned(),
@@ -162,6 +163,8 @@ fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>
         let Some((rule, begin)) = rule.and_then(|rule| Some((rule, rule.effective_date.clone()?))).filter(|(rule, _)| rule.state_rate.is_some()) else {
             continue;
         };
+        // That a state has rows here is why it is divided into counties: each record points to one.
+        let local_row: Vec<u64> = rows.rates.iter().flat_map(|rate| rate.pointers.iter().take(4)).take(4).copied().collect();
         rows.rates.push(Rate {
             state: usps.clone(),
             source_id: STATES.to_owned(),
@@ -172,7 +175,7 @@ fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>
             general_intrastate: rule.state_rate,
             general_interstate: rule.state_rate,
             begin_date: begin.clone(),
-            pointers: rule.pointers.clone(),
+            pointers: rule.pointers.iter().chain(&local_row).copied().collect(),
             ..Rate::default()
         });
         for (county, known) in names.counties_of(&fips) {
@@ -188,7 +191,7 @@ fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>
                 has_state_tax: true,
                 county_code: local.map(|_| code.to_owned()),
                 // A rate points to its row first, then to the county's name, which is known here.
-                pointers: known.pointers.iter().chain(&rule.pointers).chain(local.iter().flat_map(|rate| rate.pointers.iter().take(4))).copied().collect(),
+                pointers: known.pointers.iter().chain(&rule.pointers).chain(local.map_or(&local_row[..], |rate| &rate.pointers[..4])).copied().collect(),
                 ..Boundary::default()
             });
         }

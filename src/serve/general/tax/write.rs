@@ -38,7 +38,12 @@ impl Found<'_> {
         json.object(|json| {
             rate(json, "combined_rate", &|candidate| candidate.combined(category));
             for class in TaxClass::ALL {
-                rate(json, class.rate_name(), &|candidate| candidate.of_class(class, category));
+                // Where only the state's own rate is covered, what others levy is not known.
+                if self.coverage == "state_only" && class != TaxClass::State {
+                    json.key(class.rate_name()).null();
+                } else {
+                    rate(json, class.rate_name(), &|candidate| candidate.of_class(class, category));
+                }
             }
             json.key("category").text(category.name());
             json.key("date").text(&terms.date.to_string());

@@ -208,6 +208,8 @@ async fn each_way_of_taxing_has_its_answer() {
     let colorado = of("zip=80201").await;
     assert_eq!((&colorado["data"]["combined_rate"], &colorado["data"]["coverage"]["level"]), (&json!(0.029), &json!("state_only")));
     assert!(notices(&colorado).contains(&"LOCAL_RATES_NOT_COVERED"));
+    let unknown = ["county_rate", "city_rate", "special_rate"].map(|class| &colorado["data"][class]);
+    assert_eq!((unknown, &colorado["data"]["state_rate"]), ([&json!(null); 3], &json!(0.029)));
     // Declared to be covered, but this release has no file of it.
     assert_eq!(of("zip=07001").await["data"]["coverage"]["level"], "state_only");
     for query in ["zip=70112", "city=Anchorage&state=AK"] {
