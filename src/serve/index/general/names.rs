@@ -281,7 +281,7 @@ mod tests {
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);
-            let mut begun: Vec<u32> = names.that_begin(&word).iter().copied().collect();
+            let mut begun: Vec<u32> = names.that_begin(&word).to_vec();
             begun.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).filter(|(_, name)| name.starts_with(&word)).map(|(number, _)| number).collect();
             prop_assert_eq!(begun, expected);
