@@ -49,7 +49,11 @@ const BENCHES: [(&str, &str, Bench); 12] = [
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
         acs::bench,
     ),
-    ("entities", "goal 10: registry of Florida, ten million records -> release, against SHA-256 of the content, peak memory; search p99 against the profile (pass <= 2, moonshot <= 1.2)", entities::bench),
+    (
+        "entities",
+        "goal 10: registry of Florida, ten million records -> release, against SHA-256 of the content, peak memory; search p99 against the profile (pass <= 2, moonshot <= 1.2)",
+        entities::bench,
+    ),
     (
         "facts",
         "goals 1, 2, 3: companyfacts -> release, against inflating the archive (pass <= 4.0, moonshot <= 1.5), Python (pass >= 8, moonshot >= 20), DuckDB (pass >= 4, moonshot >= 10)",
