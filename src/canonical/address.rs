@@ -161,8 +161,7 @@ pub fn city(text: &str) -> String {
     }
 }
 
-/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number. Of four that
-/// are not whole, as in `52244-190`, nothing is kept.
+/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
@@ -172,11 +171,17 @@ pub fn zip(text: &str) -> Option<(String, Option<String>)> {
         None => (text, ""),
     };
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let has_length = five.len() == 5 || (matches!(five.len(), 3 | 4) && matches!(four.len(), 0 | 4));
-    if !is_digits(five) || !is_digits(four) || !has_length || four.len() > 4 || five.bytes().all(|byte| byte == b'0') {
+    if !is_digits(five) || !is_digits(four) || !(3..=5).contains(&five.len()) || !matches!(four.len(), 0 | 4) || five.bytes().all(|byte| byte == b'0') {
         return None;
     }
-    Some((format!("{five:0>5}"), (four.len() == 4 && four != "0000").then(|| four.to_owned())))
+    Some((format!("{five:0>5}"), (!four.is_empty() && four != "0000").then(|| four.to_owned())))
+}
+
+/// As [`zip`], of an address that is known to be in the country: of a second part that is not whole (`52244-190`, `32765--___`) nothing is kept. Elsewhere such a
+/// code is another's: `01310-100` is Brazilian.
+pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
+    let five = || text.trim().split_once('-').map(|(five, _)| five).filter(|five| five.len() == 5);
+    zip(text).or_else(|| zip(five()?))
 }
 
 #[cfg(test)]
@@ -309,12 +314,15 @@ mod tests {
             ("00000", None),
             ("12", None),
             ("V5K 0A1", None),
-            ("52244-190", whole("52244", "")),
-            ("98273-12345", None),
-            ("273-12", None),
+            ("98273-12", None),
         ] {
             assert_eq!(zip(text), expected, "{text}");
         }
+        for (text, five) in [("52244-190", "52244"), ("32771--808", "32771"), ("32765--___", "32765"), ("33154- US", "33154"), ("1234-5", ""), ("FL", "")] {
+            assert_eq!(zip_in_country(text).map_or_else(String::new, |(five, _)| five), five, "{text}");
+            assert_eq!(zip(text), None, "{text}");
+        }
+        assert_eq!(zip_in_country("98273-1234"), whole("98273", "1234"));
     }
 
     #[test]

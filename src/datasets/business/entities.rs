@@ -203,20 +203,8 @@ impl<'f> Reader<'f> {
     /// Notes ZIP codes in the country that are none. They are published as they are written.
     fn note_bad_zips(&mut self) {
         for role in ["principal", "mailing", "agent"] {
-            let name = |part: &str| format!("{role}_{part}");
-            let Some(zips) = self.texts.column(&name("zip")) else { continue };
-            let (states, countries) = (self.texts.column(&name("state")), self.texts.column(&name("country")));
-            let cell = |column: Option<&'f StringChunked>, row: usize| column.and_then(|column| column.get(row));
-            for (row, zip) in zips.iter().enumerate().filter_map(|(row, zip)| Some((row, zip?))) {
-                let is_plain = zip.len() == 5 && zip.bytes().all(|byte| byte.is_ascii_digit()) && zip != "00000";
-                let is_here = || match cell(countries, row) {
-                    Some(country) => matches!(country, "US" | "USA" | "UNITED STATES"),
-                    None => cell(states, row).is_some_and(|state| canonical::state::usps(state).is_some()),
-                };
-                if !is_plain && canonical::address::zip(zip).is_none() && is_here() {
-                    self.warnings.push((row, "bad_zip", format!("{role}_zip is `{zip}`")));
-                }
-            }
+            let zips = self.texts.zips(role);
+            self.warnings.extend((0..self.height).filter_map(|row| Some((row, "bad_zip", format!("{role}_zip is `{}`", zips.bad(row)?)))));
         }
     }
 

@@ -40,23 +40,62 @@ impl<'f> Texts<'f> {
     /// Copies an address, `principal_line1` and so on, with the state as postal code and the ZIP split in two.
     pub fn address(&self, from: &str, to: &str, parts: &[&str]) -> Vec<Column> {
         let name = |prefix: &str, part: &str| format!("{prefix}_{part}");
+        let zips = self.zips(from);
         let address_part = |part: &&str| match *part {
             "state" => self.mapped(&name(from, "state"), &name(to, "state"), |text| Some(state(text))),
-            "zip" => self.mapped(&name(from, "zip"), &name(to, "zip"), |text| Some(zip(text).0)),
-            "zip4" => self.zip4(&name(from, "zip"), &name(from, "zip4"), &name(to, "zip4")),
+            "zip" => strings(&name(to, "zip"), (0..self.0.height()).map(|row| zips.parts(row).map(|(zip, _)| zip))),
+            "zip4" => strings(&name(to, "zip4"), (0..self.0.height()).map(|row| zips.zip4(row))),
             part => self.copied(&name(from, part), &name(to, part)),
         };
         parts.iter().map(address_part).collect()
     }
 
-    /// The last four digits of a ZIP code: from a column of their own, or from the code.
-    fn zip4(&self, zip_column: &str, own_column: &str, to: &str) -> Column {
-        let four = |row: usize| {
-            let is_zip4 = |text: &&str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000";
-            let own = self.cell(own_column, row).filter(is_zip4).map(str::to_owned);
-            own.or_else(|| self.cell(zip_column, row).and_then(|text| zip(text).1))
-        };
-        strings(to, (0..self.0.height()).map(four))
+    /// The columns of an address's ZIP code.
+    pub fn zips(&self, from: &str) -> ZipColumns<'f> {
+        let column = |part: &str| self.column(&format!("{from}_{part}"));
+        ZipColumns { zip: column("zip"), zip4: column("zip4"), state: column("state"), country: column("country") }
+    }
+}
+
+/// ZIP codes, and what tells whether they are of this country.
+pub(super) struct ZipColumns<'f> {
+    zip: Option<&'f StringChunked>,
+    zip4: Option<&'f StringChunked>,
+    state: Option<&'f StringChunked>,
+    country: Option<&'f StringChunked>,
+}
+
+impl<'f> ZipColumns<'f> {
+    /// The code of a row in two parts, or the text as published: postal codes of other countries, and what was typed wrong.
+    fn parts(&self, row: usize) -> Option<(Cow<'f, str>, Option<String>)> {
+        let text = self.zip?.get(row)?;
+        let read = if self.is_in_country(row) { canonical::address::zip_in_country(text) } else { canonical::address::zip(text) };
+        Some(read.map_or((Cow::Borrowed(text), None), |(five, four)| (Cow::Owned(five), four)))
+    }
+
+    /// The last four digits: from a column of their own, or from the code.
+    fn zip4(&self, row: usize) -> Option<String> {
+        let is_zip4 = |text: &&str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000";
+        let own = self.zip4.and_then(|own| own.get(row)).filter(is_zip4).map(str::to_owned);
+        own.or_else(|| self.parts(row)?.1)
+    }
+
+    /// A code that is none although the address says that it is in the country.
+    pub fn bad(&self, row: usize) -> Option<&'f str> {
+        let is_plain = |text: &&str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "00000";
+        let text = self.zip?.get(row).filter(|text| !is_plain(text))?;
+        (self.is_in_country(row) && canonical::address::zip_in_country(text).is_none()).then_some(text)
+    }
+
+    /// Sunbiz keeps two letters of `UNITED STATES`, and of other countries.
+    fn is_in_country(&self, row: usize) -> bool {
+        let state = self.state.and_then(|state| state.get(row));
+        let has_state = state.is_some_and(|state| canonical::state::usps(state).is_some());
+        match self.country.and_then(|country| country.get(row)) {
+            Some("US" | "USA" | "UNITED STATES") => state.is_none() || has_state,
+            Some("UN") | None => has_state,
+            Some(_) => false,
+        }
     }
 }
 

@@ -64,8 +64,8 @@ pub fn business<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Res
 /// What a search asks for beyond names.
 struct Filter<'a> {
     businesses: &'a Businesses,
-    /// By number of the part.
-    parts: Vec<bool>,
+    /// By number of the part; none when all are wanted.
+    parts: Option<Vec<bool>>,
     statuses: Option<Vec<&'a str>>,
     types: Option<Vec<&'a str>>,
     jurisdiction: Option<Option<u32>>,
@@ -79,16 +79,16 @@ struct Filter<'a> {
 impl Filter<'_> {
     fn takes(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
-        let is_listed = |list: &Option<Vec<&str>>, value: Option<&str>| list.as_ref().is_none_or(|list| value.is_some_and(|value| list.contains(&value)));
-        let is_code = |wanted: Option<Option<u32>>, code: u32| wanted.is_none_or(|wanted| wanted == Some(code));
+        // Each column is looked at only where something is asked of it: a row's cells lie far apart.
+        let is_among = |list: &Vec<&str>, value: Option<&str>| value.is_some_and(|value| list.contains(&value));
         self.only.as_ref().is_none_or(|only| only.contains(&row))
-            && self.parts[businesses.rows.part_of(row)]
-            && is_listed(&self.statuses, businesses.statuses.get(index))
-            && is_listed(&self.types, businesses.types.get(index))
-            && is_code(self.jurisdiction, businesses.jurisdictions.at(row))
-            && is_code(self.city, businesses.cities.at(row))
-            && is_code(self.zip, businesses.zips.at(row))
-            && is_within(businesses.formed[index], self.formed)
+            && self.parts.as_ref().is_none_or(|parts| parts[businesses.rows.part_of(row)])
+            && self.statuses.as_ref().is_none_or(|list| is_among(list, businesses.statuses.get(index)))
+            && self.types.as_ref().is_none_or(|list| is_among(list, businesses.types.get(index)))
+            && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.jurisdictions.at(row)))
+            && self.city.is_none_or(|wanted| wanted == Some(businesses.cities.at(row)))
+            && self.zip.is_none_or(|wanted| wanted == Some(businesses.zips.at(row)))
+            && (self.formed == (None, None) || is_within(businesses.formed[index], self.formed))
     }
 }
 
@@ -103,7 +103,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let states = states_of(call, &covered, "businesses")?;
     let searched: Vec<String> =
         covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
-    let (found, is_cut) = find(call, businesses, &searched)?;
+    let (found, is_cut) = find(call, businesses, &searched, paging.end())?;
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = businesses.rows.fetch(call, &rows).await?;
@@ -125,18 +125,19 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Finds what the request asks for, best first.
-fn find(call: &Call<'_>, businesses: &Businesses, states: &[String]) -> Result<(Vec<Ranked>, bool)> {
+/// Finds what the request asks for, the best `end` first and in order.
+fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<(Vec<Ranked>, bool)> {
     let query = call.query;
     let (name, number, agent) = (query.get("name"), query.get("entity_number"), query.get("agent"));
     if name.is_none() && number.is_none() && agent.is_none() {
         return Err(Problem::of_field(Code::MissingParameter, "name", "give at least one of `name`, `entity_number` and `agent`"));
     }
-    let parts = (0..businesses.rows.parts().len()).map(|part| states.iter().any(|state| state == businesses.rows.partition_of(part, "state"))).collect();
+    let parts: Vec<bool> =
+        (0..businesses.rows.parts().len()).map(|part| states.iter().any(|state| state == businesses.rows.partition_of(part, "state"))).collect();
     let place = |name: &str| query.get(name).map(spaced);
     let mut filter = Filter {
         businesses,
-        parts,
+        parts: parts.contains(&false).then_some(parts),
         statuses: listed(call, "status"),
         types: listed(call, "entity_type"),
         jurisdiction: query.get("jurisdiction").map(|text| businesses.jurisdictions.find(&usps(text).map_or_else(|| spaced(text), str::to_owned))),
@@ -162,7 +163,7 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String]) -> Result<(
         hits = Some(NameQuery::new(name).map_or_else(Default::default, |query| businesses.names.search(&query, mode, &takes)));
     }
     match hits {
-        Some((hits, is_cut)) => Ok((ranked(&hits, |row| businesses.is_active(row), |row| businesses.formed[row as usize]), is_cut)),
+        Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.formed[row as usize]), is_cut)),
         None => {
             let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
             Ok((rows.into_iter().map(Ranked::exact).collect(), false))

@@ -58,16 +58,15 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zip = query.get("zip").map(|zip| licenses.zips.find(zip));
     let takes = |row: u32| {
         let index = row as usize;
-        let is_listed = |list: &Option<Vec<&str>>, value: &str| list.as_ref().is_none_or(|list| list.contains(&value));
         parts[licenses.rows.part_of(row)]
-            && is_listed(&professions, licenses.professions.at(index))
-            && is_listed(&statuses, licenses.statuses.at(index))
+            && professions.as_ref().is_none_or(|list| list.contains(&licenses.professions.at(index)))
+            && statuses.as_ref().is_none_or(|list| list.contains(&licenses.statuses.at(index)))
             && holder_type.is_none_or(|wanted| licenses.holder_types.get(index) == Some(wanted))
             && city.is_none_or(|wanted| wanted == Some(licenses.cities.at(row)))
             && zip.is_none_or(|wanted| wanted == Some(licenses.zips.at(row)))
     };
     let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| licenses.names.search(&query, Mode::Best, &|row, _| takes(row)));
-    let found = ranked(&hits, |row| licenses.is_active(row), |row| licenses.renewed[row as usize]);
+    let found = ranked(&hits, paging.end(), |row| licenses.is_active(row), |row| licenses.renewed[row as usize]);
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;

@@ -63,6 +63,11 @@ impl<'a> Paging<'a> {
         Ok(Self { call, limit: call.query.parsed("limit").unwrap_or(DEFAULT_LIMIT), first, filters })
     }
 
+    /// How much of what was found has to be in order.
+    fn end(&self) -> usize {
+        self.first + self.limit
+    }
+
     /// The page's part of everything that was found.
     fn slice<'b, T>(&self, found: &'b [T]) -> &'b [T] {
         let start = self.first.min(found.len());

@@ -30,8 +30,9 @@ impl Ranked {
     }
 }
 
-/// Puts rows in order: by score, active ones first, newer ones first, then as the source has them.
-pub fn ranked(hits: &[RowHit], is_active: impl Fn(u32) -> bool, day: impl Fn(u32) -> i32) -> Vec<Ranked> {
+/// Puts rows in order: by score, active ones first, newer ones first, then as the source has them. Only the first `count` are put in their places; the others follow
+/// in any order.
+pub fn ranked(hits: &[RowHit], count: usize, is_active: impl Fn(u32) -> bool, day: impl Fn(u32) -> i32) -> Vec<Ranked> {
     let mut keyed: Vec<_> = hits
         .iter()
         .map(|hit| {
@@ -40,6 +41,10 @@ pub fn ranked(hits: &[RowHit], is_active: impl Fn(u32) -> bool, day: impl Fn(u32
             ((Reverse(score), !active, Reverse(day(hit.row)), hit.row), Ranked { row: hit.row, score, label: hit.label() })
         })
         .collect();
-    keyed.sort_unstable_by_key(|entry| entry.0);
+    let first = match count < keyed.len() {
+        true => keyed.select_nth_unstable_by_key(count, |entry| entry.0).0,
+        false => keyed.as_mut_slice(),
+    };
+    first.sort_unstable_by_key(|entry| entry.0);
     keyed.into_iter().map(|(_, ranked)| ranked).collect()
 }

@@ -27,6 +27,8 @@ pub struct Names {
     starts: Vec<u32>,
     /// How many words each has, its legal form apart.
     lengths: Vec<u8>,
+    /// Whether all are organisations', none with hundreds of words.
+    is_plain: bool,
     /// Numbers of the names, sorted by their text.
     sorted: Vec<u32>,
     /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
@@ -44,6 +46,17 @@ pub enum Name<'a> {
     Organization { core: &'a str, form: &'a str },
     /// Last name and given names.
     Person { last: &'a str, given: &'a str },
+}
+
+/// Numbers of the names that begin with a text, each list by text.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun<'a> {
+    /// Those of which it is all, but for a legal form or given names.
+    pub whole: &'a [u32],
+    /// Those that go on with another word.
+    pub with_more_words: &'a [u32],
+    /// Those in which its last word goes on.
+    pub with_longer_word: &'a [u32],
 }
 
 /// Names on their way into an index.
@@ -187,6 +200,7 @@ impl Names {
                 *place += 1;
             }
         }
+        self.is_plain = lengths.iter().all(|length| *length < MANY);
         (self.lengths, self.by_word, self.words, self.word_starts) = (lengths, by_word, words.finish(), word_starts);
         Ok(())
     }
@@ -211,6 +225,11 @@ impl Names {
         self.lengths[number as usize] == PERSON
     }
 
+    /// Splits numbers into those of persons, or of other names that have to be read, and the rest. Of many names the kind is looked up only where they differ.
+    pub fn split(&self, numbers: Vec<u32>, is_first: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<u32>) {
+        if self.is_plain { (Vec::new(), numbers) } else { numbers.into_iter().partition(|number| is_first(*number)) }
+    }
+
     /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with hundreds of words.
     pub fn length(&self, number: u32) -> Option<usize> {
         Some(self.lengths[number as usize]).filter(|length| *length < MANY).map(usize::from)
@@ -228,7 +247,16 @@ impl Names {
     }
 
     /// Numbers of the names that begin so, by text.
-    pub fn that_begin(&self, text: &str) -> &[u32] {
+    pub fn that_begin(&self, text: &str) -> Begun<'_> {
+        let all = self.beginning(text);
+        let with_more_words = self.beginning(&format!("{text} "));
+        // The marks within a name come before a blank, letters and digits after it.
+        let next = |number: u32| self.text.get(self.starts[number as usize] as usize + text.len()).copied().unwrap_or(END);
+        let (whole, others) = all.split_at(all.partition_point(|&number| next(number) < b' '));
+        Begun { whole, with_more_words, with_longer_word: &others[with_more_words.len()..] }
+    }
+
+    fn beginning(&self, text: &str) -> &[u32] {
         let prefix = text.as_bytes();
         let order = |number: u32| {
             let following = &self.text[self.starts[number as usize] as usize..];
@@ -264,7 +292,9 @@ mod tests {
         let names = builder.finish().unwrap();
         let found = |word: &str| names.with_word(word).to_vec();
         assert_eq!((found("LAND"), found("EVA"), found("LLC"), found("LAN")), (vec![0, 1], vec![1], vec![], vec![]));
-        assert_eq!(names.that_begin("LAND").len(), 2);
+        let begun = names.that_begin("LAND");
+        assert_eq!((begun.whole, begun.with_more_words, begun.with_longer_word), (&[1][..], &[][..], &[3][..]));
+        assert_eq!(names.that_begin("ACME").with_more_words, [0]);
         assert_eq!((names.name(0), names.name(1)), (organization("ACME LAND"), Name::Person { last: "LAND", given: "EVA A" }));
         assert_eq!(names.name(2), Name::Organization { core: "", form: "" });
     }
@@ -281,10 +311,18 @@ mod tests {
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);
-            let mut begun: Vec<u32> = names.that_begin(&word).to_vec();
-            begun.sort_unstable();
-            let expected: Vec<u32> = (0..).zip(&all).filter(|(_, name)| name.starts_with(&word)).map(|(number, _)| number).collect();
-            prop_assert_eq!(begun, expected);
+            let begun = names.that_begin(&word);
+            let rest = |name: &str| name.strip_prefix(word.as_str()).map(str::to_owned);
+            for (list, fits) in [
+                (begun.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
+                (begun.with_more_words, &|rest| rest.starts_with(' ')),
+                (begun.with_longer_word, &|rest| !rest.is_empty() && !rest.starts_with(' ')),
+            ] {
+                let mut found = list.to_vec();
+                found.sort_unstable();
+                let expected: Vec<u32> = (0..).zip(&all).filter(|(_, name)| rest(name).is_some_and(|rest| fits(&rest))).map(|(number, _)| number).collect();
+                prop_assert_eq!(found, expected);
+            }
         }
     }
 }

@@ -190,29 +190,41 @@ impl Names {
 impl Search<'_> {
     /// The names that fit as they are written.
     fn as_written(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<Hit>, bool) {
-        let Self { names, query, .. } = self;
-        let (begun, mut is_cut) = first(names.that_begin(&query.core));
-        let mut looked_at: Vec<u32> = begun.to_vec();
+        let Self { names, query, mode, .. } = self;
+        let begun = names.that_begin(&query.core);
+        let (mut looked_at, mut is_cut) = (first(begun.whole).0.to_vec(), begun.whole.len() > MAX_SCANNED);
         let mut hits = Vec::new();
-        if self.mode != Mode::Prefix {
-            let mut telling = if self.mode == Mode::Best { self.organization.telling() } else { Vec::new() };
+        // Of names that go on after what is asked, nothing else has to be known.
+        for (list, fits) in [(begun.with_more_words, *mode != Mode::Exact), (begun.with_longer_word, *mode == Mode::Prefix)] {
+            let (list, is_list_cut) = first(if fits { list } else { &[] });
+            is_cut |= is_list_cut;
+            let (persons, organizations) = names.split(list.to_vec(), |number| names.is_person(number));
+            looked_at.extend(persons);
+            hits.extend(organizations.into_iter().filter(|number| accepts(*number)).map(|number| Hit { number, score: PREFIX, fit: Fit::Prefix }));
+        }
+        hits.sort_unstable_by_key(|hit| hit.number);
+        if *mode != Mode::Prefix {
+            let mut telling = if *mode == Mode::Best { self.organization.telling() } else { Vec::new() };
             telling.extend(self.person.telling());
             telling.sort_unstable();
             telling.dedup();
             let lists: Vec<(&[u32], bool)> = telling.into_iter().map(|word| first(names.with_word(word))).collect();
             is_cut |= lists.iter().any(|(_, is_cut)| *is_cut);
             let named = union(lists.iter().map(|(list, _)| *list));
-            let is_read = |number: &u32| names.is_person(*number) || names.length(*number).is_none();
-            looked_at.extend(named.iter().filter(|number| is_read(number)));
+            let (read, counted) = names.split(named, |number| names.length(number).is_none());
+            let begun: Vec<u32> = hits.iter().map(|hit| hit.number).collect();
+            looked_at.extend(without(read, &begun));
             looked_at.sort_unstable();
-            looked_at.dedup();
-            if self.mode == Mode::Best {
-                let counted = named.into_iter().filter(|number| !is_read(number) && looked_at.binary_search(number).is_err()).collect();
-                hits = self.by_words(counted).into_iter().filter(|hit| accepts(hit.number)).collect();
+            if *mode == Mode::Best {
+                let counted = without(without(counted, &looked_at), &begun);
+                hits.extend(self.by_words(counted).into_iter().filter(|hit| accepts(hit.number)));
             }
         }
+        looked_at.sort_unstable();
+        looked_at.dedup();
         hits.extend(looked_at.into_iter().filter(|number| accepts(*number)).filter_map(|number| self.hit(number)));
-        hits.sort_unstable_by_key(|hit| hit.number);
+        // In runs that ascend, which this sort takes as they are.
+        hits.sort_by_key(|hit| hit.number);
         (hits, is_cut)
     }
 
@@ -229,6 +241,9 @@ impl Search<'_> {
             }
         }
         let hit = |(number, (matched, words)): (u32, (f64, usize))| {
+            if matched <= self.organization.half() {
+                return None;
+            }
             let others = self.names.length(number)?.saturating_sub(words);
             self.organization.overlap(matched, others).map(|score| Hit { number, score, fit: Fit::Token })
         };
@@ -353,8 +368,19 @@ fn first(list: &[u32]) -> (&[u32], bool) {
 /// All numbers of some lists, ascending, each once.
 fn union<'a>(lists: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
     let mut numbers = lists.collect::<Vec<_>>().concat();
-    numbers.sort_unstable();
+    // In runs that ascend, which this sort takes as they are.
+    numbers.sort();
     numbers.dedup();
+    numbers
+}
+
+/// The numbers that are not in another list; both ascend.
+fn without(mut numbers: Vec<u32>, other: &[u32]) -> Vec<u32> {
+    let mut rest = other;
+    numbers.retain(|number| {
+        rest = &rest[gallop(rest, *number)..];
+        rest.first() != Some(number)
+    });
     numbers
 }
 
