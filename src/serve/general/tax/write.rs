@@ -92,7 +92,10 @@ impl Found<'_> {
     }
 
     pub fn write_coverage(&self, json: &mut Json) {
-        json.object(|json| json.key("level").text(self.coverage));
+        json.object(|json| {
+            json.key("level").text(self.coverage);
+            json.key("rates_as_of").optional_day(self.rates_until);
+        });
     }
 
     /// Writes the records that the answer was made from: the state's, the boundary's, and one for each rate.

@@ -1,6 +1,6 @@
 //! ZIP codes in memory: all of them, with their counties, by city, and in order of latitude.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use arrow::array::{Array, Float64Array};
@@ -16,8 +16,8 @@ use crate::serve::parts::Parts;
 use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
-const COLUMNS: [&str; 15] = [
-    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
+const COLUMNS: [&str; 16] = [
+    "zip", "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
 ];
 
 /// The rows of `zip.zip`, sorted by code.
@@ -29,6 +29,7 @@ pub struct Zips {
     pub cities: Texts,
     pub other_cities: TextLists,
     pub states: WordColumn,
+    pub military_regions: WordColumn,
     pub state_names: WordColumn,
     pub state_fips: WordColumn,
     pub county_fips: WordColumn,
@@ -43,8 +44,13 @@ pub struct Zips {
     pub points: Vec<Point>,
     /// By state and city as cities are compared.
     by_city: HashMap<(String, String), Vec<u32>>,
+    /// States and names of counties, as cities are compared.
+    county_names_of_states: HashSet<(String, String)>,
     pub counties: Option<ZipCounties>,
 }
+
+/// What follows the name of a county in the Census Bureau's lists.
+const KINDS_OF_COUNTIES: [&str; 7] = [" COUNTY", " PARISH", " CITY AND BOROUGH", " BOROUGH", " CENSUS AREA", " MUNICIPALITY", " MUNICIPIO"];
 
 /// The rows of `zip.county`, sorted by ZIP code.
 #[derive(Debug)]
@@ -88,6 +94,7 @@ impl Zips {
             cities: table.texts("city")?,
             other_cities: table.text_lists("other_cities")?,
             states: table.words("state")?,
+            military_regions: table.words("military_region")?,
             state_names: table.words("state_name")?,
             state_fips: table.words("state_fips")?,
             county_fips: table.words("county_fips")?,
@@ -100,8 +107,14 @@ impl Zips {
             stamps: Stamped::read("zip.zip", part, bytes, &table)?,
             points,
             by_city: HashMap::new(),
+            county_names_of_states: HashSet::new(),
             counties,
         };
+        for row in 0..table.rows() {
+            if let Some(name) = zips.county_as_city(row) {
+                zips.county_names_of_states.insert((zips.states.at(row).to_owned(), name));
+            }
+        }
         for row in 0..table.rows() {
             for name in zips.city_names(row) {
                 zips.by_city.entry((zips.states.at(row).to_owned(), name)).or_default().push(row as u32);
@@ -124,6 +137,18 @@ impl Zips {
     /// The names that a code's city is known by, as cities are compared.
     pub fn city_names(&self, row: usize) -> Vec<String> {
         std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city).collect()
+    }
+
+    /// The name of a code's county as cities are compared, without the word county.
+    pub fn county_as_city(&self, row: usize) -> Option<String> {
+        let name = super::spaced(&city(self.county_names.get(row)?));
+        let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
+        Some(kind.unwrap_or(&name).to_owned())
+    }
+
+    /// Whether a county of the state has this name, as cities are compared.
+    pub fn is_county(&self, state: &str, name: &str) -> bool {
+        self.county_names_of_states.contains(&(state.to_owned(), name.to_owned()))
     }
 
     /// The codes of a city, given as cities are compared.
