@@ -143,7 +143,8 @@ async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result
         return Err(Problem::of_field(Code::InvalidJson, "Content-Encoding", "a compressed body is not accepted"));
     }
     let limit = service.settings.limits.body_bytes;
-    let too_large = |also: &str| Problem::of_field(Code::InvalidParameter, "body", format!("the body is larger than {limit} bytes, the most that is taken{also}"));
+    let too_large =
+        |also: &str| Problem::of_field(Code::InvalidParameter, "body", format!("the body is larger than {limit} bytes, the most that is taken{also}"));
     let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: usize| length > limit) {
         return Err(too_large(": send less at once"));

@@ -58,7 +58,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether a list is of the place: `New York City` of New York.
-    fn is_named(&self, list_name: &str) -> bool {
+    pub fn is_named(&self, list_name: &str) -> bool {
         let name = spaced(&city(list_name));
         self.names.contains(name.strip_suffix(" CITY").unwrap_or(&name)) || self.names.contains(&name)
     }
@@ -82,16 +82,18 @@ pub type Listed<'a> = (&'a str, &'a PermitList);
 pub fn note_without_zip(place: &Place<'_>, lists: &[Listed<'_>], zip: &str) -> Option<Notice> {
     let lacking: Vec<Listed<'_>> = lists.iter().filter(|(_, list)| list.without_zip > 0 && place.is_in(list)).copied().collect();
     let message = || {
-        format!("{}: those that are for {zip} are not among these. `address`, `city` with `state`, or `lat` with `lon` find them.", shares_without_zip(&lacking))
+        format!(
+            "{}: those that are for {zip} are not among these. `address`, `city` with `state`, or `lat` with `lon` find them.",
+            shares_without_zip(&lacking)
+        )
     };
     (!lacking.is_empty()).then(|| Notice { code: "PERMITS_WITHOUT_ZIP", message: message() })
 }
 
 /// The problem of a ZIP code that no permit of the lists states.
 pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_list_named: bool, zip: &str) -> Problem {
-    let lacking = |covers: &dyn Fn(&PermitList) -> bool| -> Vec<Listed<'_>> {
-        lists.iter().filter(|(_, list)| list.without_zip > 0 && covers(list)).copied().collect()
-    };
+    let lacking =
+        |covers: &dyn Fn(&PermitList) -> bool| -> Vec<Listed<'_>> { lists.iter().filter(|(_, list)| list.without_zip > 0 && covers(list)).copied().collect() };
     let covering = lacking(&|list| is_list_named || place.is_in(list));
     let described = place.described().map(|place| format!(" ({place})")).unwrap_or_default();
     if !covering.is_empty() {
@@ -106,7 +108,7 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
     let near = lacking(&|list| if place.zip_row.is_some() { list.state == place.state } else { list.without_zip == list.permits });
     let hint = match near.is_empty() {
         true => String::new(),
-        false => format!(". {}: whether they reach there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
+        false => format!("; {}: whether they reach there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
     };
     not_covered("zip", format!("no permit of this release states the ZIP code {zip}{described}{hint}"), &ids(permits))
 }
@@ -148,9 +150,9 @@ fn shares_without_zip(lists: &[Listed<'_>]) -> String {
     lists.iter().map(share).collect::<Vec<_>>().join("; ")
 }
 
-fn ways_out(place: &Place<'_>, lists: &[Listed<'_>]) -> String {
-    let cities: BTreeSet<&str> = lists.iter().flat_map(|(_, list)| &list.cities).filter(|name| lists.len() == 1 && place.names.contains(*name)).map(String::as_str).collect();
-    let named = cities.first().map(|name| format!(" (`{name}`)")).unwrap_or_default();
+fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
+    let meant = |(_, list): &Listed<'a>| list.cities.iter().find(|name| place.is_meant_by(name, &list.name));
+    let named = lists.first().filter(|_| lists.len() == 1).and_then(meant).map(|name| format!(" (`{name}`)")).unwrap_or_default();
     let point = place.zips.zip(place.zip_row).and_then(|(zips, row)| zips.place(row));
     let point = point.map(|(lat, lon)| format!(" (the ZIP code's point is {lat}, {lon})")).unwrap_or_default();
     let by_point = match lists.iter().any(|(_, list)| list.with_point > 0) {

@@ -194,17 +194,23 @@ pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Add
     let rows = permits.at_street(&address.number, &address.street);
     let records = permits.rows.fetch(call, rows).await?;
     let place = Place::of_address(call.release.general.zips.as_ref(), address);
-    Ok(rows.iter().zip(records).map(|(row, permit)| Candidate { row: *row, permit }).filter(|candidate| is_in_place(&candidate.permit, address, &place)).collect())
+    Ok(rows
+        .iter()
+        .zip(records)
+        .map(|(row, permit)| Candidate { row: *row, permit })
+        .filter(|candidate| is_in_place(&candidate.permit, address, &place))
+        .collect())
 }
 
-/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state.
+/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state, by whatever name the list has for it.
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
-    let is_city = || permit.text("city").is_none_or(|known| place.is_meant_by(&spaced(&city(known)), permit.at("jurisdiction_name")));
+    let list = permit.at("jurisdiction_name");
+    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&spaced(&city(known)), list));
     is_state
         && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
             Some(zip) => zip == address.zip,
-            None => address.city.is_empty() || is_city(),
+            None => is_city(),
         }
 }
 

@@ -186,10 +186,14 @@ fn note_lists(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (st
         );
         meta.notice("RECORD_SET_ASIDE", message);
     } else if found.is_empty()
-        && let lacking = checked.iter().filter(|list| list.list.set_aside > 0).map(|list| format!("{} of {}", list.list.set_aside, list.list.source_id)).collect::<Vec<_>>()
+        && let lacking =
+            checked.iter().filter(|list| list.list.set_aside > 0).map(|list| format!("{} of {}", list.list.set_aside, list.list.source_id)).collect::<Vec<_>>()
         && !lacking.is_empty()
     {
-        meta.notice("RECORDS_SET_ASIDE", format!("Records that could not be read or contradict one another were set aside, and may be of this number: {}.", lacking.join(", ")));
+        meta.notice(
+            "RECORDS_SET_ASIDE",
+            format!("Records that could not be read or contradict one another were set aside, and may be of this number: {}.", lacking.join(", ")),
+        );
     }
     let counts = |list: &&Checked<'_>| found.is_empty() || found.iter().any(|found| found.license.text("source") == Some(list.source));
     for list in checked.iter().filter(counts) {

@@ -97,7 +97,9 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
         (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip)))?;
     }
     if let Some(state) = state {
-        let code = usps(state).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: `{}` is no postal code or name of a state", field("state"), shown(state))))?;
+        let code = usps(state).ok_or_else(|| {
+            Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: `{}` is no postal code or name of a state", field("state"), shown(state)))
+        })?;
         address.state = code.to_owned();
     }
     Ok(address)

@@ -5,8 +5,8 @@ use jiff::civil::Date;
 use super::candidate::{Candidate, Category};
 use super::location::Location;
 use super::search::{Level, Matches, Search};
-use crate::serve::call::{Call, Notice, not_published};
 use crate::provenance::Snapshot;
+use crate::serve::call::{Call, Notice, not_published};
 use crate::serve::index::Jurisdictions;
 use crate::serve::problem::{Code, Problem, Result};
 use crate::store::Manifest;
@@ -145,8 +145,12 @@ impl Found<'_> {
         let is_of_file = self.candidates.iter().flat_map(|candidate| &candidate.components).any(|component| component.row.is_some());
         let Some(until) = self.rates_until.filter(|until| is_of_file && *until < search.day) else { return };
         let age = if search.day - until > 3 * QUARTER_DAYS { ". It has expired: the rates may be others by now" } else { "" };
-        let message =
-            format!("The newest rate file of {} here is for the quarter to {}: what changed after it is not in the rates for {}{age}.", search.state_name(), date_of(until), terms.date);
+        let message = format!(
+            "The newest rate file of {} here is for the quarter to {}: what changed after it is not in the rates for {}{age}.",
+            search.state_name(),
+            date_of(until),
+            terms.date
+        );
         self.notice("RATES_OUT_OF_DATE", message);
     }
 
@@ -174,10 +178,8 @@ impl<'a> Found<'a> {
 
     fn by_name(&mut self, search: &Search<'a>) -> Result<Matches<'a>> {
         let districts = if search.lacks_districts() { ", and of its districts, some of which tax on this day, none is counted" } else { "" };
-        let message = format!(
-            "The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.",
-            search.state_name()
-        );
+        let message =
+            format!("The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.", search.state_name());
         self.notice("BOUNDARIES_NOT_PUBLISHED", message);
         search.by_name(&self.location).ok_or_else(|| not_found(search, &self.location))
     }

@@ -38,8 +38,9 @@ impl Found<'_> {
         json.object(|json| {
             rate(json, "combined_rate", &|candidate| candidate.combined(category));
             for class in TaxClass::ALL {
-                // Where only the state's own rate is covered, what others levy is not known.
-                if self.coverage == "state_only" && class != TaxClass::State {
+                // Where only the state's own rate is covered, what others levy is not known; nor what districts do that cannot be told.
+                let lacks_districts = class == TaxClass::Special && self.search.is_some_and(|search| search.lacks_districts());
+                if lacks_districts || (self.coverage == "state_only" && class != TaxClass::State) {
                     json.key(class.rate_name()).null();
                 } else {
                     rate(json, class.rate_name(), &|candidate| candidate.of_class(class, category));
