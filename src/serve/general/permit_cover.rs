@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::not_covered;
-use crate::canonical::address::{Address, city};
+use crate::canonical::address::{Address, city_key};
 use crate::serve::call::Notice;
-use crate::serve::index::{PermitList, Permits, Zips, spaced};
+use crate::serve::index::{PermitList, Permits, Zips};
 use crate::serve::problem::{Code, Problem};
 
 /// A place by the names it has.
@@ -26,7 +26,7 @@ impl<'a> Place<'a> {
     pub fn of(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
         let zip_row = zips.and_then(|zips| zips.find(zip));
         let mut place = Self { zips, zip_row, state: state.to_owned(), names: BTreeSet::new(), counties: BTreeSet::new() };
-        let name = city(city_name);
+        let name = city_key(city_name);
         if let Some(zips) = zips {
             if let Some(row) = zip_row {
                 place.state = zips.states.at(row).to_owned();
@@ -34,11 +34,11 @@ impl<'a> Place<'a> {
             let of_city = || zips.of_city(state, &name).iter().map(|row| *row as usize).collect();
             let rows: Vec<usize> = zip_row.map_or_else(of_city, |row| vec![row]);
             let names = zip_row.map(|row| zips.city_names(row)).unwrap_or_default();
-            place.names.extend(names.iter().map(|name| spaced(name)));
+            place.names.extend(names);
             place.counties.extend(rows.into_iter().filter_map(|row| zips.county_as_city(row)));
         }
         if !name.is_empty() {
-            place.names.insert(spaced(&name));
+            place.names.insert(name);
         }
         place
     }
@@ -59,7 +59,7 @@ impl<'a> Place<'a> {
 
     /// Whether a list is of the place: `New York City` of New York.
     pub fn is_named(&self, list_name: &str) -> bool {
-        let name = spaced(&city(list_name));
+        let name = city_key(list_name);
         self.names.contains(name.strip_suffix(" CITY").unwrap_or(&name)) || self.names.contains(&name)
     }
 

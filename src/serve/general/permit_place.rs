@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::not_covered;
 use super::permit_cover::{Listed, Place, no_city, no_zip, note_without_zip};
-use crate::canonical::address::{Address, city, parse_line};
+use crate::canonical::address::{Address, city_key, parse_line};
 use crate::canonical::state::usps;
 use crate::serve::call::{Call, Notice};
 use crate::serve::geo::distance::within;
-use crate::serve::index::{Permit, Permits, Record, spaced};
+use crate::serve::index::{Permit, Permits, Record};
 use crate::serve::problem::{Code, Problem, Result};
 
 /// Points farther from every permit than this are not covered.
@@ -109,7 +109,7 @@ fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Resul
     let lists: BTreeSet<&str> = parts.iter().map(|part| permits.rows.partition_of(*part, "jurisdiction")).collect();
     let lists: Vec<Listed<'_>> = lists.into_iter().filter_map(|id| permits.lists.get_key_value(id)).map(|(id, list)| (id.as_str(), list)).collect();
     let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN));
-    let (zip_code, city_code) = (is_code(zip, &|zip| permits.zips.find(zip)), is_code(city_name, &|name| permits.cities.find(&spaced(&city(name)))));
+    let (zip_code, city_code) = (is_code(zip, &|zip| permits.zips.find(zip)), is_code(city_name, &|name| permits.cities.find(&city_key(name))));
     let takes = |row: u32| zip_code.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
     let rows = rows_where(permits, &parts, takes);
     if let Some(name) = city_name
@@ -169,7 +169,7 @@ pub fn read_address(text: &str, field: &str) -> Result<Address> {
 pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, field: &str) -> Result<()> {
     let has_state = address.state.is_empty() || permits.lists.values().any(|list| list.state == address.state);
     let has_zip = !address.zip.is_empty() && permits.zips.find(&address.zip).is_some();
-    let has_city = !address.city.is_empty() && permits.cities.find(&spaced(&city(&address.city))).is_some();
+    let has_city = !address.city.is_empty() && permits.cities.find(&city_key(&address.city)).is_some();
     if has_state && (has_zip || has_city) {
         return Ok(());
     }
@@ -206,7 +206,7 @@ pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Add
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
     let list = permit.at("jurisdiction_name");
-    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&spaced(&city(known)), list));
+    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known), list));
     is_state
         && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
             Some(zip) => zip == address.zip,

@@ -211,6 +211,7 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
     assert_eq!(coverage("zip=53202&date=2020-04-01").await["level"], "full");
     // Post offices of Milwaukee deliver to two other counties; the city's own rate comes first.
     assert_eq!(rate("city=Milwaukee&state=WI").await, json!(0.079));
+    assert_eq!(rate("city=Saint%20Paul&state=MN&date=2019-01-01").await, json!(0.07875));
     // The file of Minnesota has 0.06875 for food too: what makes it 0 is named, and so is the record that says so.
     let food = server.ask("/v1/tax/rate?zip=55401&date=2019-01-01&category=food_drug", None).await;
     for component in food["data"]["components"].as_array().unwrap() {

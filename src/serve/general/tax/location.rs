@@ -1,6 +1,6 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
-use crate::canonical::address::{Address, city, parse_line, parse_street};
+use crate::canonical::address::{Address, city, city_key, parse_line, parse_street};
 use crate::canonical::state::usps;
 use crate::serve::call::Notice;
 use crate::serve::index::Zips;
@@ -61,7 +61,7 @@ impl Location {
         };
         if let (Some(zips), Some(row)) = (zips, zip_row)
             && !address.city.is_empty()
-            && !zips.city_names(row).contains(&address.city)
+            && !zips.city_names(row).contains(&city_key(&address.city))
         {
             notice(
                 "CITY_ZIP_MISMATCH",

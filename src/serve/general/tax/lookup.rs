@@ -209,9 +209,11 @@ impl<'a> Found<'a> {
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
         self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.combined(terms.category)));
         if let [first, .., last] = self.candidates.as_slice() {
-            let (which, narrows) = match first.rank < last.rank {
-                true => ("that of the city itself in the county that the ZIP code list names for it", " A ZIP code or street address narrows."),
-                false => ("the lowest", ""),
+            let (which, narrows) = match (first.rank < last.rank, first.rank) {
+                (true, 0) => ("that of the city itself, in the county that most of its ZIP codes are listed in", " A ZIP code or street address narrows."),
+                (true, 1) => ("that of the city itself", " A ZIP code or street address narrows."),
+                (true, _) => ("that of the county that most of the city's ZIP codes are listed in", " A ZIP code or street address narrows."),
+                (false, _) => ("the lowest", ""),
             };
             let message = format!(
                 "{} sets of jurisdictions have a part of the place; the rate is {which}, the others are in `match.alternatives`.{narrows}",

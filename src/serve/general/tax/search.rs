@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::canonical::address::city_key;
 use crate::canonical::state;
 use crate::serve::index::{Boundaries, Jurisdictions, Rates, Rules, StateTax, TaxClass, TaxIndex, Zips};
 use crate::serve::json::Json;
@@ -226,7 +227,7 @@ impl<'a> Search<'a> {
     /// The names of the place, as cities are compared: that of the address where its ZIP code has it, else those of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
         let of_zip = self.zips.zip(location.zip_row).map(|(zips, row)| zips.city_names(row)).unwrap_or_default();
-        let city = &location.address.city;
+        let city = &city_key(&location.address.city);
         // A city that is not the ZIP code's does not count.
         if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) { of_zip } else { vec![city.clone()] }
     }

@@ -10,8 +10,7 @@ use super::keys::{Keys, KeysBuilder, hash};
 use super::load::{NO_DAY, days, read_part};
 use super::owned::{SharedBuilder, SharedNames};
 use super::rows::{Children, Numbered};
-use super::spaced;
-use crate::canonical::address::city;
+use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
 use crate::serve::index::schools::Point;
@@ -148,7 +147,7 @@ impl Builder {
                 *with_date += u64::from(day(index) != NO_DAY);
             }
             self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
-            self.cities.push(cities.get(index), spaced)?;
+            self.cities.push(cities.get(index), city_key)?;
             list.city_codes.insert(self.cities.at(row));
             self.zips.push(zips.get(index), str::to_owned)?;
             list.without_zip += u64::from(zips.get(index).is_none());
@@ -231,7 +230,7 @@ impl Permits {
             let mut points = made.points;
             for (name, code) in made.cities.compared() {
                 for list in made.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
-                    list.cities.insert(spaced(&city(name)));
+                    list.cities.insert(city_key(name));
                 }
             }
             points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));

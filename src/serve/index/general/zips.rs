@@ -7,7 +7,7 @@ use arrow::array::{Array, Float64Array};
 use bytes::Bytes;
 
 use super::stamped::Stamped;
-use crate::canonical::address::city;
+use crate::canonical::address::city_key;
 use crate::error::Result;
 use crate::serve::index::Point;
 use crate::serve::index::table::{Table, TextLists, Texts};
@@ -136,12 +136,12 @@ impl Zips {
 
     /// The names that a code's city is known by, as cities are compared.
     pub fn city_names(&self, row: usize) -> Vec<String> {
-        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city).collect()
+        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city_key).collect()
     }
 
     /// The name of a code's county as cities are compared, without the word county.
     pub fn county_as_city(&self, row: usize) -> Option<String> {
-        let name = super::spaced(&city(self.county_names.get(row)?));
+        let name = city_key(self.county_names.get(row)?);
         let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
         Some(kind.unwrap_or(&name).to_owned())
     }
@@ -151,9 +151,9 @@ impl Zips {
         self.county_names_of_states.contains(&(state.to_owned(), name.to_owned()))
     }
 
-    /// The codes of a city, given as cities are compared.
+    /// The codes of a city.
     pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
-        self.by_city.get(&(state.to_owned(), name.to_owned())).map_or(&[], Vec::as_slice)
+        self.by_city.get(&(state.to_owned(), city_key(name))).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -333,9 +333,12 @@ async fn a_city_without_a_zip_code_is_answered_for_itself() {
     assert_eq!(zip["data"]["combined_rate"], 0.07);
     assert!(message(&zip).contains("the rate is the lowest"));
     // Parts of Saint Paul's ZIP codes are outside of it.
-    let minnesota = rate(&world, "city=Saint%20Paul&state=MN&date=2019-01-01").await;
-    assert_eq!(outcome(&minnesota["data"]).2, ["state 27 0.06875", "county 123 0.005", "city 58000 0.005"]);
-    assert_eq!(minnesota["data"]["match"]["is_ambiguous"], true);
+    for name in ["Saint%20Paul", "St.%20Paul", "st%20paul"] {
+        let minnesota = rate(&world, &format!("city={name}&state=MN&date=2019-01-01")).await;
+        assert_eq!(outcome(&minnesota["data"]).2, ["state 27 0.06875", "county 123 0.005", "city 58000 0.005"], "{name}");
+        assert_eq!(minnesota["data"]["match"]["is_ambiguous"], true);
+    }
+    assert_eq!(notices(&rate(&world, "zip=55103&city=St.%20Paul&date=2019-01-01").await), Vec::<&str>::new());
 }
 
 #[tokio::test]
