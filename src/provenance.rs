@@ -3,6 +3,8 @@
 //! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of unsigned integers read four at
 //! a time: input, member, offset, length. `input` and `member` are indexes into the build's [`Inputs`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
@@ -30,7 +32,7 @@ pub struct SourcePointer {
 pub struct Snapshot {
     pub source_id: String,
     /// The values of the URL template's variables, such as `vintage=2023`, sorted by name.
-    pub keys: std::collections::BTreeMap<String, String>,
+    pub keys: BTreeMap<String, String>,
     /// The publisher's URL, without secrets.
     pub url: String,
     pub sha256: Digest,
@@ -44,6 +46,35 @@ pub struct Snapshot {
     /// When the bytes were first fetched, RFC 3339 UTC.
     pub fetched_at: String,
 }
+
+/// What became of the rows that a build read from one of its sources. The counts add up to `read`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRows {
+    /// Rows of the files, less those the declaration ignores.
+    pub read: u64,
+    /// Rows that a published record begins with.
+    pub records: u64,
+    /// Rows that say more about a record which begins with another row: joined to it, renewing it, or the same again.
+    pub merged: u64,
+    /// Rows of which nothing is published because they break a rule.
+    pub quarantined: u64,
+    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`, `unused`.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl SourceRows {
+    /// Adds the counts of other rows of the same source.
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.records += other.records;
+        self.merged += other.merged;
+        self.quarantined += other.quarantined;
+        other.left_out.iter().for_each(|(reason, count)| *self.left_out.entry(reason.clone()).or_default() += count);
+    }
+}
+
+/// Reason of [`SourceRows::left_out`] for rows that no record needed.
+pub const UNUSED: &str = "unused";
 
 /// The snapshots of one dataset build, in a fixed order, so that a pointer can name one by number.
 #[derive(Debug, Clone, Default)]

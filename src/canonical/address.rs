@@ -177,7 +177,8 @@ pub fn city_key(text: &str) -> String {
     words.join(" ")
 }
 
-/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number.
+/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number. Of four that
+/// are not whole, as in `52244-190`, nothing is kept.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
@@ -187,10 +188,11 @@ pub fn zip(text: &str) -> Option<(String, Option<String>)> {
         None => (text, ""),
     };
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_digits(five) || !is_digits(four) || !(3..=5).contains(&five.len()) || !matches!(four.len(), 0 | 4) || five.bytes().all(|byte| byte == b'0') {
+    let has_length = five.len() == 5 || (matches!(five.len(), 3 | 4) && matches!(four.len(), 0 | 4));
+    if !is_digits(five) || !is_digits(four) || !has_length || four.len() > 4 || five.bytes().all(|byte| byte == b'0') {
         return None;
     }
-    Some((format!("{five:0>5}"), (!four.is_empty() && four != "0000").then(|| four.to_owned())))
+    Some((format!("{five:0>5}"), (four.len() == 4 && four != "0000").then(|| four.to_owned())))
 }
 
 #[cfg(test)]
@@ -340,7 +342,9 @@ mod tests {
             ("00000", None),
             ("12", None),
             ("V5K 0A1", None),
-            ("98273-12", None),
+            ("52244-190", whole("52244", "")),
+            ("98273-12345", None),
+            ("273-12", None),
         ] {
             assert_eq!(zip(text), expected, "{text}");
         }

@@ -7,7 +7,6 @@ use super::{Global, output};
 use crate::error::Result;
 use crate::fetch::FetchSettings;
 use crate::follow::{self, FollowReport, FollowSettings};
-use crate::pipeline::Declarations;
 
 const AFTER_HELP: &str = "\
 Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server sends what is new to the sockets of
@@ -42,7 +41,7 @@ pub(super) struct FollowArgs {
 
 pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
     let fetch = FetchSettings { mirrors: arguments.mirror.clone(), contact: arguments.contact.clone(), tries: 3, ..FetchSettings::default() };
-    let settings = FollowSettings { home: global.home()?, declarations: Declarations::load(global.files()?)?, fetch, days: arguments.day.clone() };
+    let settings = FollowSettings { home: global.home()?, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
     if !arguments.once {
         follow::follow(settings, told_to_stop()).await?;
         return Ok(ExitCode::SUCCESS);

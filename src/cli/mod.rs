@@ -163,13 +163,26 @@ impl Global {
         Home::open(&self.home)
     }
 
-    /// What commands that only read work with.
+    fn declarations(&self) -> Result<Declarations> {
+        Declarations::load(self.files()?)
+    }
+
+    /// What commands that only look work with: a folder that is not there is not made, unless releases are kept elsewhere.
+    fn reading(&self, channel: &str) -> Result<RunSettings> {
+        if self.store.is_none() && !self.home.is_dir() {
+            return Err(Error::config(format!("there is no home at {}", self.home.display()))
+                .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
+        }
+        self.settings(channel)
+    }
+
+    /// What commands that make releases work with.
     fn settings(&self, channel: &str) -> Result<RunSettings> {
         let home = self.home()?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
             home,
-            declarations: Declarations::load(self.files()?)?,
+            declarations: self.declarations()?,
             fetch: FetchSettings::default(),
             channel: channel.to_owned(),
             selectors: Vec::new(),

@@ -1,6 +1,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;
+use crate::provenance::SourceRows;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -45,6 +46,11 @@ pub(super) fn dim(text: &str) -> String {
     format!("{DIM}{text}{DIM:#}")
 }
 
+/// An instant without fractions of its second.
+pub(super) fn to_seconds(instant: &str) -> String {
+    instant.split_once('.').map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
+}
+
 /// A number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
     crate::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
@@ -58,6 +64,17 @@ pub(super) fn size(bytes: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
     }
+}
+
+/// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.
+pub(super) fn source_rows(rows: &SourceRows) -> String {
+    let mut text = format!("{} rows read: {} records", grouped(rows.read), grouped(rows.records));
+    let others = [("merged into them", rows.merged), ("quarantined", rows.quarantined)];
+    let left_out = rows.left_out.iter().map(|(reason, count)| (reason.as_str(), *count));
+    for (word, count) in others.into_iter().chain(left_out).filter(|(_, count)| *count > 0) {
+        text.push_str(&format!(", {} {word}", grouped(count)));
+    }
+    text
 }
 
 /// Prints rows in columns, the first row bold. Widths count characters without colour codes.

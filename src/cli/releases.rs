@@ -34,7 +34,7 @@ enum ReleasesCommand {
         to: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
-        /// Records to show per dataset.
+        /// Records to show of each dataset and kind of change.
         #[arg(long, default_value_t = 5)]
         examples: usize,
     },
@@ -66,9 +66,9 @@ enum ReleasesCommand {
 pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Result<ExitCode> {
     let now = jiff::Timestamp::now();
     match &arguments.command {
-        ReleasesCommand::List => list(global, &global.settings("nightly")?).await?,
+        ReleasesCommand::List => list(global, &global.reading("nightly")?).await?,
         ReleasesCommand::Show { release, channel } => {
-            let settings = global.settings(channel)?;
+            let settings = global.reading(channel)?;
             let manifest = match release {
                 Some(release) => settings.releases.manifest(&release_id(release)?).await?,
                 None => crate::run::current_manifest(&settings).await?,
@@ -76,7 +76,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             output::json(&manifest);
         }
         ReleasesCommand::Diff { from, to, channel, examples } => {
-            let settings = global.settings(channel)?;
+            let settings = global.reading(channel)?;
             let to = match to {
                 Some(to) => release_id(to)?,
                 None => crate::run::current_manifest(&settings).await?.release_id,
@@ -89,16 +89,16 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             }
         }
         ReleasesCommand::Promote { from, to } => {
-            let settings = global.settings(to)?;
+            let settings = global.reading(to)?;
             moved(global, to, publish::promote(&settings.releases, from, to, &now.to_string()).await?.as_ref());
         }
         ReleasesCommand::Rollback { channel, to } => {
-            let settings = global.settings(channel)?;
+            let settings = global.reading(channel)?;
             let to = to.as_deref().map(release_id).transpose()?;
             moved(global, channel, publish::rollback(&settings.releases, channel, to, &now.to_string()).await?.as_ref());
         }
         ReleasesCommand::Prune { keep, snapshots } => {
-            let settings = global.settings("nightly")?;
+            let settings = global.reading("nightly")?;
             let _lock = settings.home.lock()?;
             let pruned = publish::prune(&settings.releases, *keep, now).await?;
             let dropped = if *snapshots { drop_snapshots(&settings).await? } else { Vec::new() };

@@ -61,6 +61,8 @@ pub(super) struct RunArgs {
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ..FetchSettings::default() };
+    // Before the home is made: a name typed wrong leaves nothing behind.
+    run::check_selectors(&global.declarations()?, &source.selectors)?;
     Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(&source.channel)? })
 }
 
@@ -169,7 +171,7 @@ fn print_report(report: &RunReport) {
         ]);
     }
     output::table(&rows);
-    report.tasks.iter().for_each(print_reasons);
+    report.tasks.iter().for_each(print_details);
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     anstream::println!(
         "\nsources: {} new, {} unchanged, {} failed; {} absent or not configured",
@@ -187,10 +189,19 @@ fn print_report(report: &RunReport) {
     }
 }
 
-fn print_reasons(task: &TaskReport) {
-    if matches!(task.outcome, "blocked" | "missing") {
-        let what_stays = if task.is_carried { "the last good build stays" } else { "not in the release" };
-        anstream::println!("\n{} {}: {what_stays}", output::coloured(task.outcome), task.task_id);
+/// What there is to say about a task beyond its row of the table, under its name.
+fn print_details(task: &TaskReport) {
+    let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
+    let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
+    if is_not_renewed || has_counts || task.subjects.is_some() || !task.notes.is_empty() {
+        let what_stays = match (is_not_renewed, task.is_carried) {
+            (true, true) => ": the last good build stays",
+            (true, false) => ": not in the release",
+            (false, _) => "",
+        };
+        anstream::println!("\n{} {}{what_stays}", output::coloured(task.outcome), task.task_id);
+    }
+    if is_not_renewed {
         for reason in task.reasons.iter().take(5) {
             anstream::println!("  {reason}");
         }
@@ -199,7 +210,10 @@ fn print_reasons(task: &TaskReport) {
         }
     }
     if let Some(subjects) = task.subjects {
-        anstream::println!("  {}: {} built, {} carried over", task.task_id, output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
+        anstream::println!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
+    }
+    for (source_id, rows) in task.source_rows.iter().filter(|(_, rows)| rows.records < rows.read) {
+        anstream::println!("  {source_id}: {}", output::source_rows(rows));
     }
     for (dataset_id, rules) in &task.quarantined {
         let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();

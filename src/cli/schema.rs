@@ -5,7 +5,6 @@ use clap::{Args, Subcommand};
 use super::{Global, output};
 use crate::contract::data_dictionary;
 use crate::error::{Error, Result};
-use crate::pipeline::Declarations;
 
 #[derive(Args)]
 pub(super) struct SchemaArgs {
@@ -25,7 +24,7 @@ enum SchemaCommand {
 }
 
 pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode> {
-    let contracts = Declarations::load(global.files()?)?.contracts;
+    let contracts = global.declarations()?.contracts;
     match &arguments.command {
         SchemaCommand::Dictionary if global.json => output::json(&contracts),
         SchemaCommand::Dictionary => anstream::print!("{}", data_dictionary(&contracts)),

@@ -2,10 +2,12 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use super::{Global, output};
 use crate::error::Result;
 use crate::pipeline::LayoutEvidence;
+use crate::serve::freshness_of_task;
 use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
@@ -19,7 +21,7 @@ pub(super) struct StatusArgs {
 }
 
 pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<ExitCode> {
-    let settings = global.settings(&arguments.channel)?;
+    let settings = global.reading(&arguments.channel)?;
     let manifest = match settings.releases.channel(&arguments.channel).await? {
         Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
         None => None,
@@ -61,21 +63,40 @@ fn print_release(manifest: &Manifest, channel: &str) {
     }
     output::table(&rows);
     anstream::println!();
-    let mut rows = vec![vec!["TASK".into(), "STATE".into(), "NEWEST SOURCE".into(), "BUILT".into(), "WHY".into()]];
+    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "BUILT".into(), "WHY NOT RENEWED".into()]];
+    let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     for (task_id, entry) in &manifest.tasks {
         rows.push(vec![
             task_id.clone(),
-            output::coloured(if entry.is_stale { "stale" } else { "fresh" }),
+            output::coloured(freshness_of_task(entry, &manifest.published_at, today).name()),
             entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
-            entry.built_at.clone(),
+            output::to_seconds(&entry.built_at),
             entry.stale_reason.clone().unwrap_or_default(),
         ]);
     }
     output::table(&rows);
+    print_source_rows(manifest);
     let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
     let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
     if !documented.is_empty() {
         anstream::println!("\nread by the publisher's documentation, no file having been seen: {}", documented.into_iter().collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// What became of every row of the sources: each line adds up.
+fn print_source_rows(manifest: &Manifest) {
+    let mut rows = vec![vec!["SOURCE".into(), "ROWS READ".into(), "RECORDS".into(), "MERGED".into(), "QUARANTINED".into(), "LEFT OUT".into()]];
+    for (task_id, entry) in &manifest.tasks {
+        let partition = task_id.split_once('/').map(|(_, partition)| format!(" {partition}")).unwrap_or_default();
+        for (source_id, source) in &entry.source_rows {
+            let left_out: Vec<String> = source.left_out.iter().map(|(reason, count)| format!("{} {reason}", output::grouped(*count))).collect();
+            let counts = [source.read, source.records, source.merged, source.quarantined].map(output::grouped);
+            rows.push([format!("{source_id}{partition}")].into_iter().chain(counts).chain([left_out.join(", ")]).collect());
+        }
+    }
+    if rows.len() > 1 {
+        anstream::println!();
+        output::table(&rows);
     }
 }
 
@@ -87,7 +108,7 @@ fn print_runs(runs: &[LedgerEntry]) {
     let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
     for run in runs {
         let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        rows.push(vec![run.run_id.clone(), run.ended_at.clone(), run.exit_code.to_string(), output::coloured(&run.outcome), release]);
+        rows.push(vec![run.run_id.clone(), output::to_seconds(&run.ended_at), run.exit_code.to_string(), output::coloured(&run.outcome), release]);
     }
     output::table(&rows);
 }

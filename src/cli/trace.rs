@@ -24,7 +24,7 @@ const SHOWN: usize = 600;
 
 pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
     let release = arguments.release.as_deref().map(release_id).transpose()?;
-    let settings = global.settings(&arguments.channel)?;
+    let settings = global.reading(&arguments.channel)?;
     if let Ok(accession) = arguments.record.parse() {
         let report = run::trace_accession(&settings, accession, release.as_ref()).await?;
         if global.json {

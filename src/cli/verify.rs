@@ -21,7 +21,7 @@ pub(super) struct VerifyArgs {
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
     let release = arguments.release.as_deref().map(release_id).transpose()?;
-    let settings = global.settings(&arguments.channel)?;
+    let settings = global.reading(&arguments.channel)?;
     let report = run::verify(&settings, release.as_ref()).await?;
     let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await?) } else { None };
     let is_same = rebuilt.as_ref().is_none_or(|rebuilt| rebuilt.release_id == rebuilt.rebuilt_id);

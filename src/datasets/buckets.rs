@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polars::prelude::DataFrame;
 
-use super::context::{Context, SourceFrame, SourcePart};
+use super::context::{Context, RowsRead, SourceFrame, SourcePart};
 use crate::decode::{self, Malformed, Spill};
 use crate::error::{Error, Result};
 use crate::pipeline::{Buckets, Format};
@@ -24,6 +24,7 @@ pub struct Split<'a> {
     /// Files and members of each source that has the column, in the order in which they are read.
     sources: BTreeMap<String, Vec<SplitPart>>,
     pub(super) inputs: Inputs,
+    rows: RowsRead,
 }
 
 /// A file or member that is split.
@@ -67,12 +68,18 @@ impl<'a> Split<'a> {
         for ((source_id, _), split) in parts.iter().zip(done.into_inner().expect("nothing panics while holding it").into_values()) {
             sources.entry(source_id.clone()).or_default().push(split?);
         }
-        Ok(Self { buckets, place, sources, inputs: context.into_inputs() })
+        let (inputs, rows) = context.finish();
+        Ok(Self { buckets, place, sources, inputs, rows })
     }
 
     /// Whether a source is split; one that is not is read whole for each bucket.
     pub(super) fn has(&self, source_id: &str) -> bool {
         self.sources.contains_key(source_id)
+    }
+
+    /// Rows that were split, by source.
+    pub fn rows(&self) -> BTreeMap<String, u64> {
+        self.rows.by_source()
     }
 
     /// Number of buckets.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -9,8 +9,9 @@ use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::bucket_name;
 use crate::issue::{Issue, Severity};
+use crate::normalise;
 use crate::pipeline::{Declaration, Declarations, Source, expand, is_packed};
-use crate::provenance::{Inputs, Snapshot, SourcePointer};
+use crate::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 
 /// The bucket of a build that is not split.
 const WHOLE: &str = "0";
@@ -23,11 +24,32 @@ pub struct Context<'a> {
     pub partition: Option<String>,
     bucket: String,
     inputs: Mutex<Inputs>,
+    rows: Mutex<RowsRead>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     /// Reads only these records: how one record is made again from its own bytes.
     only: Option<Ranges>,
     /// Where the rows of a bucket are, and its number.
     split: Option<(&'a Split<'a>, u32)>,
+}
+
+/// The rows a build was given, for which it has to account.
+#[derive(Debug, Clone, Default)]
+pub struct RowsRead {
+    /// By source, and by file or archive member.
+    by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
+    /// Pointer numbers, four per row, of rows that the build left out, with the reason.
+    pub left_out: Vec<(&'static str, Vec<u64>)>,
+}
+
+impl RowsRead {
+    pub(super) fn add(&mut self, part: &SourcePart, rows: u64) {
+        self.by_part.entry(part.snapshot.source_id.clone()).or_default().insert((part.number, part.member_number), rows);
+    }
+
+    /// Rows by source.
+    pub fn by_source(&self) -> BTreeMap<String, u64> {
+        self.by_part.iter().map(|(source_id, parts)| (source_id.clone(), parts.values().sum())).collect()
+    }
 }
 
 /// The decoded records of one file.
@@ -89,7 +111,7 @@ impl<'a> Context<'a> {
         only: Option<&[SourcePointer]>,
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
-        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), locate, only, split: None }
+        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), rows: Mutex::default(), locate, only, split: None }
     }
 
     /// For records of a bucket that is not the only one.
@@ -110,12 +132,23 @@ impl<'a> Context<'a> {
         &self.bucket
     }
 
-    /// The inputs with every archive member numbered that was read.
+    /// The inputs with every archive member numbered that was read, and the rows that were.
     ///
     /// # Panics
     /// When a build panicked while it numbered a member.
-    pub fn into_inputs(self) -> Inputs {
-        self.inputs.into_inner().expect("no build panicked while numbering")
+    pub fn finish(self) -> (Inputs, RowsRead) {
+        let rows = self.rows.into_inner().expect("no build panicked while counting");
+        (self.inputs.into_inner().expect("no build panicked while numbering"), rows)
+    }
+
+    /// Gives account of rows of which nothing is published though they break no rule. Four pointer numbers each.
+    ///
+    /// # Panics
+    /// When a build panicked while it gave account.
+    pub fn leave_out(&self, reason: &'static str, pointers: Vec<u64>) {
+        if !pointers.is_empty() {
+            self.rows.lock().expect("no build panicked while counting").left_out.push((reason, pointers));
+        }
     }
 
     /// Whether only the records of one published record are read.
@@ -237,7 +270,14 @@ impl<'a> Context<'a> {
             max_bytes: if source.members.is_some() { source.max_member_bytes } else { source.max_bytes },
             only: self.only.as_ref().map(|ranges| ranges.get(&key).map(Vec::as_slice).unwrap_or_default()),
         };
-        let malformed = decode::decode_chunks(&task, rows, take).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let mut count = 0;
+        let mut counted = |frame: DataFrame| {
+            count += frame.height() as u64;
+            take(frame)
+        };
+        let malformed = decode::decode_chunks(&task, rows, &mut counted).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        count += malformed.iter().filter(|malformed| malformed.severity == Severity::Quarantine).count() as u64;
+        self.rows.lock().expect("no build panicked while counting").add(part, count);
         let pointer = |malformed: &Malformed| SourcePointer {
             source_id: snapshot.source_id.clone(),
             snapshot: snapshot.sha256,
@@ -246,6 +286,20 @@ impl<'a> Context<'a> {
             length: malformed.length,
         };
         Ok(malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect())
+    }
+
+    /// Drops rows that repeat an earlier one in every column but the pointers, and gives account of them.
+    ///
+    /// # Errors
+    /// When polars fails.
+    pub fn without_repeats(&self, frame: &DataFrame) -> Result<DataFrame> {
+        let kept = normalise::without_repeats(frame)?;
+        if kept.height() < frame.height() {
+            let of_kept: HashSet<Vec<u64>> = normalise::pointers(&kept, POINTERS)?.into_iter().flatten().collect();
+            let dropped = normalise::pointers(frame, POINTERS)?.into_iter().flatten().filter(|pointers| !of_kept.contains(pointers));
+            self.leave_out("repeated", dropped.flatten().collect());
+        }
+        Ok(kept)
     }
 
     /// The ids of the sources a build reads: its own and those of other declarations.

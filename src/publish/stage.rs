@@ -9,7 +9,7 @@ use super::{batch, fault, part};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
-use crate::provenance::Inputs;
+use crate::provenance::{Inputs, SourceRows};
 use crate::store::{Home, Part, PartReport, Staging, TaskEntry, part_path};
 
 /// Format of a staged build's description; another one is built again.
@@ -72,7 +72,8 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
     let Build { task_id, entry, inputs, tables } = build;
     let stage = Stage::begin(home, contracts, task_id, entry)?;
     tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
-    stage.finish()
+    let source_rows = stage.entry.source_rows.clone();
+    stage.finish(source_rows)
 }
 
 /// A build that is being staged, table by table. Tables may be added from several threads.
@@ -171,11 +172,12 @@ impl<'a> Stage<'a> {
         self.parts.lock().expect("nothing panics while holding it").values().cloned().collect()
     }
 
-    /// Writes the build's description, from which on it is whole.
+    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn finish(self) -> Result<StagedBuild> {
+    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>) -> Result<StagedBuild> {
+        self.entry.source_rows = source_rows;
         fault::point("stage.parts_written");
         let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
         let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, entry: self.entry, parts };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::RunSettings;
 use super::execute::{BuiltTask, check, guarded};
 use super::pieces::{Piece, TaskInPieces};
+use super::source_rows::RowUses;
 use crate::datasets::{BuildWhole, Context, Split, Table};
 use crate::error::{Error, Result};
 use crate::ids::bucket_name;
@@ -32,17 +33,18 @@ impl TaskInPieces<'_> {
             let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
             // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
             tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
-            let inputs = context.into_inputs();
+            let (inputs, read) = context.finish();
             let checked = check(self.settings, self.declaration, tables, &inputs, None, self.is_sample)?;
+            let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
             if checked.blocked.is_empty() {
                 for table in checked.tables {
                     stage.add(table, &inputs, None, None)?;
                 }
             }
             scratch.remove_bucket(bucket)?;
-            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0 })
+            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows })
         };
-        Ok(self.stage(home, filled.len(), &build_piece, issues_file)?.0)
+        Ok(self.stage(home, filled.len(), &split.rows(), &build_piece, issues_file)?.0)
     }
 }
 
@@ -66,7 +68,7 @@ pub(super) fn build_bucket(
     let split = Split::write(context(settings, declaration, entry, &locate), buckets, Some(bucket), &place)?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
     let tables = guarded(&declaration.pipeline_id, || build(&context))?;
-    Ok((tables, context.into_inputs()))
+    Ok((tables, context.finish().0))
 }
 
 fn context<'a>(settings: &'a RunSettings, declaration: &'a Declaration, entry: &TaskEntry, locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync)) -> Context<'a> {

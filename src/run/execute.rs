@@ -6,8 +6,9 @@ use std::time::Instant;
 use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan};
 use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
+use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
-use crate::datasets::{self, BuildWhole, Context, Sharded, Table};
+use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::{Buckets, Declaration};
@@ -177,7 +178,8 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
 
 /// Rows and findings of a staged build, from what its parts say.
 fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskReport) {
-    for staged in &staged.parts {
+    report.source_rows.clone_from(&staged.entry.source_rows);
+    for staged in staged.parts.iter().filter(|staged| staged.dataset_id != QUARANTINE) {
         let part = &staged.part;
         *report.rows.entry(staged.dataset_id.clone()).or_insert(0) += part.rows;
         for (totals, counts) in [(&mut report.quarantined, &part.report.quarantined), (&mut report.warnings, &part.report.warnings)] {
@@ -208,8 +210,8 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
     let issues_file = super::issues_file(&settings.home, run_id);
     let in_pieces =
         |previous| TaskInPieces { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
-    let (tables, inputs) = match build(settings, declaration, task.partition.clone(), entry, None)? {
-        Made::Tables(tables, inputs) => (tables, inputs),
+    let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
+        Made::Tables(tables, inputs, read) => (tables, inputs, read),
         Made::Sharded(sharded) => {
             let previous = plan.current.as_ref().filter(|_| !settings.is_forced);
             return in_pieces(previous).stage_shards(&settings.home, &*sharded, Some(&issues_file));
@@ -222,14 +224,14 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
         plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
     };
-    let Checked { tables, issues, blocked } = check(settings, declaration, tables, &inputs, Some(&previous_rows), plan.is_sample)?;
-    if !issues.is_empty() {
-        store::append_lines(&issues_file, &issues)?;
+    let checked = check(settings, declaration, tables, &inputs, Some(&previous_rows), plan.is_sample)?;
+    if !checked.issues.is_empty() {
+        store::append_lines(&issues_file, &checked.issues)?;
     }
-    if !blocked.is_empty() {
-        return Err(Error::contract(blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
+    if !checked.blocked.is_empty() {
+        return Err(Error::contract(checked.blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
     }
-    let build = Build { task_id: task.task_id.clone(), entry: entry.clone(), inputs, tables };
+    let build = whole(&task.task_id, entry, declaration, checked, inputs, &read)?;
     Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
 }
 
@@ -252,7 +254,7 @@ pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Resul
 
 /// What a pipeline's code made of its snapshots.
 pub(super) enum Made<'a> {
-    Tables(Vec<Table>, Inputs),
+    Tables(Vec<Table>, Inputs, RowsRead),
     /// Still to be built, shard by shard.
     Sharded(Box<dyn Sharded>),
     /// Still to be built, bucket by bucket.
@@ -278,7 +280,8 @@ pub(super) fn build<'a>(
         (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(Made::Buckets(buckets, build)),
         (datasets::Build::Whole(build), _) => {
             let tables = guarded(&declaration.pipeline_id, || build(&context))?;
-            Ok(Made::Tables(tables, context.into_inputs()))
+            let (inputs, read) = context.finish();
+            Ok(Made::Tables(tables, inputs, read))
         }
         (datasets::Build::Sharded(build), _) => guarded(&declaration.pipeline_id, || build(&context)).map(Made::Sharded),
     }
@@ -293,11 +296,23 @@ pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -
     built.context(|| pipeline_id.to_owned())
 }
 
+/// A build that was made at once, with the account of its rows.
+pub(super) fn whole(task_id: &str, entry: &TaskEntry, declaration: &Declaration, checked: Checked, inputs: Inputs, read: &RowsRead) -> Result<Build> {
+    let source_rows = RowUses::of(&checked, &read.left_out, &inputs)?.account(declaration, &read.by_source());
+    let entry = TaskEntry { source_rows, ..entry.clone() };
+    Ok(Build { task_id: task_id.to_owned(), entry, inputs, tables: checked.tables })
+}
+
 /// Tables as validation left them.
+#[derive(Default)]
 pub(super) struct Checked {
     /// With a quarantine table beside each table that had findings.
     pub(super) tables: Vec<BuiltTable>,
     pub(super) issues: Vec<Issue>,
+    /// Pointer numbers of the rows of records set aside.
+    pub(super) set_aside: Vec<u64>,
+    /// Pointer numbers of rows that repeat another.
+    pub(super) repeated: Vec<u64>,
     /// Why nothing may be published; empty when all may.
     pub(super) blocked: Vec<String>,
 }
@@ -315,7 +330,7 @@ pub(super) fn check(
     previous_rows: Option<RowsOf<'_>>,
     is_sample: bool,
 ) -> Result<Checked> {
-    let mut checked = Checked { tables: Vec::new(), issues: Vec::new(), blocked: Vec::new() };
+    let mut checked = Checked::default();
     for Table { dataset_id, partition, frame, mut issues } in tables {
         if settings.accepted.contains(&dataset_id) {
             issues.iter_mut().filter(|issue| issue.severity == Severity::Block).for_each(|issue| issue.severity = Severity::Quarantine);
@@ -326,6 +341,8 @@ pub(super) fn check(
         let previous_rows = previous_rows.and_then(|previous_rows| previous_rows(&dataset_id, &partition));
         let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
+        checked.set_aside.extend(verdict.set_aside);
+        checked.repeated.extend(verdict.repeated);
         if !verdict.quarantine.is_empty() {
             let contract = contract(settings, QUARANTINE)?;
             let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;

@@ -9,6 +9,7 @@ mod plan;
 mod report;
 mod requests;
 mod shards;
+mod source_rows;
 mod trace;
 mod verify;
 
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use execute::run;
-pub use plan::{Plan, PlannedTask, Problem, TaskState, fetch_on_demand, plan};
+pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};

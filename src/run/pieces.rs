@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::execute::BuiltTask;
+use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::issue::Issue;
@@ -35,6 +36,7 @@ pub(super) struct Piece {
     pub(super) blocked: Vec<String>,
     /// Subjects that were built, as opposed to carried over.
     pub(super) built_subjects: usize,
+    pub(super) rows: RowUses,
 }
 
 /// What the pieces have come to so far.
@@ -43,6 +45,7 @@ struct Progress {
     done: usize,
     blocked: Vec<String>,
     built_subjects: usize,
+    rows: RowUses,
     failures: Vec<Error>,
     /// Findings of pieces that wait for an earlier one: they are written in the order of the pieces, whichever is built first.
     waiting: BTreeMap<usize, Vec<Issue>>,
@@ -58,6 +61,7 @@ impl Progress {
             Ok(piece) => {
                 self.blocked.extend(piece.blocked);
                 self.built_subjects += piece.built_subjects;
+                self.rows.add(piece.rows);
                 piece.issues
             }
             Err(error) => {
@@ -86,10 +90,18 @@ impl Progress {
 pub(super) type BuildPiece<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<Piece> + Sync);
 
 impl TaskInPieces<'_> {
-    /// Builds all pieces, stages them in `home`, and says how many subjects were built. Findings go to `issues_file`.
-    pub(super) fn stage(&self, home: &Home, pieces: usize, build: BuildPiece<'_>, issues_file: Option<&Path>) -> Result<(BuiltTask, usize)> {
+    /// Builds all pieces, stages them in `home`, and says how many subjects were built. `read` are the rows of each source that the pieces
+    /// share. Findings go to `issues_file`.
+    pub(super) fn stage(
+        &self,
+        home: &Home,
+        pieces: usize,
+        read: &BTreeMap<String, u64>,
+        build: BuildPiece<'_>,
+        issues_file: Option<&Path>,
+    ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        let Progress { mut blocked, built_subjects, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
+        let Progress { mut blocked, built_subjects, rows, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
         tracing::info!(task.id = self.task_id, pieces, built_subjects, "pieces built");
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
@@ -101,7 +113,8 @@ impl TaskInPieces<'_> {
         let (by_totals, notes) = self.judge(&stage.parts(), &examples);
         blocked.extend(by_totals);
         if blocked.is_empty() {
-            return Ok((BuiltTask { staged: stage.finish()?, notes, subjects: None }, built_subjects));
+            let staged = stage.finish(rows.account(self.declaration, read))?;
+            return Ok((BuiltTask { staged, notes, subjects: None }, built_subjects));
         }
         let count = blocked.len();
         let mut shown: Vec<String> = blocked.into_iter().take(10).collect();

@@ -10,7 +10,7 @@ use crate::datasets;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Request};
 use crate::ids::Digest;
-use crate::pipeline::{Declaration, Source, canonical_json};
+use crate::pipeline::{Declaration, Declarations, Source, canonical_json};
 use crate::provenance::Snapshot;
 use crate::publish;
 use crate::store::{Manifest, Snapshots, TaskEntry};
@@ -171,11 +171,26 @@ async fn find_listed(
     Ok(sources)
 }
 
-/// The tasks that the selectors name.
-fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
-    let mut candidates = Vec::new();
-    let mut unused: BTreeSet<&str> = settings.selectors.iter().map(String::as_str).collect();
-    for declaration in settings.declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
+/// A task before anything is known of its files.
+struct Selected<'a> {
+    task_id: String,
+    declaration: &'a Declaration,
+    partition: Option<String>,
+}
+
+/// Whether each selector names something that can be built.
+///
+/// # Errors
+/// `Config`, naming the first that does not.
+pub fn check_selectors(declarations: &Declarations, selectors: &[String]) -> Result<()> {
+    selected(declarations, selectors).map(drop)
+}
+
+/// The tasks that the selectors name; all when there is none.
+fn selected<'a>(declarations: &'a Declarations, selectors: &[String]) -> Result<Vec<Selected<'a>>> {
+    let mut tasks = Vec::new();
+    let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
+    for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
         let partitions: Vec<Option<String>> = match &declaration.partition {
             Some(range) => (range.from..=range.to).map(|value| Some(value.to_string())).collect(),
             None => vec![None],
@@ -185,47 +200,50 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                 (Some(range), Some(value)) => format!("{}/{}={value}", declaration.pipeline_id, range.variable),
                 _ => declaration.pipeline_id.clone(),
             };
-            let selected: Vec<&String> = settings.selectors.iter().filter(|selector| is_selected(selector, declaration, &task_id)).collect();
-            if !settings.selectors.is_empty() && selected.is_empty() {
-                continue;
+            let naming: Vec<&String> = selectors.iter().filter(|selector| is_selected(selector, declaration, &task_id)).collect();
+            if selectors.is_empty() || !naming.is_empty() {
+                tasks.push(Selected { task_id, declaration, partition });
             }
-            selected.iter().for_each(|selector| {
-                unused.remove(selector.as_str());
-            });
-            let mut files = Vec::new();
-            let (mut on_demand, mut listed) = (Vec::new(), Vec::new());
-            for (owner, source) in sources_of(settings, declaration)? {
-                if source.on_demand.is_some() {
-                    let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
-                    on_demand.push((source, others.collect()));
-                    continue;
-                }
-                if source.listing.is_some() {
-                    listed.push(source);
-                    continue;
-                }
-                let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
-                files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
-            }
-            candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), on_demand });
+            unused.retain(|unused| !naming.iter().any(|selector| selector == unused));
         }
     }
-    match unused.first() {
-        None => Ok(candidates),
-        Some(selector) => Err(unknown_selector(settings, selector)),
-    }
+    unused.first().map_or(Ok(tasks), |selector| Err(unknown_selector(declarations, selector)))
 }
 
-fn unknown_selector(settings: &RunSettings, selector: &str) -> Error {
+/// The tasks that the selectors name, with the files they ask for.
+fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
+    let mut candidates = Vec::new();
+    for Selected { task_id, declaration, partition } in selected(&settings.declarations, &settings.selectors)? {
+        let mut files = Vec::new();
+        let (mut on_demand, mut listed) = (Vec::new(), Vec::new());
+        for (owner, source) in sources_of(settings, declaration)? {
+            if source.on_demand.is_some() {
+                let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
+                on_demand.push((source, others.collect()));
+                continue;
+            }
+            if source.listing.is_some() {
+                listed.push(source);
+                continue;
+            }
+            let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
+            files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
+        }
+        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), on_demand });
+    }
+    Ok(candidates)
+}
+
+fn unknown_selector(declarations: &Declarations, selector: &str) -> Error {
     let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
-    let range = settings.declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
+    let range = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
     let value = asked.split_once('=').and_then(|(_, value)| value.parse::<i32>().ok());
     if let (Some(range), Some(value)) = (range, value)
         && value < range.from
     {
         return Error::config(format!("`{selector}` cannot be built: {}", range.earlier));
     }
-    let known: Vec<&str> = settings.declarations.pipelines.keys().map(String::as_str).collect();
+    let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
     Error::config(format!("`{selector}` selects nothing"))
         .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
 }
@@ -410,6 +428,7 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
     let text = serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample]).to_string();
     let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
     Ok(TaskEntry {
+        source_rows: BTreeMap::new(),
         pipeline_id: declaration.pipeline_id.clone(),
         partition,
         input_hash: Digest::of(text.as_bytes()),

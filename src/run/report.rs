@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::plan::TaskState;
 use super::requests::Fetched;
 use crate::ids::ReleaseId;
+use crate::provenance::SourceRows;
 use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
 /// How a run ended, as schedulers see it; the worst of what happened counts.
@@ -79,8 +80,10 @@ pub struct TaskReport {
     pub reasons: Vec<String>,
     /// How much of a sharded pipeline was built; none for other tasks, and for a build that was resumed.
     pub subjects: Option<SubjectCounts>,
-    /// Rows of each dataset the task made.
+    /// Rows of each dataset the task made, without the table of records set aside.
     pub rows: BTreeMap<String, u64>,
+    /// What became of the rows of each source.
+    pub source_rows: BTreeMap<String, SourceRows>,
     /// Records set aside, by dataset and rule.
     pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
     /// Records published with a warning, by dataset and code.
@@ -100,6 +103,7 @@ impl TaskReport {
             reasons,
             subjects: None,
             rows: BTreeMap::new(),
+            source_rows: BTreeMap::new(),
             quarantined: BTreeMap::new(),
             warnings: BTreeMap::new(),
             notes: Vec::new(),

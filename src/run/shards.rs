@@ -31,7 +31,7 @@ impl TaskInPieces<'_> {
             let shard = &shards[number];
             self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)
         };
-        let (mut built, built_subjects) = self.stage(home, shards.len(), &build, issues_file)?;
+        let (mut built, built_subjects) = self.stage(home, shards.len(), &BTreeMap::new(), &build, issues_file)?;
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
         built.subjects = Some(SubjectCounts { built: built_subjects, carried: subjects - built_subjects });
         Ok(built)
@@ -100,7 +100,7 @@ impl TaskInPieces<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<Piece> {
-        let Checked { tables, issues, blocked } = check(self.settings, self.declaration, tables, inputs, None, self.is_sample)?;
+        let Checked { tables, issues, blocked, .. } = check(self.settings, self.declaration, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
         let restless: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
         let line = |subject: &Subject| match restless.contains(subject.key.as_str()) {
@@ -114,7 +114,7 @@ impl TaskInPieces<'_> {
                 stage.add(table, inputs, Some(&lineage), carried)?;
             }
         }
-        Ok(Piece { issues, blocked, built_subjects })
+        Ok(Piece { issues, blocked, built_subjects, ..Piece::default() })
     }
 }
 

@@ -266,7 +266,7 @@ fn remake(
     if record_id.dataset_id() == QUARANTINE {
         // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
         let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
-            Made::Tables(tables, inputs) => (tables, inputs),
+            Made::Tables(tables, inputs, _) => (tables, inputs),
             Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
             Made::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
@@ -276,7 +276,7 @@ fn remake(
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
     let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
-        Made::Tables(tables, inputs) => (tables, inputs),
+        Made::Tables(tables, inputs, _) => (tables, inputs),
         Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key == record_id.subject(), entry)?,
         Made::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
     };

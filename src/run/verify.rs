@@ -1,11 +1,11 @@
 use serde::Serialize;
 
-use super::execute::{Made, build, check};
+use super::execute::{Made, build, check, whole};
 use super::pieces::TaskInPieces;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
-use crate::publish::{self, Build, Contribution};
+use crate::publish::{self, Contribution};
 use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
@@ -111,12 +111,11 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let is_sample = manifest.is_sample;
     let in_pieces = TaskInPieces { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
-    let (tables, inputs) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
-        Made::Tables(tables, inputs) => (tables, inputs),
+    let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
+        Made::Tables(tables, inputs, read) => (tables, inputs, read),
         Made::Sharded(sharded) => return Ok(in_pieces.stage_shards(scratch, &*sharded, None)?.staged),
         Made::Buckets(buckets, build) => return Ok(in_pieces.stage_buckets(scratch, buckets, build, None)?.staged),
     };
     let checked = check(settings, declaration, tables, &inputs, Some(&|_, _| None), is_sample)?;
-    let build = Build { task_id: task_id.to_owned(), entry: entry.clone(), inputs, tables: checked.tables };
-    publish::stage(scratch, &settings.declarations.contracts, build)
+    publish::stage(scratch, &settings.declarations.contracts, whole(task_id, entry, declaration, checked, inputs, &read)?)
 }

@@ -7,7 +7,8 @@ use arc_swap::ArcSwapOption;
 use jiff::civil::Date;
 
 use super::index::Release;
-use crate::store::{DatasetEntry, Manifest, Part};
+use crate::provenance::Snapshot;
+use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
 
 /// Age class of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +76,17 @@ pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) ->
 }
 
 fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness {
-    let Some(task) = manifest.tasks.get(&part.task_id) else { return Freshness::Expired };
-    let date = source_date(manifest, part);
+    let task = manifest.tasks.get(&part.task_id);
+    task.map_or(Freshness::Expired, |task| freshness_by_age(task, source_date(manifest, part), today))
+}
+
+/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew it failed.
+pub fn freshness_of_task(task: &TaskEntry, published_at: &str, today: Date) -> Freshness {
+    let by_age = freshness_by_age(task, newest_date(&task.inputs, published_at), today);
+    if task.is_stale { by_age.max(Freshness::Stale) } else { by_age }
+}
+
+fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshness {
     let Some(age) = date.and_then(|date| today.since(date).ok()).map(|span| i64::from(span.get_days())) else { return Freshness::Expired };
     match age {
         age if age <= task.cadence_days => Freshness::Fresh,
@@ -88,6 +98,10 @@ fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness
 /// Date of the newest file a part was built from, or of publication when no file has one.
 pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
     let inputs = manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default();
+    newest_date(inputs, &manifest.published_at)
+}
+
+fn newest_date(inputs: &[Snapshot], published_at: &str) -> Option<Date> {
     let newest = inputs.iter().filter_map(|input| input.source_date.parse().ok()).max();
-    newest.or_else(|| manifest.published_at.get(..10).and_then(|date| date.parse().ok()))
+    newest.or_else(|| published_at.get(..10).and_then(|date| date.parse().ok()))
 }

@@ -103,10 +103,18 @@ async fn follow_channel(service: Arc<Service>) {
     let mut interval = tokio::time::interval(service.settings.poll_interval);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last_failure = String::new();
+    let mut is_empty_said = false;
     loop {
         interval.tick().await;
         match service.refresh().await {
             Ok(Some(release_id)) => tracing::info!(release.id = release_id.as_str(), "serving release {release_id}"),
+            Ok(None) if !is_empty_said && service.catalog.current().is_none() => {
+                is_empty_said = true;
+                let (channel, home) = (&service.settings.channel, service.settings.home.display());
+                tracing::warn!(
+                    "channel `{channel}` has no release in {home}: requests are refused until `pubdata run` publishes one; is this the right --home?"
+                );
+            }
             Ok(None) => {}
             Err(error) => {
                 let text = error.to_string();

@@ -37,6 +37,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio::sync::Semaphore;
 
+pub use freshness::freshness_of_task;
 pub use listen::serve;
 pub use openapi::document as openapi_document;
 pub use settings::{Limits, ServeSettings, TlsFiles};

@@ -70,7 +70,7 @@ pub struct DatasetDiff {
     pub columns_removed: BTreeSet<String>,
     /// Tasks whose parts are not the same bytes.
     pub tasks: BTreeSet<String>,
-    /// A few records: changed ones first.
+    /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
 }
 
@@ -100,7 +100,7 @@ pub struct ColumnChange {
     pub to: Option<String>,
 }
 
-/// Compares two releases record by record. Parts with equal bytes are not read.
+/// Compares two releases record by record, with so many examples of each kind of change. Parts with equal bytes are not read.
 ///
 /// # Errors
 /// `Store`, when a manifest or a part cannot be read.
@@ -189,7 +189,7 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
         compared.context(|| (*path).to_owned())?;
     }
     let mut total = comparison.total;
-    total.examples = comparison.examples.into_values().flatten().take(max_examples).collect();
+    total.examples = comparison.examples.into_values().flatten().collect();
     Ok(total)
 }
 

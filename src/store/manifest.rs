@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::pipeline::LayoutEvidence;
-use crate::provenance::Snapshot;
+use crate::provenance::{Snapshot, SourceRows};
 
 /// Format of the manifest file; readers refuse a newer one.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;
@@ -58,6 +58,9 @@ pub struct TaskEntry {
     /// What the layout of its sources is known from; releases of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout_evidence: Option<LayoutEvidence>,
+    /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_rows: BTreeMap<String, SourceRows>,
     /// RFC 3339 UTC; not hashed.
     pub built_at: String,
 }

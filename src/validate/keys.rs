@@ -5,20 +5,21 @@ use polars::prelude::*;
 use super::{Breach, Contract, POINTERS, Result, show_key};
 use crate::contract::Severity;
 
-/// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first, and counts the others.
+/// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first; of the others, gives the
+/// places.
 ///
 /// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected); that is no contradiction.
-pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame, usize)> {
+pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame, Vec<u64>)> {
     let suspects = repeated_rows(&frame, &contract.primary_key)?;
     if suspects.is_empty() {
-        return Ok((frame, 0));
+        return Ok((frame, Vec::new()));
     }
     let content: Vec<PlSmallStr> = frame.get_column_names_owned().into_iter().filter(|name| *name != POINTERS).collect();
     let suspect_rows = IdxCa::from_vec("row".into(), suspects.iter().flatten().map(|row| *row as IdxSize).collect());
     let excerpt = frame.take(&suspect_rows)?;
     let pointers = excerpt.column(POINTERS)?.list()?;
     let mut is_kept = vec![true; frame.height()];
-    let mut dropped = 0;
+    let mut dropped = Vec::new();
     for equal_rows in groups(&excerpt, &content)?.into_iter().filter(|rows| rows.len() > 1) {
         let mut by_place: Vec<(Vec<Option<u64>>, usize)> = Vec::new();
         for row in equal_rows {
@@ -26,13 +27,12 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame
             by_place.push((numbers.unwrap_or_default(), row));
         }
         by_place.sort();
-        for (_, row) in by_place.into_iter().skip(1) {
+        for (numbers, row) in by_place.into_iter().skip(1) {
             is_kept[suspect_rows.get(row).expect("an index of the excerpt") as usize] = false;
-            dropped += 1;
+            dropped.extend(numbers.into_iter().flatten());
         }
     }
-    let frame = if dropped > 0 { frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))? } else { frame };
-    Ok((frame, dropped))
+    Ok((frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?, dropped))
 }
 
 /// Finds different rows under one primary key, and different keys under one record id: none of them can be trusted.

@@ -18,6 +18,7 @@ use polars::prelude::*;
 use crate::contract::{self, ColumnType, Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
+use crate::normalise::pointers;
 use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
@@ -46,6 +47,10 @@ pub struct Verdict {
     pub quarantine: Vec<Issue>,
     /// Counts for the manifest. A record that breaks several rules counts once, under the first of them.
     pub report: PartReport,
+    /// Pointer numbers, four each, of all rows of the sources that the records set aside here were made from.
+    pub set_aside: Vec<u64>,
+    /// The same of rows that repeat another row exactly and were dropped.
+    pub repeated: Vec<u64>,
     /// Why the part must not be published; empty when it may.
     pub blocked: Vec<String>,
     /// Whether the share of records set aside is above the level worth a warning.
@@ -64,7 +69,7 @@ struct Breach {
 /// Checks a table against its contract and its expectations; none where totals are judged over several tables.
 ///
 /// # Shape
-/// Rows out are the rows in, less those set aside and less exact repetitions of another row (which are counted in a note).
+/// Rows out are the rows in, less those set aside and less exact repetitions of another row.
 ///
 /// # Errors
 /// `Contract`, when the frame does not have the contract's columns and types, is of another partition, or holds pointers that are not of
@@ -89,6 +94,8 @@ struct Checked {
     quarantined: BTreeMap<String, u64>,
     warnings: BTreeMap<String, u64>,
     notes: Vec<String>,
+    set_aside: Vec<u64>,
+    repeated: Vec<u64>,
     /// Details of findings that block by themselves.
     blocking: Vec<String>,
 }
@@ -101,9 +108,6 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let frame = shape::conform(contract, frame, &partition, inputs)?;
     let mut notes = Vec::new();
     let (frame, repeated) = keys::drop_repeated(contract, frame)?;
-    if repeated > 0 {
-        notes.push(format!("{repeated} rows repeated another row exactly and were dropped"));
-    }
     let mut breaches = columns::check(contract, &frame)?;
     breaches.extend(keys::check(contract, &frame)?);
     breaches.extend(invariants::check(contract, &frame)?);
@@ -124,14 +128,16 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     quarantine.extend(quarantine::issues_of(&dataset_id, &frame, to_quarantine, inputs)?);
     quarantine.sort_by(|a, b| (&a.record, &a.code, &a.pointer, &a.detail).cmp(&(&b.record, &b.code, &b.pointer, &b.detail)));
 
-    let frame = if is_kept.contains(&false) { frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))? } else { frame };
+    let is_kept = BooleanChunked::from_slice("is_kept".into(), &is_kept);
+    let set_aside = if is_kept.all() { Vec::new() } else { pointers(&frame.filter(&!&is_kept)?, POINTERS)?.into_iter().flatten().flatten().collect() };
+    let frame = if set_aside.is_empty() { frame } else { frame.filter(&is_kept)? };
     let mut sort_by: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
     let is_sorted = keys::is_rising(&frame.select(sort_by.iter().copied())?)?;
     sort_by.push("record_id");
     let frame = if is_sorted { frame } else { frame.sort(sort_by, SortMultipleOptions::default())? };
     let warnings = warnings::count(&frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
-    Ok(Checked { frame, quarantine, quarantined, warnings, notes, blocking })
+    Ok(Checked { frame, quarantine, quarantined, warnings, notes, set_aside, repeated, blocking })
 }
 
 /// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source

@@ -7,7 +7,8 @@ use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
 
 /// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined as lists are, sorted,
-/// each once. A warning about no row of the frame becomes a note.
+/// each once. A warning about no row of the frame becomes a note; one about a row of a source that no record was made from is told by the account
+/// of the source's rows.
 pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: &mut Vec<String>) -> Result<DataFrame> {
     let mut found: HashMap<usize, Vec<&str>> = HashMap::new();
     for breach in breaches {
@@ -29,7 +30,7 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
                 found.entry(row).or_default().extend(about.iter().map(|issue| issue.code.as_str()));
             }
         }
-        for issue in by_record.iter().filter(|(record, _)| !met.contains(*record)).flat_map(|(_, about)| about) {
+        for issue in by_record.iter().filter(|(record, _)| !met.contains(*record)).flat_map(|(_, about)| about).filter(|issue| issue.pointer.is_none()) {
             without_row.entry(&issue.code).or_default().push(issue);
         }
     }

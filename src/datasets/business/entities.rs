@@ -18,6 +18,9 @@ use crate::normalise::{Day, Rejects, pointers};
 use crate::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
+/// `THE LLC`, `THE CORPORATION`: addressees that are the entity itself.
+const WHOLE_NAMES: &[&str] =
+    &["LLC", "CORP", "CORPORATION", "COMPANY", "CO", "PARTNERSHIP", "LIMITED LIABILITY COMPANY", "LIMITED PARTNERSHIP", "LP", "LLP", "PLLC", "PC"];
 /// Years of annual reports that a record may hold.
 const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
 
@@ -31,7 +34,7 @@ pub(super) struct Entities {
 
 /// Builds the table of entities.
 pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> Result<Entities> {
-    let frame = with_role_addresses(settings, rows)?;
+    let frame = without_streets_of_addressees(with_role_addresses(settings, rows)?)?;
     let mut reader = Reader {
         settings,
         bucket: context.bucket(),
@@ -90,6 +93,25 @@ fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
                 frame.with_column(column.take(&found)?.with_name(format!("{role}_{part}").into()))?;
             }
         }
+    }
+    Ok(frame)
+}
+
+/// Nulls the street of a mailing address that is a named addressee's who is, or may be, a person: neither a certain organisation nor the entity itself.
+fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
+    let texts = Texts(&frame);
+    let Some(addressees) = texts.column("mailing_name") else { return Ok(frame) };
+    let columns = PartyColumns::new(&texts, "mailing");
+    let is_own = |row: usize, addressee: &str| {
+        let (addressee, own) = (canonical::name::organization(addressee), texts.cell("name", row).map(canonical::name::organization));
+        own.is_some_and(|own| own.normalized == addressee.normalized) || WHOLE_NAMES.contains(&addressee.normalized.as_str())
+    };
+    let is_public = |(row, addressee): (usize, Option<&str>)| addressee.is_none_or(|addressee| is_own(row, addressee) || columns.organization(row).is_some());
+    let is_public: BooleanChunked = addressees.iter().enumerate().map(is_public).collect();
+    let streets = ["mailing_line1", "mailing_line2"].into_iter().filter_map(|name| frame.column(name).ok());
+    let masked: Vec<Column> = streets.map(|column| only_where(column, &is_public)).collect::<Result<_>>()?;
+    for column in masked {
+        frame.with_column(column)?;
     }
     Ok(frame)
 }
@@ -166,6 +188,7 @@ impl<'f> Reader<'f> {
         ];
         drop(normalized);
         columns.extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
+        self.note_bad_zips();
         columns.extend(self.statuses());
         columns.extend(self.types());
         columns.extend(self.texts.address("principal", "principal", ADDRESS));
@@ -175,6 +198,26 @@ impl<'f> Reader<'f> {
         columns.push(self.officers_complete());
         columns.extend(self.last_report());
         Ok(columns)
+    }
+
+    /// Notes ZIP codes in the country that are none. They are published as they are written.
+    fn note_bad_zips(&mut self) {
+        for role in ["principal", "mailing", "agent"] {
+            let name = |part: &str| format!("{role}_{part}");
+            let Some(zips) = self.texts.column(&name("zip")) else { continue };
+            let (states, countries) = (self.texts.column(&name("state")), self.texts.column(&name("country")));
+            let cell = |column: Option<&'f StringChunked>, row: usize| column.and_then(|column| column.get(row));
+            for (row, zip) in zips.iter().enumerate().filter_map(|(row, zip)| Some((row, zip?))) {
+                let is_plain = zip.len() == 5 && zip.bytes().all(|byte| byte.is_ascii_digit()) && zip != "00000";
+                let is_here = || match cell(countries, row) {
+                    Some(country) => matches!(country, "US" | "USA" | "UNITED STATES"),
+                    None => cell(states, row).is_some_and(|state| canonical::state::usps(state).is_some()),
+                };
+                if !is_plain && canonical::address::zip(zip).is_none() && is_here() {
+                    self.warnings.push((row, "bad_zip", format!("{role}_zip is `{zip}`")));
+                }
+            }
+        }
     }
 
     /// Reads a date; one that is none is null with a warning, a placeholder is null.

@@ -10,7 +10,7 @@ pub(super) const PERSON: &str = "person";
 pub(super) const ORGANIZATION: &str = "organization";
 
 /// Designators that are no surnames: a name that ends in one is not a person's.
-const CERTAIN_DESIGNATORS: &[&str] = &["INC", "CORP", "LLC", "PLLC", "LTD", "LP", "LLP", "LLLP"];
+const CERTAIN_DESIGNATORS: &[&str] = &["INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP"];
 
 /// What registries write behind the given names of a person, in a column it shares with the middle initial.
 const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "ESQ", "ESQUIRE", "MD", "DR", "MR", "MRS", "MS", "PHD", "CPA", "SRA", "ING"];
@@ -48,6 +48,12 @@ impl<'f> PartyColumns<'f> {
         }
     }
 
+    /// The name of a row's party that is certainly no person.
+    pub fn organization(&self, row: usize) -> Option<&'f str> {
+        let name = self.name?.get(row)?;
+        is_certain_organization(name).then_some(name)
+    }
+
     /// The party of a row; none when none is named. `default` is the type of parties whose row does not say it.
     pub fn party(&self, settings: &Settings, row: usize, default: Option<&str>) -> Option<Party<'f>> {
         let cell = |column: Option<&'f StringChunked>| column.and_then(|column| column.get(row));
@@ -68,10 +74,14 @@ impl<'f> PartyColumns<'f> {
         let name = Cow::Owned(cell(self.name)?.split_whitespace().collect::<Vec<_>>().join(" "));
         let kind = match declared.or(default) {
             Some(PERSON) => Some(PERSON),
-            _ => canonical::name::organization(&name).designator.filter(|designator| CERTAIN_DESIGNATORS.contains(designator)).map(|_| ORGANIZATION),
+            _ => is_certain_organization(&name).then_some(ORGANIZATION),
         };
         Some(Party { name, kind })
     }
+}
+
+fn is_certain_organization(name: &str) -> bool {
+    canonical::name::organization(name).designator.is_some_and(|designator| CERTAIN_DESIGNATORS.contains(&designator))
 }
 
 /// Given names, last name and suffix; none without any. `rest` is a column of middle initial and suffix together.

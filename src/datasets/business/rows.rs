@@ -29,13 +29,13 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     for source_id in &settings.entities {
         files.push(frames_of(context, source_id, ENTITY, &mut issues)?);
     }
-    let frame = newest(settings, files, &mut issues)?;
+    let frame = newest(context, settings, files)?;
     let (entities, parties, parties_of) = match &settings.officers {
         _ if settings.is_row_per_party => grouped(context, &frame, &mut issues)?,
         Some(source_id) => {
             let files = frames_of(context, source_id, OFFICER, &mut issues)?;
             let parties = stacked(files.into_iter().map(|file| file.frame).collect())?;
-            joined(frame, parties, &mut issues)?
+            joined(context, frame, parties)?
         }
         None => (frame, DataFrame::empty(), Vec::new()),
     };
@@ -54,7 +54,7 @@ type Age = (String, usize);
 
 /// The rows of the last file that has their entity's number. A file's day stands in its address; that of an archive is the day its member was put in: a daily file that is
 /// older than the quarterly one is part of it.
-fn newest(settings: &Settings, sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<Issue>) -> Result<DataFrame> {
+fn newest(context: &Context<'_>, settings: &Settings, sources: Vec<Vec<SourceFrame>>) -> Result<DataFrame> {
     let mut files: Vec<(Age, DataFrame)> = Vec::new();
     for (place, source) in sources.into_iter().enumerate() {
         let day = |file: &SourceFrame| settings.day_variable.as_ref().and_then(|name| file.keys.get(name)).cloned().or_else(|| file.member_date.clone());
@@ -71,16 +71,11 @@ fn newest(settings: &Settings, sources: Vec<Vec<SourceFrame>>, issues: &mut Vec<
         }
     }
     let mut kept = Vec::with_capacity(files.len());
-    let mut replaced = 0;
     for (age, frame) in &files {
         let numbers = frame.column("entity_number")?.str()?;
         let is_newest: BooleanChunked = numbers.iter().map(|number| number.is_none_or(|number| last[number] == age)).collect();
-        replaced += frame.height() - is_newest.sum().unwrap_or(0) as usize;
+        context.leave_out("replaced", all_pointers(&frame.filter(&!&is_newest)?)?);
         kept.push(frame.filter(&is_newest)?);
-    }
-    if replaced > 0 {
-        let detail = format!("{replaced} records are replaced by those of later files with the same entity number");
-        issues.push(finding("replaced", Severity::Warning, ENTITY, &format!("{ENTITY}:replaced"), detail));
     }
     stacked(kept)
 }
@@ -130,8 +125,8 @@ fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) ->
     Ok((entities, frame.clone(), groups))
 }
 
-/// Officers beside the entities they name; those of no entity of the file are left out, and counted.
-fn joined(mut entities: DataFrame, parties: DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
+/// Officers beside the entities they name; those of no entity of the file are left out.
+fn joined(context: &Context<'_>, mut entities: DataFrame, parties: DataFrame) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, link) in parties.column("link_number")?.str()?.iter().enumerate() {
         rows_of.entry(link.unwrap_or_default()).or_default().push(row);
@@ -139,18 +134,19 @@ fn joined(mut entities: DataFrame, parties: DataFrame, issues: &mut Vec<Issue>) 
     let links = entities.column("link_number")?.str()?;
     let parties_of: Vec<Vec<usize>> = links.iter().map(|link| link.and_then(|link| rows_of.get(link)).cloned().unwrap_or_default()).collect();
     let known: HashSet<&str> = links.iter().flatten().collect();
-    let left_out: usize = rows_of.iter().filter(|(link, _)| !known.contains(*link)).map(|(_, rows)| rows.len()).sum();
-    if left_out > 0 {
-        let detail = format!("{left_out} officers are of no entity that the registry lists");
-        issues.push(finding("no_entity", Severity::Warning, OFFICER, &format!("{OFFICER}:no_entity"), detail));
-    }
     let (of_entities, of_parties) = (pointers(&entities, POINTERS)?, pointers(&parties, POINTERS)?);
+    let strangers = rows_of.iter().filter(|(link, _)| !known.contains(*link)).flat_map(|(_, rows)| rows);
+    context.leave_out("no_entity", strangers.filter_map(|row| of_parties[*row].as_deref()).flatten().copied().collect());
     let all = |(own, rows): (&Option<Vec<u64>>, &Vec<usize>)| {
         let others = rows.iter().filter_map(|row| of_parties[*row].as_deref()).flatten();
         own.iter().flatten().chain(others).copied().collect()
     };
     entities.with_column(joined_pointers(of_entities.iter().zip(&parties_of).map(all)))?;
     Ok((entities, parties, parties_of))
+}
+
+fn all_pointers(frame: &DataFrame) -> Result<Vec<u64>> {
+    Ok(pointers(frame, POINTERS)?.into_iter().flatten().flatten().collect())
 }
 
 fn joined_pointers(rows: impl Iterator<Item = Vec<u64>>) -> Column {

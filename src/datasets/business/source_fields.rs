@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::Declaration;
 
 /// What our names of withheld columns begin with.
-const WITHHELD: &[&str] = &["agent_", "officer_", "party_", "link_number", "other_number"];
+const WITHHELD: &[&str] = &["agent_", "officer_", "party_", "mailing_name", "link_number", "other_number"];
 
 /// Makes the column `source_fields`: a JSON object of the cells of each row that are not empty.
 pub(super) fn column(declaration: &Declaration, settings: &Settings, texts: &Texts<'_>) -> Result<Column> {

@@ -15,7 +15,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{left_join, pointer_column, pointers, text, without_repeats};
+use crate::normalise::{left_join, pointer_column, pointers, text};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -163,8 +163,9 @@ fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<DataFrame> {
         names.push(context.read_snapshot(number, &snapshot, |plan| plan.keep_prefixes("geo_id", prefixes.to_vec()))?.frame);
     }
     let mut frame = names.pop().ok_or_else(|| Error::format("the geography file is missing"))?;
+    frame = context.without_repeats(&frame)?;
     frame.rename(POINTERS, "name_pointers".into())?;
-    without_repeats(&frame)
+    Ok(frame)
 }
 
 /// The universe of each variable and the pointer to it, in the Bureau's words.
@@ -189,7 +190,7 @@ fn build_level(
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
-        frames.insert(table.as_str(), without_repeats(&source.frame.filter(&is_of_level)?)?);
+        frames.insert(table.as_str(), context.without_repeats(&source.frame.filter(&is_of_level)?)?);
     }
     let areas = areas_of(level, frames.values(), names, &mut issues)?;
     let published = read_published(context, level, &areas)?;
@@ -340,7 +341,7 @@ fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -
             let adjust = |plan: crate::decode::ColumnPlan| fields.iter().fold(plan, |plan, field| plan.want(field, &[field], false));
             let frame = context.read_snapshot(number, &snapshot, adjust)?.frame;
             let code = if level.area_column == "zcta" { col("zcta") } else { col("state") + col("county") };
-            let coded = without_repeats(&frame.lazy().with_column(code.alias("code")).collect()?)?;
+            let coded = context.without_repeats(&frame.lazy().with_column(code.alias("code")).collect()?)?;
             aligned.push(left_join(areas.select(["code"])?, coded, "code")?);
         }
     }

@@ -11,7 +11,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, unscaled, without_repeats};
+use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, unscaled};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -55,8 +55,8 @@ struct Areas {
 }
 
 impl Areas {
-    fn read(source: &SourceFrame) -> Result<Self> {
-        let frame = without_repeats(&source.frame)?;
+    fn read(context: &Context<'_>, source: &SourceFrame) -> Result<Self> {
+        let frame = context.without_repeats(&source.frame)?;
         let mut rejects = Rejects::new(frame.height());
         for column in ["geoid", "land_area_sqm", "water_area_sqm", "land_area_sqmi", "lat", "lon"] {
             require(&frame, column, &mut rejects)?;
@@ -109,7 +109,7 @@ fn newest(context: &Context<'_>, source_id: &str) -> Result<SourceFrame> {
 fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> {
     let source = newest(context, "census.gazetteer_zcta")?;
     let mut issues: Vec<Issue> = source.issues(GEOGRAPHY).collect();
-    let mut areas = Areas::read(&source)?;
+    let mut areas = Areas::read(context, &source)?;
     let primary = primary_counties(context, settings, &mut issues)?;
     if !context.is_replay() {
         find_strangers(&areas.frame, &primary, &mut issues)?;
@@ -180,7 +180,7 @@ fn primary_counties(context: &Context<'_>, settings: &Settings, issues: &mut Vec
     let source = context.read_one("census.zcta_county")?;
     issues.extend(source.issues(GEOGRAPHY));
     // Rows without a ZCTA are county land outside every ZCTA.
-    let parts = without_repeats(&source.frame.filter(&source.frame.column("zcta")?.is_not_null())?)?;
+    let parts = context.without_repeats(&source.frame.filter(&source.frame.column("zcta")?.is_not_null())?)?;
     let mut rejects = Rejects::new(parts.height());
     let area = |text: &str| text.parse::<i64>().ok().filter(|area| *area >= 0);
     let land = convert(&parts, "land_part", "square metres", &mut rejects, area)?;
@@ -214,8 +214,9 @@ fn primary_counties(context: &Context<'_>, settings: &Settings, issues: &mut Vec
         ])
         .collect()?;
 
-    let regions = context.read_one("census.ct_planning_region")?.frame.lazy().rename([POINTERS], ["region_pointers"], true).collect()?;
-    let joined = left_join(primary, without_repeats(&regions)?, "zcta")?;
+    let mut regions = context.without_repeats(&context.read_one("census.ct_planning_region")?.frame)?;
+    regions.rename(POINTERS, "region_pointers".into())?;
+    let joined = left_join(primary, regions, "zcta")?;
     let is_split = col("is_split").eq(lit("yes"));
     let basis =
         when(is_connecticut.clone().not()).then(lit("largest_land_part")).when(is_split.clone()).then(lit("principal_town")).otherwise(lit("planning_region"));
@@ -239,7 +240,7 @@ fn primary_counties(context: &Context<'_>, settings: &Settings, issues: &mut Vec
 fn build_county(context: &Context<'_>) -> Result<Table> {
     let source = newest(context, "census.gazetteer_county")?;
     let mut issues: Vec<Issue> = source.issues(COUNTY).collect();
-    let mut areas = Areas::read(&source)?;
+    let mut areas = Areas::read(context, &source)?;
     for column in ["name", "state_code"] {
         require(&areas.frame, column, &mut areas.rejects)?;
     }

@@ -12,7 +12,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Context, Table, settings};
 use crate::error::{Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, us_date, without_repeats};
+use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, us_date};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -59,9 +59,9 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
 
     let renamed = |frame: DataFrame, pairs: &[(&str, &str)]| -> Result<DataFrame> {
         let (from, to): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
-        without_repeats(&frame.lazy().rename(from, to, true).collect()?)
+        Ok(context.without_repeats(&frame)?.lazy().rename(from, to, true).collect()?)
     };
-    let schools = without_repeats(&directory.frame)?;
+    let schools = context.without_repeats(&directory.frame)?;
     let characteristics = renamed(characteristics.frame, &[(POINTERS, "characteristics_pointers")])?;
     let geocodes = renamed(geocodes.frame, &[(POINTERS, "geocode_pointers"), ("school_year", "geocode_school_year")])?;
     let frame = left_join(schools, only_keyed(characteristics)?, "ncessch").context(|| "nces.ccd_characteristics".to_owned())?;

@@ -7,7 +7,7 @@ use crate::canonical::state;
 use crate::datasets::{Context, SourceFrame};
 use crate::error::Result;
 use crate::issue::Issue;
-use crate::normalise::{degrees, pointers, text, without_repeats};
+use crate::normalise::{degrees, pointers, text};
 use crate::provenance::POINTERS;
 
 /// A record of GeoNames' postal codes.
@@ -88,7 +88,7 @@ impl Sources {
     fn read_crosswalk(&mut self, context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<()> {
         let Some(source) = context.read("udsmapper.zip_zcta")?.pop() else { return Ok(()) };
         issues.extend(source.issues(super::ZIP));
-        let frame = without_repeats(&source.frame)?;
+        let frame = context.without_repeats(&source.frame)?;
         let column = |name: &str| text(&frame, name);
         let (zip, city, usps, zip_type, zcta, join) =
             (column("zip")?, column("city")?, column("state")?, column("zip_type")?, column("zcta")?, column("zcta_match")?);
@@ -126,7 +126,7 @@ impl Sources {
     /// Parts that cannot be read are left out here; they are findings of the geographic family, which reads the same file.
     fn read_parts(&mut self, context: &Context<'_>) -> Result<()> {
         let source = context.read_one("census.zcta_county")?;
-        let frame = without_repeats(&source.frame)?;
+        let frame = context.without_repeats(&source.frame)?;
         let (zcta, fips, name, land) = (text(&frame, "zcta")?, text(&frame, "county_fips")?, text(&frame, "county_name")?, text(&frame, "land_part")?);
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
             let land: Option<i64> = land.get(row).and_then(|land| land.parse().ok()).filter(|land| *land >= 0);
@@ -154,7 +154,7 @@ impl Sources {
 }
 
 fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMap<String, Vec<Place>>, issues: &mut Vec<Issue>) -> Result<()> {
-    let frame = without_repeats(&source.frame)?;
+    let frame = context.without_repeats(&source.frame)?;
     let column = |name: &str| text(&frame, name);
     let (country, zip, name, admin1, county, county_code) =
         (column("country")?, column("zip")?, column("place_name")?, column("state")?, column("county_name")?, column("county_code")?);

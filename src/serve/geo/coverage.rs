@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::Contract;
+use crate::provenance::SourceRows;
 use crate::serve::call::{Call, Meta};
 use crate::serve::freshness::source_date;
 use crate::serve::index::{BUCKET, GeoIndex, Members, Release};
@@ -58,6 +59,7 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     write_geography_types(json, &release.geo, dataset_id);
     write_counts(json, release, dataset_id, dataset);
     write_sources(json, &tasks);
+    write_source_rows(json, &tasks);
     json.key("source_date").optional_text(newest_date(release, &dataset.parts.iter().collect::<Vec<_>>()).as_deref());
     json.key("published_at").text(&manifest.published_at);
     let has_warnings = dataset.parts.iter().any(|part| !part.report.warnings.is_empty());
@@ -109,6 +111,26 @@ fn write_sources(json: &mut Json, tasks: &[&TaskEntry]) {
             json.object(|json| {
                 json.key("source_id").text(source_id);
                 json.key("source_version").text(source_version);
+            });
+        }
+    });
+}
+
+/// What became of the rows of each source, over the builds of a dataset.
+fn write_source_rows(json: &mut Json, tasks: &[&TaskEntry]) {
+    let mut by_source: BTreeMap<&str, SourceRows> = BTreeMap::new();
+    for (source_id, rows) in tasks.iter().flat_map(|task| &task.source_rows) {
+        by_source.entry(source_id).or_default().add(rows);
+    }
+    json.key("source_rows").array(|json| {
+        for (source_id, rows) in by_source {
+            json.object(|json| {
+                json.key("source_id").text(source_id);
+                json.key("read").count(rows.read);
+                json.key("records").count(rows.records);
+                json.key("merged").count(rows.merged);
+                json.key("quarantined").count(rows.quarantined);
+                json.key("left_out").value(&rows.left_out);
             });
         }
     });

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
+use pubdata::provenance::SourceRows;
 use pubdata::run::ExitCode;
 use pubdata::store::Record;
 use tempfile::TempDir;
@@ -21,6 +22,8 @@ pub struct Case {
 /// What a case published, by dataset, and the home it was published in.
 pub struct Published {
     pub datasets: BTreeMap<String, BTreeMap<String, Record>>,
+    /// What became of the rows of each source, by task.
+    pub source_rows: BTreeMap<String, BTreeMap<String, SourceRows>>,
     _home: TempDir,
 }
 
@@ -91,8 +94,9 @@ pub async fn publish(case: &Case) -> Published {
     let report = run_here(&settings).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     let release = settings.home.root().join("releases").join(report.release_id.unwrap().as_str());
+    let source_rows = report.tasks.into_iter().map(|task| (task.task_id, task.source_rows)).collect();
     let datasets = folders(&release).into_iter().map(|folder| (file_name(&folder), rows_below(&folder))).collect();
-    Published { datasets, _home: home }
+    Published { datasets, source_rows, _home: home }
 }
 
 fn file_name(path: &Path) -> String {

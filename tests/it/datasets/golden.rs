@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use pubdata::provenance::SourcePointer;
+use pubdata::provenance::{SourcePointer, SourceRows, UNUSED};
 use pubdata::store::Record;
 use serde_json::Value;
 
@@ -27,6 +27,19 @@ async fn golden_every_published_row_of_every_case_is_the_expected_one() {
         for (dataset_id, rows) in &published.datasets {
             compare(&case, dataset_id, rows);
         }
+        check_accounts(&case, &published.source_rows);
+    }
+}
+
+/// Sources of which a build takes the rows it needs: names of columns, and areas beside those that are asked for.
+const LOOKED_UP: &[&str] = &["census.acs5_shells", "nces.edge_geocode", "geonames.postal", "udsmapper.zip_zcta"];
+
+/// Every row that was read is published, set aside or left out, and left out for a reason.
+fn check_accounts(case: &Case, source_rows: &BTreeMap<String, BTreeMap<String, SourceRows>>) {
+    for (source_id, rows) in source_rows.values().flatten() {
+        let sum = rows.records + rows.merged + rows.quarantined + rows.left_out.values().sum::<u64>();
+        assert_eq!(rows.read, sum, "{} {}: {source_id}", case.pipeline_id, case.name);
+        assert!(!rows.left_out.contains_key(UNUSED) || LOOKED_UP.contains(&source_id.as_str()), "{} {}: {source_id} {rows:?}", case.pipeline_id, case.name);
     }
 }
 

@@ -101,6 +101,7 @@ fn quarantine(inputs: &pubdata::provenance::Inputs, dataset_id: &str, task_parti
 
 fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
     TaskEntry {
+        source_rows: BTreeMap::new(),
         pipeline_id: "test.things".to_owned(),
         partition: BTreeMap::new(),
         input_hash: Digest::of(seed.as_bytes()),

@@ -117,6 +117,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     let inputs = inputs(content);
     let (declaration_hash, contracts_hash) = (Digest::of(b"declaration"), Digest::of(b"contracts"));
     let entry = TaskEntry {
+        source_rows: BTreeMap::new(),
         pipeline_id: "test.places".to_owned(),
         partition: BTreeMap::from([("vintage".to_owned(), year.to_string())]),
         input_hash: Digest::of(format!("{year} {content}").as_bytes()),

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use csv::StringRecord;
+use pubdata::provenance::SourceRows;
+use pubdata::store::Manifest;
 use serde_json::Value;
 
 use crate::support::{folders, rows_below, shared_data};
@@ -48,6 +50,8 @@ struct Published {
     places: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
     warnings: BTreeMap<String, BTreeMap<String, u64>>,
     parties: Vec<Value>,
+    /// What `status --json` says became of the rows of each source.
+    source_rows: BTreeMap<String, SourceRows>,
 }
 
 fn publish(permits: &Path, cities: &[City]) -> Published {
@@ -66,7 +70,11 @@ fn publish(permits: &Path, cities: &[City]) -> Published {
     assert!(matches!(run.status.code(), Some(0 | 10)), "{said}");
 
     let release = folders(&home.join("releases")).pop().unwrap();
-    let mut published = Published { permits: BTreeMap::new(), places: BTreeMap::new(), warnings: BTreeMap::new(), parties: Vec::new() };
+    let status = Command::new(env!("CARGO_BIN_EXE_pubdata")).args(["status", "--json", "--home"]).arg(&home).output().unwrap();
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let manifest: Manifest = serde_json::from_value(status["release"].clone()).unwrap();
+    let source_rows = manifest.tasks.into_values().flat_map(|task| task.source_rows).collect();
+    let mut published = Published { permits: BTreeMap::new(), places: BTreeMap::new(), warnings: BTreeMap::new(), parties: Vec::new(), source_rows };
     published.parties.extend(rows_below(&release.join("permit.contact")).into_values().map(|(party, _)| Value::Object(party)));
     for (_, (row, pointers)) in rows_below(&release.join("permit.permit")) {
         let source = row["source_id"].as_str().unwrap().to_owned();
@@ -112,6 +120,10 @@ fn every_real_permit_row_is_published_folded_or_set_aside() {
             let found: BTreeSet<u64> = used.iter().chain(set_aside).copied().collect();
             assert_eq!(used.len() + set_aside.len(), records.len(), "{pipeline_id}: a row counts once");
             assert_eq!(found, expected, "{pipeline_id}: every row is somewhere");
+            let account = &published.source_rows[*pipeline_id];
+            let permits = published.permits[*pipeline_id].len();
+            let counts = (account.read, account.records, account.merged, account.quarantined, account.left_out.len());
+            assert_eq!(counts, (records.len() as u64, permits as u64, (used.len() - permits) as u64, set_aside.len() as u64, 0), "{pipeline_id}");
             let unmapped = published.warnings.get(*pipeline_id).into_iter().flatten().filter(|(code, _)| code.starts_with("unmapped"));
             assert_eq!(unmapped.count(), 0, "{pipeline_id}: every word of the file is in a table");
         }

@@ -67,7 +67,18 @@ fn a_selector_that_selects_nothing_is_refused() {
         let answer = place.run(&["nces", selector]).expect(40);
         assert!(answer.stderr.contains(&format!("`{selector}` selects nothing")) && answer.stderr.contains("census.acs5"), "{answer:#?}");
     }
-    assert!(!place.home().join("releases").exists(), "nothing was done for the selector that is known");
+    assert!(!place.home().exists(), "nothing was done for the selector that is known, and no folder made");
+}
+
+/// A home typed wrong is said, not made.
+#[test]
+fn who_only_looks_makes_no_home() {
+    let place = Place::new();
+    for looking in [&["status"][..], &["releases", "list"], &["trace", "geo.geography:2025:zcta:90210"], &["verify"]] {
+        let answer = place.pubdata(looking).expect(40);
+        assert!(answer.stderr.contains(&format!("there is no home at {}", place.home().display())) && answer.stderr.contains("PUBDATA_HOME"), "{answer:#?}");
+        assert!(!place.home().exists(), "{looking:?}");
+    }
 }
 
 #[test]

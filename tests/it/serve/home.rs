@@ -117,6 +117,7 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
 
 fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
     TaskEntry {
+        source_rows: BTreeMap::new(),
         pipeline_id: if vintage_year.is_some() { "test.metrics".to_owned() } else { "test.places".to_owned() },
         partition: vintage_year.iter().map(|year| ("vintage".to_owned(), year.to_string())).collect(),
         input_hash: Digest::of(b"inputs"),

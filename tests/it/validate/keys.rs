@@ -3,8 +3,8 @@ use super::{Row, lines, row, verdict_of};
 #[test]
 fn repeated_row_is_kept_once_with_the_first_place_it_was_read_from() {
     let later = Row { pointers: vec![0, 1, 500, 20], ..row("01", "population") };
-    let verdict = verdict_of(&[later.clone(), row("02", "population"), row("01", "population"), later]);
-    assert_eq!(verdict.report.notes, ["2 rows repeated another row exactly and were dropped"]);
+    let verdict = verdict_of(&[later.clone(), row("02", "population"), row("01", "population"), later.clone()]);
+    assert_eq!(verdict.repeated, [later.pointers.clone(), later.pointers].concat());
     assert_eq!(lines(&verdict.frame), lines(&verdict_of(&[row("01", "population"), row("02", "population")]).frame));
     assert_eq!(verdict.quarantine, Vec::new());
 }
@@ -18,13 +18,15 @@ fn different_rows_under_one_key_are_all_set_aside() {
     assert_eq!(found, [("duplicate_key", detail, 100), ("duplicate_key", detail, 7)]);
     assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
     assert_eq!(verdict.frame.height(), 1);
+    let places: Vec<u64> = verdict.set_aside.chunks(4).map(|quad| quad[2]).collect();
+    assert_eq!(places, [100, 7], "all rows of the sources that the records were made from");
 }
 
 #[test]
 fn repetition_is_dropped_before_contradictions_are_counted() {
     let other = Row { value: Some(999), ..row("01", "population") };
     let verdict = verdict_of(&[row("01", "population"), row("01", "population"), other]);
-    assert_eq!(verdict.report.notes, ["1 rows repeated another row exactly and were dropped"]);
+    assert_eq!(verdict.repeated.len(), 4, "one pointer");
     assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
 }
 

@@ -45,8 +45,7 @@ proptest! {
         let from_decode = verdict_of(&[], issues.clone()).report.quarantined.values().sum::<u64>();
         let verdict = verdict_of(&rows, issues);
 
-        let collapsed = verdict.report.notes.iter().find_map(|note| note.strip_suffix(" rows repeated another row exactly and were dropped"));
-        let collapsed: u64 = collapsed.map_or(0, |count| count.parse().unwrap());
+        let collapsed = verdict.repeated.len() as u64 / 4;
         let set_aside = verdict.report.quarantined.values().sum::<u64>() - from_decode;
         prop_assert_eq!(rows.len() as u64, verdict.frame.height() as u64 + set_aside + collapsed);
         prop_assert!(verdict.frame.column("record_id").unwrap().as_materialized_series().n_unique().unwrap() == verdict.frame.height());

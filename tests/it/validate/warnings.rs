@@ -21,13 +21,13 @@ fn warnings_of_normalise_are_merged_sorted_and_counted() {
 }
 
 #[test]
-fn warning_about_no_published_record_becomes_a_note() {
+fn warning_about_no_published_record_becomes_a_note_unless_it_names_its_row() {
     let issues = vec![
         issue("not_geocoded", Severity::Warning, None, None),
         issue("not_geocoded", Severity::Warning, Some("test.thing:2023:77:population"), Some(pointer(1))),
     ];
     let verdict = validate(contract(), Some(&expectations()), candidate(&[row("01", "population")], issues), &inputs(), None, false).unwrap();
-    assert_eq!(verdict.report.notes, ["not_geocoded: 2 findings about no published record; first: what not_geocoded saw"]);
+    assert_eq!(verdict.report.notes, ["not_geocoded: 1 findings about no published record; first: what not_geocoded saw"]);
     assert_eq!(verdict.report.warnings, [].into());
 }
 

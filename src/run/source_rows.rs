@@ -1,0 +1,160 @@
+//! Gives account of every row that a build read: published, set aside, or left out with a reason. What it says is counted from the pointers
+//! of the published rows, not from what the pipelines say of themselves.
+
+use std::collections::BTreeMap;
+
+use super::execute::{Checked, QUARANTINE};
+use crate::error::Result;
+use crate::issue::Severity;
+use crate::pipeline::Declaration;
+use crate::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
+
+/// What a row was for, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Use<'a> {
+    /// A published record begins with it.
+    Record,
+    Merged,
+    Quarantined,
+    LeftOut(&'a str),
+}
+
+/// Counts of rows by what they were for. Those of buckets are added up: a row is in one bucket.
+#[derive(Debug, Default)]
+pub(super) struct RowUses(BTreeMap<String, SourceRows>);
+
+impl RowUses {
+    /// Counts the rows that the tables of a build point to, each once, by its best use.
+    pub(super) fn of<'a>(checked: &'a Checked, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
+        let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
+        let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
+            let quads = numbers.chunks_exact(4).enumerate();
+            uses.extend(quads.map(|(place, quad)| ([quad[0], quad[1], quad[2]], if place == 0 { first } else { others })));
+        };
+        for table in &checked.tables {
+            let (first, others) = if table.dataset_id == QUARANTINE { (Use::Quarantined, Use::Quarantined) } else { (Use::Record, Use::Merged) };
+            for list in table.frame.column(POINTERS)?.list()?.amortized_iter().flatten() {
+                add(list.as_ref().u64()?.rechunk().cont_slice()?, first, others);
+            }
+        }
+        add(&checked.set_aside, Use::Quarantined, Use::Quarantined);
+        add(&checked.repeated, Use::LeftOut("repeated"), Use::LeftOut("repeated"));
+        left_out.iter().for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
+        // A warning about a row that no record was made from says why.
+        for (issue, pointer) in
+            checked.issues.iter().filter(|issue| issue.severity == Severity::Warning).filter_map(|issue| Some((issue, issue.pointer.as_ref()?)))
+        {
+            let numbers = inputs.numbers_of(pointer).unwrap_or_default();
+            add(&numbers, Use::LeftOut(&issue.code), Use::LeftOut(&issue.code));
+        }
+        uses.sort_unstable();
+        uses.dedup_by_key(|(place, _)| *place);
+        let mut counts: BTreeMap<(u64, Use<'_>), u64> = BTreeMap::new();
+        uses.iter().for_each(|(place, used)| *counts.entry((place[0], *used)).or_default() += 1);
+        let mut by_source = Self::default();
+        for ((input, used), count) in counts {
+            let rows = by_source.0.entry(inputs.snapshots()[input as usize].source_id.clone()).or_default();
+            match used {
+                Use::Record => rows.records += count,
+                Use::Merged => rows.merged += count,
+                Use::Quarantined => rows.quarantined += count,
+                Use::LeftOut(reason) => *rows.left_out.entry(reason.to_owned()).or_default() += count,
+            }
+        }
+        Ok(by_source)
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        for (source_id, more) in other.0 {
+            self.0.entry(source_id).or_default().add(&more);
+        }
+    }
+
+    /// The account of the pipeline's own sources. `read` are the rows of each that were read; what nothing is known of is unused.
+    pub(super) fn account(mut self, declaration: &Declaration, read: &BTreeMap<String, u64>) -> BTreeMap<String, SourceRows> {
+        let own = declaration.sources.iter().filter_map(|source| read.get_key_value(&source.source_id));
+        let complete = |(source_id, read): (&String, &u64)| {
+            let mut rows = self.0.remove(source_id).unwrap_or_default();
+            rows.read = *read;
+            let known = rows.records + rows.merged + rows.quarantined + rows.left_out.values().sum::<u64>();
+            if known < *read {
+                rows.left_out.insert(UNUSED.to_owned(), *read - known);
+            }
+            (source_id.clone(), rows)
+        };
+        own.map(complete).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Digest;
+    use crate::issue::Issue;
+    use crate::normalise::pointer_column;
+    use crate::provenance::{Snapshot, SourcePointer};
+    use crate::publish::BuiltTable;
+    use crate::store::PartReport;
+    use polars::prelude::DataFrame;
+
+    /// A row of the first source at an offset.
+    const fn at(offset: u64) -> [u64; 4] {
+        [0, 0, offset, 10]
+    }
+
+    fn table(dataset_id: &str, rows: &[Vec<u64>]) -> BuiltTable {
+        let frame = DataFrame::new(rows.len(), vec![pointer_column(rows.iter().map(Vec::as_slice))]).unwrap();
+        BuiltTable { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, report: PartReport::default() }
+    }
+
+    fn inputs() -> Inputs {
+        let snapshot = |source_id: &str| Snapshot {
+            source_id: source_id.to_owned(),
+            keys: BTreeMap::new(),
+            url: String::new(),
+            sha256: Digest::of(source_id.as_bytes()),
+            size_bytes: 0,
+            source_version: String::new(),
+            source_date: String::new(),
+            etag: None,
+            last_modified: None,
+            fetched_at: String::new(),
+        };
+        Inputs::new(vec![snapshot("a"), snapshot("b")])
+    }
+
+    fn warning(offset: u64) -> Issue {
+        let pointer = SourcePointer { source_id: "a".to_owned(), snapshot: Digest::of(b"a"), member: None, offset, length: 10 };
+        Issue {
+            code: "not_a_license".to_owned(),
+            severity: Severity::Warning,
+            dataset_id: String::new(),
+            record: None,
+            detail: String::new(),
+            source_text: None,
+            pointer: Some(pointer),
+        }
+    }
+
+    /// Each row counts once, by the best that became of it, whichever tables name it.
+    #[test]
+    fn a_row_counts_once() {
+        let checked = Checked {
+            tables: vec![
+                table("one", &[[at(0), at(10)].concat(), at(20).to_vec(), vec![1, 0, 0, 10]]),
+                table("two", &[[at(20), at(0)].concat(), [at(20), at(10)].concat()]),
+                table(QUARANTINE, &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()]),
+            ],
+            issues: vec![warning(20), warning(60)],
+            set_aside: [at(30), at(40)].concat(),
+            repeated: at(50).to_vec(),
+            blocked: Vec::new(),
+        };
+        let left_out = [("replaced", [at(70), at(0)].concat())];
+        let uses = RowUses::of(&checked, &left_out, &inputs()).unwrap();
+        let counts = |reasons: &[(&str, u64)]| reasons.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect::<BTreeMap<_, _>>();
+        let left_out = counts(&[("not_a_license", 1), ("repeated", 1), ("replaced", 1)]);
+        assert_eq!(uses.0["a"], SourceRows { read: 0, records: 2, merged: 1, quarantined: 2, left_out });
+        assert_eq!(uses.0["b"], SourceRows { records: 1, ..SourceRows::default() });
+    }
+}
