@@ -13,7 +13,7 @@ use crate::serve::problem::{Code, Problem};
 pub struct Place<'a> {
     zips: Option<&'a Zips>,
     zip_row: Option<usize>,
-    /// Postal codes of the states it may lie in; of a ZIP code the one.
+    /// Postal codes of the states it may lie in; of a ZIP code its own.
     state: String,
     /// Names of its post offices, as cities are compared.
     names: BTreeSet<String>,
@@ -47,25 +47,20 @@ impl<'a> Place<'a> {
         Self::of(zips, &address.zip, &address.city, &address.state)
     }
 
-    /// Whether a city as a list names it is this place, or what the list has for it: a name that no post office of the state has is a county's (`QUEENS`), or that of a part
-    /// of the place the list is of (`MANHATTAN`, of New York City).
-    pub fn is_meant_by(&self, city_name: &str, list_name: &str) -> bool {
-        if self.names.contains(city_name) {
-            return true;
-        }
-        let Some(zips) = self.zips.filter(|zips| zips.of_city(&self.state, city_name).is_empty()) else { return false };
-        if zips.is_county(&self.state, city_name) { self.counties.contains(city_name) } else { self.is_named(list_name) }
+    /// Whether a city as a list names it is this place, or what the list has for it: a name that no post office of the state has, but the place's county (`QUEENS`).
+    pub fn is_meant_by(&self, city_name: &str) -> bool {
+        let is_county = || self.zips.is_some_and(|zips| zips.of_city(&self.state, city_name).is_empty()) && self.counties.contains(city_name);
+        self.names.contains(city_name) || is_county()
     }
 
-    /// Whether a list is of the place: `New York City` of New York.
+    /// Whether a list is of the place.
     pub fn is_named(&self, list_name: &str) -> bool {
-        let name = city_key(list_name);
-        self.names.contains(name.strip_suffix(" CITY").unwrap_or(&name)) || self.names.contains(&name)
+        self.names.contains(&city_key(list_name))
     }
 
     /// Whether a list has permits of the place.
     pub fn is_in(&self, list: &PermitList) -> bool {
-        (self.state.is_empty() || list.state == self.state) && (self.is_named(&list.name) || list.cities.iter().any(|name| self.is_meant_by(name, &list.name)))
+        (self.state.is_empty() || list.state == self.state) && list.cities.iter().any(|name| self.is_meant_by(name))
     }
 
     /// Where a ZIP code is, in words.
@@ -108,7 +103,7 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
     let near = lacking(&|list| if place.zip_row.is_some() { list.state == place.state } else { list.without_zip == list.permits });
     let hint = match near.is_empty() {
         true => String::new(),
-        false => format!("; {}: whether they reach there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
+        false => format!("; {}: whether any is there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
     };
     not_covered("zip", format!("no permit of this release states the ZIP code {zip}{described}{hint}"), &ids(permits))
 }
@@ -120,15 +115,16 @@ pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_
         return not_covered("city", format!("permits of `{city_name}` in {} are not covered", place.state), &ids(permits));
     }
     let meant = |(id, list): &Listed<'_>| {
-        let names: Vec<&str> = list.cities.iter().filter(|name| place.is_meant_by(name, &list.name)).map(String::as_str).collect();
-        let all: Vec<&str> = list.cities.iter().map(String::as_str).take(10).collect();
-        let (names, what) = if names.is_empty() { (all, "cities of its permits") } else { (names, "city there") };
-        format!("{id} covers `{city_name}` and has for the {what} {}", quoted(&names))
+        let names: Vec<&str> = list.cities.iter().filter(|name| place.is_meant_by(name)).map(String::as_str).collect();
+        format!("{id} covers `{city_name}` and has for the city there {}", quoted(&names))
     };
     let meant: Vec<String> = covering.iter().map(meant).collect();
+    let has = |is_so: fn(&PermitList) -> bool, way: &'static str| if covering.iter().any(|(_, list)| is_so(list)) { way } else { "" };
     let message = format!(
-        "permits cannot be found by the city `{city_name}`: {}. Ask for that `city`, for an `address`, a `zip`, or `lat` with `lon` and `radius_mi`",
-        meant.join("; ")
+        "permits cannot be found by the city `{city_name}`: {}. Ask for that `city`, or for an `address`{}{}",
+        meant.join("; "),
+        has(|list| list.without_zip < list.permits, ", a `zip`"),
+        has(|list| list.with_point > 0, ", or `lat` with `lon` and `radius_mi`"),
     );
     Problem::of_field(Code::InvalidParameter, "city", message)
 }
@@ -141,17 +137,17 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// `none of the 20 permits of us-il-chicago states a ZIP code`.
+/// `us-il-chicago states a ZIP code for none of its 441 permits`.
 fn shares_without_zip(lists: &[Listed<'_>]) -> String {
     let share = |(id, list): &Listed<'_>| match list.without_zip == list.permits {
-        true => format!("none of the {} permits of {id} states a ZIP code", list.permits),
-        false => format!("{} of the {} permits of {id} state no ZIP code", list.without_zip, list.permits),
+        true => format!("{id} states a ZIP code for none of its {} permits", list.permits),
+        false => format!("{id} states no ZIP code for {} of its {} permits", list.without_zip, list.permits),
     };
     lists.iter().map(share).collect::<Vec<_>>().join("; ")
 }
 
 fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
-    let meant = |(_, list): &Listed<'a>| list.cities.iter().find(|name| place.is_meant_by(name, &list.name));
+    let meant = |(_, list): &Listed<'a>| list.cities.iter().find(|name| place.is_meant_by(name));
     let named = lists.first().filter(|_| lists.len() == 1).and_then(meant).map(|name| format!(" (`{name}`)")).unwrap_or_default();
     let point = place.zips.zip(place.zip_row).and_then(|(zips, row)| zips.place(row));
     let point = point.map(|(lat, lon)| format!(" (the ZIP code's point is {lat}, {lon})")).unwrap_or_default();

@@ -206,7 +206,7 @@ pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Add
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
     let list = permit.at("jurisdiction_name");
-    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known), list));
+    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known)));
     is_state
         && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
             Some(zip) => zip == address.zip,

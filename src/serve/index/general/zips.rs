@@ -1,6 +1,6 @@
 //! ZIP codes in memory: all of them, with their counties, by city, and in order of latitude.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow::array::{Array, Float64Array};
@@ -44,8 +44,6 @@ pub struct Zips {
     pub points: Vec<Point>,
     /// By state and city as cities are compared.
     by_city: HashMap<(String, String), Vec<u32>>,
-    /// States and names of counties, as cities are compared.
-    county_names_of_states: HashSet<(String, String)>,
     pub counties: Option<ZipCounties>,
 }
 
@@ -107,14 +105,8 @@ impl Zips {
             stamps: Stamped::read("zip.zip", part, bytes, &table)?,
             points,
             by_city: HashMap::new(),
-            county_names_of_states: HashSet::new(),
             counties,
         };
-        for row in 0..table.rows() {
-            if let Some(name) = zips.county_as_city(row) {
-                zips.county_names_of_states.insert((zips.states.at(row).to_owned(), name));
-            }
-        }
         for row in 0..table.rows() {
             for name in zips.city_names(row) {
                 zips.by_city.entry((zips.states.at(row).to_owned(), name)).or_default().push(row as u32);
@@ -144,11 +136,6 @@ impl Zips {
         let name = city_key(self.county_names.get(row)?);
         let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
         Some(kind.unwrap_or(&name).to_owned())
-    }
-
-    /// Whether a county of the state has this name, as cities are compared.
-    pub fn is_county(&self, state: &str, name: &str) -> bool {
-        self.county_names_of_states.contains(&(state.to_owned(), name.to_owned()))
     }
 
     /// The codes of a city.
