@@ -16,9 +16,13 @@ use crate::serve::parts::Parts;
 use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
-const COLUMNS: [&str; 16] = [
-    "zip", "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
+const COLUMNS: [&str; 15] = [
+    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
 ];
+
+/// What releases of the first version of `zip.zip` lack.
+const REGION: &str = "military_region";
+const BEFORE_REGIONS: &str = "1.0.0";
 
 /// The rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
@@ -73,11 +77,13 @@ impl Zips {
         };
         let Some(part) = only_part(manifest, "zip.zip") else { return Ok(None) };
         let bytes = parts.bytes(&manifest.release_id, part).await?;
-        Self::read(part, bytes, counties).map(Some)
+        let has_regions = manifest.datasets.get("zip.zip").is_some_and(|dataset| dataset.schema_version != BEFORE_REGIONS);
+        Self::read(part, bytes, counties, has_regions).map(Some)
     }
 
-    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[&COLUMNS[..], &Stamped::COLUMNS].concat(), &part.path)?;
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, has_regions: bool) -> Result<Self> {
+        let regions = if has_regions { &[REGION][..] } else { &[] };
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], regions, &Stamped::COLUMNS].concat(), &part.path)?;
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
@@ -92,7 +98,7 @@ impl Zips {
             cities: table.texts("city")?,
             other_cities: table.text_lists("other_cities")?,
             states: table.words("state")?,
-            military_regions: table.words("military_region")?,
+            military_regions: if has_regions { table.words(REGION)? } else { no_words(table.rows())? },
             state_names: table.words("state_name")?,
             state_fips: table.words("state_fips")?,
             county_fips: table.words("county_fips")?,
@@ -175,6 +181,13 @@ impl ZipCounties {
     pub fn share(&self, row: usize) -> Option<f64> {
         (!self.shares.is_null(row)).then(|| self.shares.value(row))
     }
+}
+
+/// A column without a word.
+fn no_words(rows: usize) -> Result<WordColumn> {
+    let mut words = WordColumn::default();
+    (0..rows).try_for_each(|_| words.push(None))?;
+    Ok(words)
 }
 
 /// The part of a dataset that is not partitioned.
