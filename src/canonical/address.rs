@@ -161,6 +161,22 @@ pub fn city(text: &str) -> String {
     }
 }
 
+/// A city's name as it is compared: `St. Paul`, `ST PAUL` and `Saint Paul` are one, and so are `Winston-Salem` and `Winston Salem`.
+pub fn city_key(text: &str) -> String {
+    let name = city(text);
+    let mut words: Vec<&str> = name.split([' ', '-']).filter(|word| !word.is_empty()).collect();
+    if let [first, _, ..] = words.as_mut_slice() {
+        *first = match *first {
+            "ST" => "SAINT",
+            "STE" => "SAINTE",
+            "FT" => "FORT",
+            "MT" => "MOUNT",
+            other => other,
+        };
+    }
+    words.join(" ")
+}
+
 /// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and `1234` from a spreadsheet that took it for a number.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
@@ -187,6 +203,23 @@ pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cities_compare_with_their_saints_spelled_out() {
+        for (text, key) in [
+            ("St. Paul", "SAINT PAUL"),
+            ("Saint Paul", "SAINT PAUL"),
+            ("Ft. Worth", "FORT WORTH"),
+            ("Mt Vernon", "MOUNT VERNON"),
+            ("Winston-Salem", "WINSTON SALEM"),
+            ("City of St Louis", "SAINT LOUIS"),
+            ("St", "ST"),
+            ("", ""),
+        ] {
+            assert_eq!(city_key(text), key, "{text}");
+            assert_eq!(city_key(key), key);
+        }
+    }
 
     /// Real lines: DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
     #[test]

@@ -123,7 +123,7 @@ pub const REGISTRY: &[Pipeline] = &[
     Pipeline { pipeline_id: "tax.states", logic: 3, build: Build::Whole(tax::states::build), check: tax::states::check },
     Pipeline { pipeline_id: "tax.texas", logic: 1, build: Build::Whole(tax::texas::build), check: tax::texas::check },
     Pipeline { pipeline_id: "tax.washington", logic: 1, build: Build::Whole(tax::washington::build), check: tax::washington::check },
-    Pipeline { pipeline_id: "zip.zip", logic: 1, build: Build::Whole(zip_code::build), check: zip_code::check },
+    Pipeline { pipeline_id: "zip.zip", logic: 2, build: Build::Whole(zip_code::build), check: zip_code::check },
 ];
 
 /// The code of a pipeline.

@@ -1,10 +1,10 @@
 //! Finds the valid name that a mistyped one probably meant.
 
-/// Returns the candidate with the smallest edit distance, when it is near enough to be meant.
+/// Returns the candidate with the smallest edit distance, when it is near enough to be meant: one slip in three letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(64).collect();
     let scored = candidates.into_iter().map(|candidate| (edit_distance(&name, &candidate.chars().collect::<Vec<_>>()), candidate));
-    let limit = (name.len() / 2).max(2);
+    let limit = name.len() / 3;
     scored.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= limit).map(|(_, candidate)| candidate)
 }
 
@@ -42,6 +42,10 @@ mod tests {
         assert_eq!(nearest("metric", names), Some("metrics"));
         assert_eq!(nearest("vintaeg", names), Some("vintage"));
         assert_eq!(nearest("q", names), None);
+        assert_eq!(nearest("vin", names), None);
+        assert_eq!(nearest("foo", ["pool", "roofing"]), None);
+        assert_eq!(nearest("zpi", ["q", "zip"]), None, "two slips in three letters");
+        assert_eq!(nearest("pol", ["solar", "pool"]), Some("pool"));
         assert_eq!(hint("zzzzzzzzzz", &names), "known: metrics, vintage, history");
     }
 }

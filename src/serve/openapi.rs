@@ -173,6 +173,10 @@ fn column_schema(place: &str, is_nullable: Option<bool>, also: Option<&Value>, c
     }
     let mut values: Vec<Value> = column_type.values.iter().map(|value| json!(value)).collect();
     if !values.is_empty() {
+        if column_type.physical == Physical::StringList {
+            schema["items"]["enum"] = json!(values);
+            return schema;
+        }
         values.extend(also.and_then(Value::as_array).into_iter().flatten().cloned());
         if is_nullable {
             values.push(Value::Null);

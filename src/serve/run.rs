@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use futures_util::StreamExt;
 
 use super::Service;
 use super::auth::Client;
@@ -22,6 +23,9 @@ use super::{cursor, etag};
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// The most that is read of a body that is too large.
+const MAX_DROPPED_BYTES: usize = 64 << 20;
 
 /// The endpoints of one path, by method.
 pub type Methods = Vec<&'static Endpoint>;
@@ -143,11 +147,28 @@ async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result
         return Err(Problem::of_field(Code::InvalidJson, "Content-Encoding", "a compressed body is not accepted"));
     }
     let limit = service.settings.limits.body_bytes;
-    match tokio::time::timeout(BODY_TIME, to_bytes(body, limit)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(_)) => Err(Problem::of_field(Code::InvalidParameter, "body", format!("the body could not be read, or is larger than {limit} bytes"))),
-        Err(_) => Err(Problem::of_field(Code::InvalidParameter, "body", format!("the body did not arrive within {} s", BODY_TIME.as_secs()))),
+    let wrong = |message: String| Err(Problem::of_field(Code::InvalidParameter, "body", message));
+    match tokio::time::timeout(BODY_TIME, bytes_of(body, limit)).await {
+        Ok(Ok(Some(bytes))) => Ok(bytes),
+        Ok(Ok(None)) => wrong(format!("the body is larger than {limit} bytes, the most that is taken: send less at once")),
+        Ok(Err(_)) => wrong("the body broke off before its end".to_owned()),
+        Err(_) => wrong(format!("the body did not arrive within {} s", BODY_TIME.as_secs())),
     }
+}
+
+/// Reads a body; none when it is larger than the limit. What is beyond is read and dropped, within bounds: most clients look at the answer only when they have sent everything.
+async fn bytes_of(body: Body, limit: usize) -> std::result::Result<Option<Bytes>, axum::Error> {
+    let (mut stream, mut kept, mut length) = (body.into_data_stream(), Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk?;
+        length += chunk.len();
+        if length <= limit {
+            kept.extend_from_slice(&chunk);
+        } else if length > MAX_DROPPED_BYTES {
+            break;
+        }
+    }
+    Ok((length <= limit).then(|| kept.into()))
 }
 
 /// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.

@@ -66,6 +66,7 @@ struct Zip {
     city: String,
     other_cities: Vec<String>,
     state: String,
+    military_region: Option<String>,
     county: Option<(String, Option<String>)>,
     /// Whether a source names the county, as opposed to the tabulation area's land.
     is_county_named: bool,
@@ -143,6 +144,7 @@ impl Subject<'_> {
             other_cities: self.other_cities(&city),
             city,
             state,
+            military_region: self.military_region().filter(|_| is_military),
             county,
             is_county_named,
             lat: place.and_then(|place| place.lat),
@@ -154,9 +156,14 @@ impl Subject<'_> {
         })
     }
 
+    /// The region that the first digits of the code belong to, if they are of military mail.
+    fn military_region(&self) -> Option<String> {
+        self.settings.military.iter().find(|(digits, _)| self.code.starts_with(digits.as_str())).map(|(_, region)| region.clone())
+    }
+
     /// The region of a military address: the second word of its name, or else by the first digits of its code.
     fn military_state(&self, place: &Place, warnings: &mut Warnings) -> Option<String> {
-        let by_code = self.settings.military.iter().find(|(digits, _)| self.code.starts_with(digits.as_str())).map(|(_, region)| region.clone());
+        let by_code = self.military_region();
         let word = place.name.split_whitespace().nth(1).filter(|word| self.settings.military.values().any(|region| region == word));
         match (word, by_code) {
             (Some(word), Some(region)) if word != region => {

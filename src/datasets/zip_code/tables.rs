@@ -18,6 +18,7 @@ pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
         texts("city", |row| Some(row.city.clone())),
         texts("other_cities", |row| Some(row.other_cities.join(LIST_SEPARATOR))),
         texts("state", |row| Some(row.state.clone())),
+        texts("military_region", |row| row.military_region.clone()),
         texts("state_name", |row| state::name(&row.state).map(title_case)),
         texts("state_fips", |row| state::fips(&row.state).map(str::to_owned)),
         texts("county_fips", |row| row.county.as_ref().map(|(fips, _)| fips.clone())),

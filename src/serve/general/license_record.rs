@@ -38,6 +38,12 @@ pub fn as_of(call: &Call<'_>, license: &Record<'_, License>) -> Option<jiff::civ
 }
 
 impl WithActions<'_> {
+    /// Whether the expiration date had passed on the day of the list.
+    pub fn is_past(&self, call: &Call<'_>) -> bool {
+        let as_of = as_of(call, &self.license).and_then(|date| date.since(jiff::civil::date(1970, 1, 1)).ok()).map(|span| span.get_days());
+        self.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
+    }
+
     /// Writes the members of a license but its provenance.
     pub fn write(&self, json: &mut Json) {
         let license = &self.license;
@@ -100,13 +106,11 @@ impl WithActions<'_> {
 
 /// Says how statuses are to be read, where that matters for the licenses of an answer.
 pub fn note_statuses(call: &Call<'_>, meta: &mut Meta, licenses: &[WithActions<'_>]) {
-    let day = |date: jiff::civil::Date| date.since(jiff::civil::date(1970, 1, 1)).ok().map(|span| span.get_days());
-    let is_past = |found: &WithActions<'_>| {
-        let as_of = as_of(call, &found.license).and_then(day);
-        found.status == "active" && found.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
-    };
-    if licenses.iter().any(is_past) {
-        meta.notice("STATUS_DATE_CONFLICT", "The board lists a license as active whose expiration date has passed: both are shown as published.");
+    if licenses.iter().any(|found| found.status == "active" && found.is_past(call)) {
+        meta.notice(
+            "STATUS_DATE_CONFLICT",
+            "The board lists a license as active whose expiration date had passed on the day of the list: both are shown as published, and the license is not taken as verified.",
+        );
     }
     let has_basis = |basis: &str| licenses.iter().any(|found| found.license.text("status_basis") == Some(basis));
     if has_basis(DERIVED) || licenses.iter().any(|found| found.license.text("status") != Some(found.status)) {

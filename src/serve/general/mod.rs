@@ -5,6 +5,7 @@ pub mod contractors;
 pub mod license;
 mod license_record;
 mod links;
+mod permit_cover;
 mod permit_filter;
 mod permit_place;
 mod permit_record;

@@ -1,10 +1,11 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{PERMITS, day_range, is_within, listed};
 use crate::canonical::license_number::normalized;
-use crate::serve::call::Call;
+use crate::serve::call::{Call, Notice};
 use crate::serve::index::{DATES, Mode, NO_DAY, NO_VALUE, NameQuery, Permits};
-use crate::serve::parameters::{Kind, Parameter};
+use crate::serve::nearest;
+use crate::serve::parameters::{Kind, Parameter, allowed};
 use crate::serve::problem::{Code, Problem, Result};
 
 pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
@@ -23,8 +24,8 @@ pub struct Filter<'a> {
     property_class: Option<&'a str>,
     with_tags: u32,
     without_tags: u32,
-    /// A tag that no permit has.
-    has_unknown_tag: bool,
+    /// A tag that no permit of the release has.
+    has_absent_tag: bool,
     /// Place in [`DATES`].
     date: usize,
     days: (Option<i32>, Option<i32>),
@@ -58,7 +59,7 @@ impl<'a> Filter<'a> {
             property_class: query.get("property_class"),
             with_tags: 0,
             without_tags: 0,
-            has_unknown_tag: false,
+            has_absent_tag: false,
             date: DATES.iter().position(|name| name.strip_suffix("_date") == Some(date_field)).unwrap_or(0),
             days: day_range(call, "date_from", "date_to")?,
             values,
@@ -66,7 +67,7 @@ impl<'a> Filter<'a> {
             of_license: None,
             is_cut: false,
         };
-        filter.read_tags(listed(call, "tags").unwrap_or_default())?;
+        filter.read_tags(&allowed(&call.service.contracts, PERMITS, "tags"), listed(call, "tags").unwrap_or_default())?;
         if let Some(name) = query.get("contractor") {
             let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| permits.contractors.search(&query, Mode::Best, &|_| true));
             filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
@@ -74,27 +75,45 @@ impl<'a> Filter<'a> {
         }
         if let Some(number) = query.get("contractor_license") {
             let number = normalized(number, &[]);
-            let states: HashSet<&String> = permits.states.values().collect();
+            let states: HashSet<&String> = permits.lists.values().map(|list| &list.state).collect();
             filter.of_license = Some(states.into_iter().flat_map(|state| permits.with_license(state, &number)).copied().collect());
         }
         Ok(filter)
     }
 
-    fn read_tags(&mut self, tags: Vec<&str>) -> Result<()> {
+    fn read_tags(&mut self, known: &[&str], tags: Vec<&str>) -> Result<()> {
         for text in tags {
             let tag = text.strip_prefix('-').unwrap_or(text);
-            let is_tag = (1..=30).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            if !is_tag {
-                return Err(Problem::of_field(Code::InvalidParameter, "tags", format!("`tags`: `{text}` is not a tag such as `solar`, or `-solar`")));
+            if !known.contains(&tag) {
+                let shown: String = tag.chars().take(64).collect();
+                let message = format!("`tags`: `{shown}` is no tag; {}", nearest::hint(&shown, known));
+                return Err(Problem::of_field(Code::InvalidParameter, "tags", message));
             }
             let bit = self.permits.tag_words.iter().position(|known| known == tag).map(|bit| 1 << bit);
             match (bit, text.starts_with('-')) {
                 (Some(bit), true) => self.without_tags |= bit,
                 (Some(bit), false) => self.with_tags |= bit,
-                (None, is_without) => self.has_unknown_tag |= !is_without,
+                (None, is_without) => self.has_absent_tag |= !is_without,
             }
         }
         Ok(())
+    }
+
+    /// Says which of the lists that rows are from publish no date of the kind that is asked for.
+    pub fn note_dates(&self, rows: &[u32]) -> Option<Notice> {
+        if self.days == (None, None) {
+            return None;
+        }
+        let lists: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
+        let lacking: Vec<&str> = lists.into_iter().filter(|id| self.permits.lists.get(*id).is_some_and(|list| list.with_date[self.date] == 0)).collect();
+        let field = DATES[self.date].trim_end_matches("_date");
+        let message = || {
+            format!(
+                "No permit of {} has a date of the kind `{field}`: none of them is found by it. Other kinds: `date_field` of issued, applied, completed, status.",
+                lacking.join(", ")
+            )
+        };
+        (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message() })
     }
 
     /// Whether there may be rows beyond those that the filter lets through.
@@ -108,7 +127,7 @@ impl<'a> Filter<'a> {
         let is_one = |wanted: Option<&str>, value: Option<&str>| wanted.is_none_or(|wanted| value == Some(wanted));
         let value = permits.values[index];
         let has_rows = |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
-        !self.has_unknown_tag
+        !self.has_absent_tag
             && is_listed(&self.types, permits.types.at(index))
             && is_listed(&self.statuses, permits.statuses.at(index))
             && is_one(self.work_class, permits.work_classes.get(index))

@@ -3,24 +3,26 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::not_covered;
-use crate::canonical::address::{Address, city, parse_line};
+use super::permit_cover::{Listed, Place, no_city, no_zip, note_without_zip};
+use crate::canonical::address::{Address, city_key, parse_line};
 use crate::canonical::state::usps;
-use crate::serve::call::Call;
+use crate::serve::call::{Call, Notice};
 use crate::serve::geo::distance::within;
-use crate::serve::index::{Permit, Permits, Record, spaced};
+use crate::serve::index::{Permit, Permits, Record};
 use crate::serve::problem::{Code, Problem, Result};
 
 /// Points farther from every permit than this are not covered.
 const COVERED_MI: f64 = 25.0;
 const DEFAULT_RADIUS_MI: f64 = 1.0;
 
-/// The rows in all places that the request names, ascending.
+/// The rows in all places that the request names, ascending, and what to know of them.
 ///
 /// # Errors
-/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read; `coverage_unavailable`, when it is in no
-/// jurisdiction that is covered.
-pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<Vec<u32>> {
+/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there are not found so; `coverage_unavailable`, when it is
+/// in no jurisdiction that is covered.
+pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
     let query = call.query;
+    let mut notices = Vec::new();
     let mut found: Option<Vec<u32>> = None;
     let mut narrow = |rows: Vec<u32>| {
         found = Some(match found.take() {
@@ -39,7 +41,7 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<Vec<u32>> {
     }
     if let Some(text) = query.get("address") {
         let address = read_address(text, "address")?;
-        check_covered(permits, &address, "address")?;
+        check_covered(call, permits, &address, "address")?;
         narrow(matching(&candidates(call, permits, &address).await?, &address).into_iter().map(|(row, _)| row).collect());
     }
     if let Some(center) = center(call)? {
@@ -49,7 +51,7 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<Vec<u32>> {
         }
         narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
     }
-    if let Some(rows) = areas(call, permits)? {
+    if let Some(rows) = areas(call, permits, &mut notices)? {
         narrow(rows);
     }
     let Some(mut rows) = found else {
@@ -58,12 +60,12 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<Vec<u32>> {
     };
     rows.sort_unstable();
     rows.dedup();
-    Ok(rows)
+    Ok((rows, notices))
 }
 
 /// Ids of the covered jurisdictions.
 pub fn jurisdictions(permits: &Permits) -> Vec<&str> {
-    permits.states.keys().map(String::as_str).collect()
+    permits.lists.keys().map(String::as_str).collect()
 }
 
 fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
@@ -77,7 +79,7 @@ fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
 }
 
 /// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
-fn areas(call: &Call<'_>, permits: &Permits) -> Result<Option<Vec<u32>>> {
+fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Result<Option<Vec<u32>>> {
     let (jurisdiction, zip, city_name, state) = (call.query.get("jurisdiction"), call.query.get("zip"), call.query.get("city"), call.query.get("state"));
     if city_name.is_some() && state.is_none() {
         return Err(Problem::of_field(Code::MissingParameter, "state", "`city` needs `state`: many states have a city of that name"));
@@ -103,19 +105,32 @@ fn areas(call: &Call<'_>, permits: &Permits) -> Result<Option<Vec<u32>>> {
         let of_state = in_state(permits, state)?;
         parts.retain(|part| of_state.contains(part));
     }
-    let code = |code: Option<u32>, field: &str, what: String| code.ok_or_else(|| not_covered(field, what, &jurisdictions(permits)));
-    let zip = zip.map(|zip| code(permits.zips.find(zip), "zip", format!("no permit of this release is in the ZIP code {zip}"))).transpose()?;
-    let city_code =
-        city_name.map(|name| code(permits.cities.find(&spaced(&city(name))), "city", format!("permits of `{name}` are not covered"))).transpose()?;
-    let takes = |row: u32| zip.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
+    let zips = call.release.general.zips.as_ref();
+    let lists: BTreeSet<&str> = parts.iter().map(|part| permits.rows.partition_of(*part, "jurisdiction")).collect();
+    let lists: Vec<Listed<'_>> = lists.into_iter().filter_map(|id| permits.lists.get_key_value(id)).map(|(id, list)| (id.as_str(), list)).collect();
+    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN));
+    let (zip_code, city_code) = (is_code(zip, &|zip| permits.zips.find(zip)), is_code(city_name, &|name| permits.cities.find(&city_key(name))));
+    let takes = |row: u32| zip_code.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
     let rows = rows_where(permits, &parts, takes);
-    if rows.is_empty()
-        && let Some(name) = city_name
+    if let Some(name) = city_name
+        && !parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).any(|row| Some(permits.cities.at(row)) == city_code)
     {
-        return Err(not_covered("city", format!("permits of `{name}` in that state are not covered"), &jurisdictions(permits)));
+        return Err(no_city(permits, &Place::of(zips, "", name, &state.unwrap_or_default().to_ascii_uppercase()), &lists, name));
+    }
+    if let Some(zip) = zip {
+        let place = Place::of(zips, zip, "", "");
+        let is_stated = zip_code != Some(UNKNOWN);
+        let is_list_named = jurisdiction.is_some();
+        if rows.is_empty() && (!is_stated || lists.iter().any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list)))) {
+            return Err(no_zip(permits, &place, &lists, is_list_named, zip));
+        }
+        notices.extend(note_without_zip(&place, &lists, zip));
     }
     Ok(Some(rows))
 }
+
+/// The code of a text that no row has.
+const UNKNOWN: u32 = u32::MAX;
 
 fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
     parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).filter(|row| takes(*row)).collect()
@@ -126,7 +141,7 @@ fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
     let state = usps(text)
         .filter(|_| text.len() == 2)
         .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
-    let is_of = |part: &usize| permits.states.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|known| known == state);
+    let is_of = |part: &usize| permits.lists.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|list| list.state == state);
     let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
     if parts.is_empty() { Err(not_covered("state", format!("permits of {state} are not covered"), &jurisdictions(permits))) } else { Ok(parts) }
 }
@@ -147,15 +162,19 @@ pub fn read_address(text: &str, field: &str) -> Result<Address> {
     Ok(address)
 }
 
-/// Checks that some permit is in an address's ZIP code, or in its city and state.
+/// Checks that some permit is in an address's ZIP code, or in its city and state, by whatever name a list has for it.
 ///
 /// # Errors
 /// `coverage_unavailable`.
-pub fn check_covered(permits: &Permits, address: &Address, field: &str) -> Result<()> {
-    let has_state = address.state.is_empty() || permits.states.values().any(|state| *state == address.state);
+pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, field: &str) -> Result<()> {
+    let has_state = address.state.is_empty() || permits.lists.values().any(|list| list.state == address.state);
     let has_zip = !address.zip.is_empty() && permits.zips.find(&address.zip).is_some();
-    let has_city = !address.city.is_empty() && permits.cities.find(&spaced(&city(&address.city))).is_some();
+    let has_city = !address.city.is_empty() && permits.cities.find(&city_key(&address.city)).is_some();
     if has_state && (has_zip || has_city) {
+        return Ok(());
+    }
+    let place = Place::of_address(call.release.general.zips.as_ref(), address);
+    if permits.lists.values().any(|list| place.is_in(list)) {
         return Ok(());
     }
     Err(not_covered(field, format!("permits of `{}` are not covered", address.normalized()), &jurisdictions(permits)))
@@ -174,17 +193,24 @@ pub struct Candidate<'a> {
 pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Address) -> Result<Vec<Candidate<'a>>> {
     let rows = permits.at_street(&address.number, &address.street);
     let records = permits.rows.fetch(call, rows).await?;
-    Ok(rows.iter().zip(records).map(|(row, permit)| Candidate { row: *row, permit }).filter(|candidate| is_in_place(&candidate.permit, address)).collect())
+    let place = Place::of_address(call.release.general.zips.as_ref(), address);
+    Ok(rows
+        .iter()
+        .zip(records)
+        .map(|(row, permit)| Candidate { row: *row, permit })
+        .filter(|candidate| is_in_place(&candidate.permit, address, &place))
+        .collect())
 }
 
-/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state.
-fn is_in_place(permit: &Record<'_, Permit>, address: &Address) -> bool {
+/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state, by whatever name the list has for it.
+fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
-    let is_city = || permit.text("city").is_none_or(|known| spaced(&city(known)) == spaced(&city(&address.city)));
+    let list = permit.at("jurisdiction_name");
+    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known)));
     is_state
         && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
             Some(zip) => zip == address.zip,
-            None => address.city.is_empty() || is_city(),
+            None => is_city(),
         }
 }
 

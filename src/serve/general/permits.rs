@@ -81,7 +81,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let permits = published(call)?;
     let paging = Paging::of(call)?;
     let filter = Filter::of(call, permits)?;
-    let mut rows = rows_at(call, permits).await?;
+    let (mut rows, mut notices) = rows_at(call, permits).await?;
+    notices.extend(filter.note_dates(&rows));
     rows.retain(|row| filter.takes(*row));
     filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
     let (found, page) = match call.query.get("q") {
@@ -89,11 +90,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => (permits.rows.fetch(call, paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
     };
     write_permits(call, json, permits, &found).await?;
-    let mut meta = meta_of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.states.len()));
+    let mut meta = meta_of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     if let Some(coverage) = &mut meta.coverage {
         coverage.jurisdictions_searched = jurisdictions(permits).into_iter().map(str::to_owned).collect();
     }
     meta.page = Some(page);
+    meta.notices = notices;
     if call.query.get("tags").is_some() {
         meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
     }

@@ -66,7 +66,7 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
     };
     let page = permits.rows.fetch(call, paging.slice(&rows)).await?;
     let parties = parties(call, permits, &page).await?;
-    let mut meta = meta_of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.states.len()));
+    let mut meta = meta_of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     json.object(|json| {
         first.member(json, "property_id");
         write_address(json, first);
@@ -97,11 +97,11 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
 /// # Errors
 /// `invalid_parameter`, when it cannot be read; `coverage_unavailable`; `not_found`; `ambiguous_identifier`, when several properties fit.
 async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Found> {
-    if permits.states.keys().any(|jurisdiction| text.to_ascii_lowercase().starts_with(&format!("{jurisdiction}:"))) {
+    if permits.lists.keys().any(|jurisdiction| text.to_ascii_lowercase().starts_with(&format!("{jurisdiction}:"))) {
         return Err(Problem::of_field(Code::NotFound, "address", format!("no property has the id `{text}`")));
     }
     let address = read_address(text, "address")?;
-    check_covered(permits, &address, "address")?;
+    check_covered(call, permits, &address, "address")?;
     let candidates = candidates(call, permits, &address).await?;
     let exact: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| is_at(&candidate.permit, &address)).collect();
     let (chosen, quality) = match exact.is_empty() {

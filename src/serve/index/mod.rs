@@ -14,8 +14,8 @@ use bytes::Bytes;
 
 pub use general::{
     Action, AddressFit, Boundaries, Businesses, Contact, DATES, Entity, GeneralIndex, Jurisdictions, License, LicenseList, Licenses, Mode, NO_DAY, NO_VALUE,
-    NameKind, NameQuery, Officer, Permit, Permits, Rates, Record, RowHit, Rules, StateTax, TaxClass, TaxIndex, Zips, folded, is_persons_name, person_words,
-    persons_name, spaced,
+    NameKind, NameQuery, Officer, Permit, PermitList, Permits, Rates, Record, RowHit, Rules, StateTax, TaxClass, TaxIndex, Zips, folded, is_persons_name,
+    person_words, persons_name, spaced,
 };
 pub use metrics::{Estimate, MetricTable};
 pub use origin::origin;

@@ -87,12 +87,19 @@ async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found()
     assert_eq!((lines.lines().count(), places.len(), soldiers.len()), (41_483, 41_481, 509));
     let codes: Vec<&String> = places.keys().collect();
     for some in codes.chunks(100) {
-        let items = server.post("/v1/zip/batch", json!({"zips": some, "fields": ["type", "county", "lat", "lon"]})).await;
+        let items = server.post("/v1/zip/batch", json!({"zips": some, "fields": ["type", "county", "lat", "lon", "military_region"]})).await;
         for (code, item) in some.iter().zip(items.as_array().unwrap()) {
             assert_eq!((&item["found"], &item["result"]["zip"]), (&json!(true), &json!(code)));
             let (lat, lon) = places[*code];
             assert_eq!((item["result"]["lat"].as_f64(), item["result"]["lon"].as_f64()), (Some(lat), Some(lon)), "{code}");
             if soldiers.contains(code.as_str()) {
+                // 340 Americas, 090 to 098 Europe, 962 to 966 Pacific; the source names the Americas for most of the Pacific.
+                let region = match code[..3].parse::<u32>().unwrap() {
+                    340 => "AA",
+                    90..=98 => "AE",
+                    _ => "AP",
+                };
+                assert_eq!(item["result"]["military_region"], region, "{code}");
                 assert_eq!((&item["result"]["type"], &item["result"]["county"]), (&json!("military"), &Value::Null), "{code}");
             }
         }
@@ -194,6 +201,17 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
     ] {
         assert_eq!(rate(query).await, expected, "{query}");
     }
+    // Nebraska's file is of 2013, Wisconsin's of the second quarter of 2026; each says so, and the older one is not taken for all there is.
+    let coverage = async |query: &str| server.ask(&format!("/v1/tax/rate?{query}"), None).await["data"]["coverage"].take();
+    assert_eq!(coverage("zip=68102").await, json!({"level": "partial", "rates_as_of": "2013-06-30"}));
+    assert_eq!(coverage("zip=68102&date=2013-06-30").await, json!({"level": "full", "rates_as_of": "2013-06-30"}));
+    assert_eq!(coverage("zip=53202").await, json!({"level": "full", "rates_as_of": "2026-06-30"}));
+    // A stadium district taxed around Milwaukee to 31 March 2020; where, only boundaries would say.
+    assert_eq!(coverage("zip=53202&date=2020-03-31").await["level"], "partial");
+    assert_eq!(coverage("zip=53202&date=2020-04-01").await["level"], "full");
+    // Post offices of Milwaukee deliver to two other counties; the city's own rate comes first.
+    assert_eq!(rate("city=Milwaukee&state=WI").await, json!(0.079));
+    assert_eq!(rate("city=Saint%20Paul&state=MN&date=2019-01-01").await, json!(0.07875));
     // The file of Minnesota has 0.06875 for food too: what makes it 0 is named, and so is the record that says so.
     let food = server.ask("/v1/tax/rate?zip=55401&date=2019-01-01&category=food_drug", None).await;
     for component in food["data"]["components"].as_array().unwrap() {

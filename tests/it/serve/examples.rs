@@ -46,7 +46,7 @@ const EXAMPLES: [(&str, &str); 29] = [
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
 ];
 
-const VOLATILE: [(&str, &str); 11] = [
+const VOLATILE: [(&str, &str); 12] = [
     ("verified_as_of", "2026-08-05"),
     ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
@@ -55,6 +55,7 @@ const VOLATILE: [(&str, &str); 11] = [
     ("fetched_at", "2026-08-05T07:00:00Z"),
     ("run_id", "20260805T070000Z-000000"),
     ("source_date", "2026-08-05"),
+    ("rates_as_of", "2026-09-30"),
     ("input_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
     ("release_id", "r00000000000000000000"),
     // Names the release it goes on in.

@@ -6,13 +6,15 @@ use crate::serve::call::Notice;
 use crate::serve::index::{Jurisdictions, Rates, TaxClass};
 
 /// One set of jurisdictions that a place may lie in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Candidate<'a> {
     pub components: Vec<Component<'a>>,
     /// The boundary record that says so; none where jurisdictions are found by name or tax the whole state.
     pub hit: Option<Hit<'a>>,
     /// Jurisdictions for which no rate is published for the day.
     pub missing: Vec<String>,
+    /// How far it is from the city that a place without a ZIP code is named by: 0 is the city itself.
+    pub rank: u8,
 }
 
 /// The rate of one jurisdiction.
@@ -76,7 +78,7 @@ impl Component<'_> {
 impl<'a> Candidate<'a> {
     /// The jurisdictions of a set with their rates.
     pub fn of(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
-        let mut candidate = Self { components: Vec::new(), hit, missing: Vec::new() };
+        let mut candidate = Self { hit, ..Self::default() };
         if set.has_state_tax {
             match state_component(search) {
                 Some(component) => candidate.components.push(component),

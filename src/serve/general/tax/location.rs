@@ -1,6 +1,6 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
-use crate::canonical::address::{Address, city, parse_line, parse_street};
+use crate::canonical::address::{Address, city, city_key, parse_line, parse_street};
 use crate::canonical::state::usps;
 use crate::serve::call::Notice;
 use crate::serve::index::Zips;
@@ -31,8 +31,8 @@ impl Location {
     /// Reads an address. `place` stands before the names of fields in messages, such as `to.`.
     ///
     /// # Errors
-    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed; `not_found`, when there is no such state, or no
-    /// such ZIP code and no state is given.
+    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or there is no such state; `not_found`, when there is
+    /// no such ZIP code and no state is given.
     pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
         let mut address = address_of(asked, &field)?;
@@ -44,6 +44,8 @@ impl Location {
         let mut notices = Vec::new();
         let mut notice = |code: &'static str, message: String| notices.push(Notice { code, message });
         let state = match (usps(&address.state), of_zip) {
+            // The source names another region for some military codes than their first digits are of.
+            (Some(given), Some(_)) if zips.zip(zip_row).is_some_and(|(zips, row)| zips.military_regions.get(row) == Some(given)) => given,
             (Some(given), Some(of_zip)) if given != of_zip => {
                 notice("ZIP_STATE_MISMATCH", format!("ZIP code {} is in {of_zip}, the address says {given}: the answer is for {given}.", address.zip));
                 given
@@ -59,7 +61,7 @@ impl Location {
         };
         if let (Some(zips), Some(row)) = (zips, zip_row)
             && !address.city.is_empty()
-            && !zips.city_names(row).contains(&address.city)
+            && !zips.city_names(row).contains(&city_key(&address.city))
         {
             notice(
                 "CITY_ZIP_MISMATCH",
@@ -95,7 +97,9 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
         (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip)))?;
     }
     if let Some(state) = state {
-        let code = usps(state).ok_or_else(|| Problem::of_field(Code::NotFound, &field("state"), format!("there is no state `{}`", shown(state))))?;
+        let code = usps(state).ok_or_else(|| {
+            Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: `{}` is no postal code or name of a state", field("state"), shown(state)))
+        })?;
         address.state = code.to_owned();
     }
     Ok(address)

@@ -42,9 +42,12 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// The state that a sale comes from.
 ///
 /// # Errors
-/// `not_found`, when there is no such state.
+/// `invalid_parameter`, when there is no such state.
 pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>> {
-    let unknown = |text: &str| Problem::of_field(Code::NotFound, field, format!("there is no state `{}`", text.chars().take(64).collect::<String>()));
+    let unknown = |text: &str| {
+        let shown: String = text.chars().take(64).collect();
+        Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: `{shown}` is no postal code or name of a state"))
+    };
     text.map(|text| usps(text).ok_or_else(|| unknown(text))).transpose()
 }
 
@@ -52,6 +55,7 @@ pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>
 pub fn describe(found: &Found<'_>) -> Meta {
     let scope = match found.coverage {
         "full" => format!("sales tax of {}: state and local", found.location.state),
+        "partial" => format!("sales tax of {}: state and local, as far as the notices say", found.location.state),
         "state_only" => format!("sales tax of {}: the state's own", found.location.state),
         _ => format!("sales tax of {}: nothing", found.location.state),
     };

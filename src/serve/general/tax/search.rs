@@ -1,7 +1,11 @@
 //! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code, ZIP code, named place; and, for states whose boundaries are not published here,
 //! the county and city by name.
 
-use crate::serve::index::{Boundaries, Jurisdictions, Rules, StateTax, TaxClass, TaxIndex, Zips};
+use std::collections::BTreeMap;
+
+use crate::canonical::address::city_key;
+use crate::canonical::state;
+use crate::serve::index::{Boundaries, Jurisdictions, Rates, Rules, StateTax, TaxClass, TaxIndex, Zips};
 use crate::serve::json::Json;
 use crate::store::Manifest;
 
@@ -223,7 +227,7 @@ impl<'a> Search<'a> {
     /// The names of the place, as cities are compared: that of the address where its ZIP code has it, else those of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
         let of_zip = self.zips.zip(location.zip_row).map(|(zips, row)| zips.city_names(row)).unwrap_or_default();
-        let city = &location.address.city;
+        let city = &city_key(&location.address.city);
         // A city that is not the ZIP code's does not count.
         if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) { of_zip } else { vec![city.clone()] }
     }
@@ -246,18 +250,54 @@ impl<'a> Search<'a> {
         zips.of_city(self.state_code, &location.address.city).iter().filter_map(|row| zips.codes.at(*row as usize).parse().ok()).collect()
     }
 
+    /// Whether districts tax on the day, and nothing here says where.
+    pub fn lacks_districts(&self) -> bool {
+        let taxes = |rates: &Rates| rates.of_class(TaxClass::Special).any(|row| rates.is_on(row, self.day) && rates.general(row, self.is_interstate) > Some(0));
+        self.state.boundaries.is_none() && matches!(self.rules.methods.at(self.rule), "boundaries" | "places") && self.state.rates.iter().any(taxes)
+    }
+
+    /// How far a set of jurisdictions is from the city that a place is named by: without the tax of the city of that name, outside of the county that most of the city's ZIP codes
+    /// are listed in. Where a ZIP code is given it tells the place, and all are alike.
+    pub fn rank(&self, location: &Location) -> impl Fn(&Jurisdictions) -> u8 + use<'a> {
+        let is_named = location.address.zip.is_empty();
+        let codes: Vec<&str> = self.state.rates.iter().flat_map(|rates| rates.cities(&location.address.city)).collect();
+        let county = self.listed_county(location).filter(|code| self.taxes(TaxClass::County, code));
+        move |set| {
+            let has_city = set.place.as_deref().is_some_and(|place| codes.contains(&place));
+            if is_named { 2 * u8::from(!has_city) + u8::from(set.county != county) } else { 0 }
+        }
+    }
+
+    /// Code of the county that most ZIP codes of the city are listed in.
+    fn listed_county(&self, location: &Location) -> Option<String> {
+        let zips = self.zips?;
+        let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in zips.of_city(self.state_code, &location.address.city) {
+            if let Some(fips) = zips.county_fips.get(*row as usize) {
+                *counted.entry(fips).or_default() += 1;
+            }
+        }
+        let (fips, _) = counted.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        fips.get(2..).map(str::to_owned)
+    }
+
+    fn taxes(&self, class: TaxClass, code: &str) -> bool {
+        self.state.rates.iter().any(|rates| rates.on(class, code, self.day).next().is_some())
+    }
+
     /// County and city by name: for a state with rates whose boundaries are not here.
     pub fn by_name(&self, location: &Location) -> Option<Matches<'a>> {
-        let counties: Vec<String> = self.counties(location).iter().filter_map(|fips| fips.get(2..).map(str::to_owned)).collect();
-        let rates = || self.state.rates.iter();
-        let taxes = |class: TaxClass, code: &str| rates().any(|rates| rates.on(class, code, self.day).next().is_some());
+        // A ZIP code may be of another state than the one that is asked for.
+        let state_fips = state::fips(self.state_code)?;
+        let counties: Vec<String> = self.counties(location).iter().filter_map(|fips| fips.strip_prefix(state_fips).map(str::to_owned)).collect();
         let names = self.places(location);
-        let city = names.iter().find_map(|name| rates().flat_map(|rates| rates.cities(name)).find(|code| taxes(TaxClass::City, code)));
+        let codes = |name: &String| self.state.rates.iter().flat_map(|rates| rates.cities(name)).find(|code| self.taxes(TaxClass::City, code));
+        let city = names.iter().find_map(codes);
         if counties.is_empty() {
             return None;
         }
         let set = |county: &String| {
-            let county = Some(county.clone()).filter(|code| taxes(TaxClass::County, code));
+            let county = Some(county.clone()).filter(|code| self.taxes(TaxClass::County, code));
             (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
         };
         let sets = merged(counties.iter().map(set).collect());

@@ -38,8 +38,9 @@ impl Found<'_> {
         json.object(|json| {
             rate(json, "combined_rate", &|candidate| candidate.combined(category));
             for class in TaxClass::ALL {
-                // Where only the state's own rate is covered, what others levy is not known.
-                if self.coverage == "state_only" && class != TaxClass::State {
+                // Where only the state's own rate is covered, what others levy is not known; nor what districts do that cannot be told.
+                let lacks_districts = class == TaxClass::Special && self.search.is_some_and(|search| search.lacks_districts());
+                if lacks_districts || (self.coverage == "state_only" && class != TaxClass::State) {
                     json.key(class.rate_name()).null();
                 } else {
                     rate(json, class.rate_name(), &|candidate| candidate.of_class(class, category));
@@ -92,7 +93,10 @@ impl Found<'_> {
     }
 
     pub fn write_coverage(&self, json: &mut Json) {
-        json.object(|json| json.key("level").text(self.coverage));
+        json.object(|json| {
+            json.key("level").text(self.coverage);
+            json.key("rates_as_of").optional_day(self.rates_until);
+        });
     }
 
     /// Writes the records that the answer was made from: the state's, the boundary's, and one for each rate.

@@ -7,8 +7,8 @@ use crate::serve::json::Json;
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]
-pub const FIELDS: [&str; 18] = [
-    "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
+pub const FIELDS: [&str; 19] = [
+    "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
     "water_area_sqmi", "timezone", "demographics", "sales_tax",
 ];
 
@@ -55,6 +55,7 @@ impl<'a> Record<'a> {
             field("city", &|json| json.text(zips.cities.at(row)));
             field("other_cities", &|json| json.texts(zips.other_cities.at(row)));
             field("state", &|json| json.text(zips.states.at(row)));
+            field("military_region", &|json| json.optional_text(zips.military_regions.get(row)));
             field("state_name", &|json| json.optional_text(zips.state_names.get(row)));
             field("state_fips", &|json| json.optional_text(zips.state_fips.get(row)));
             field("county", &|json| self.write_county(json));
@@ -86,6 +87,13 @@ impl<'a> Record<'a> {
 
     /// Adds the notices of the fields that were written.
     pub fn note(&self, meta: &mut Meta, chosen: &Chosen) {
+        let (code, state) = (self.zips.codes.at(self.row), self.zips.states.at(self.row));
+        if let Some(region) = self.zips.military_regions.get(self.row).filter(|region| *region != state && chosen.has("state")) {
+            let message = format!(
+                "The source names the region {state} for {code}; the Postal Service has the military codes that begin so in {region}. `state` is as the source has it, `military_region` by the first digits."
+            );
+            meta.notice("MILITARY_REGION_CONFLICT", message);
+        }
         let Some(area) = self.area() else { return };
         if chosen.has("demographics") || chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
             note_zcta(meta);

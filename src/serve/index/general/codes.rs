@@ -47,6 +47,11 @@ impl Codes {
         self.known.get(compared).copied()
     }
 
+    /// Every spelling with its code.
+    pub fn compared(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.known.iter().map(|(text, code)| (&**text, *code))
+    }
+
     pub fn at(&self, row: u32) -> u32 {
         self.of_rows[row as usize]
     }

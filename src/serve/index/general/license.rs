@@ -8,7 +8,7 @@ use super::keys::{Keys, KeysBuilder};
 use super::load::{NO_DAY, days, read_part};
 use super::names::Name;
 use super::owned::{Kind, OwnedBuilder, OwnedNames};
-use super::rows::{Children, Numbered};
+use super::rows::{Children, Dataset, Numbered};
 use super::search::{folded, person_words};
 use super::spaced;
 use crate::canonical::license_number;
@@ -26,6 +26,8 @@ const COLUMNS: &[&str] = &[
     "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
 ];
 
+const QUARANTINE: &str = "pubdata.quarantine";
+
 /// Professions of those who take out permits.
 pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
 
@@ -36,6 +38,12 @@ pub struct LicenseList {
     pub source_id: String,
     pub professions: BTreeSet<String>,
     pub licenses: u64,
+    /// Records of the list that validation set aside.
+    pub set_aside: u64,
+    /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
+    pub newest: Option<i32>,
+    /// How often the publisher renews the list.
+    pub cadence_days: i64,
 }
 
 /// The licenses of a release.
@@ -58,6 +66,8 @@ pub struct Licenses {
     pub zips: Codes,
     /// By state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
+    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
+    set_aside: Vec<String>,
 }
 
 #[derive(Default)]
@@ -73,6 +83,7 @@ struct Builder {
     cities: Codes,
     zips: Codes,
     lists: BTreeMap<(String, String), LicenseList>,
+    set_aside: Vec<String>,
 }
 
 /// The day as of which a list says what it says.
@@ -157,9 +168,28 @@ impl Builder {
             self.professions.push(professions.get(index))?;
             self.statuses.push(Some(list_day.standing(statuses.get(index), expires(index))))?;
             self.holder_types.push(types.get(index))?;
-            self.renewed.push(renewed(index).max(effective(index)).max(issued(index)));
+            let newest = [renewed(index), effective(index), issued(index)];
+            self.renewed.push(newest.into_iter().max().unwrap_or(NO_DAY));
+            let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
+            list.newest = list.newest.max(known.max());
             self.cities.push(cities.get(index), spaced)?;
             self.zips.push(zips.get(index), str::to_owned)?;
+        }
+        Ok(())
+    }
+}
+
+impl Builder {
+    /// Keeps the ids of records that were set aside: `pubdata.quarantine:license.license:{partition}:license.license:{id}:{rule}`. Records without one are named by their place.
+    fn add_set_aside(&mut self, table: &Table) -> Result<()> {
+        let records = table.texts("record_id")?;
+        let marker = format!(":{}:", License::ID);
+        for row in 0..table.rows() {
+            let record = records.at(row);
+            let id = record.rmatch_indices(&marker).next().filter(|(at, _)| *at > QUARANTINE.len()).map(|(at, marker)| &record[at + marker.len()..]);
+            if let Some((id, _rule)) = id.and_then(|id| id.rsplit_once(':')) {
+                self.set_aside.push(id.to_ascii_uppercase());
+            }
         }
         Ok(())
     }
@@ -193,7 +223,14 @@ impl Licenses {
             let list = (rows.partition_of(number, "state").to_owned(), rows.partition_of(number, "source").to_owned());
             let start = rows.rows_of_part(number).start;
             let day = ListDay::of(manifest, part);
+            let entry = made.lists.entry(list.clone()).or_default();
+            entry.set_aside += part.report.quarantined.values().sum::<u64>();
+            entry.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
             made = read_part((parts, &manifest.release_id), part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
+        }
+        let quarantine = manifest.datasets.get(QUARANTINE).into_iter().flat_map(|dataset| &dataset.parts);
+        for part in quarantine.filter(|part| part.rows > 0 && part.partition.get("dataset_id").is_some_and(|id| id == License::ID)) {
+            made = read_part((parts, &manifest.release_id), part, &["record_id"], made, |made, _, table| made.add_set_aside(table)).await?;
         }
         super::sorted(move || {
             Ok(Some(Self {
@@ -210,6 +247,7 @@ impl Licenses {
                 cities: made.cities,
                 zips: made.zips,
                 lists: made.lists,
+                set_aside: made.set_aside,
             }))
         })
         .await
@@ -219,6 +257,15 @@ impl Licenses {
     /// The row of an id, in any case.
     pub fn find(&self, license_id: &str) -> Option<u32> {
         self.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
+    }
+
+    /// Whether a record of a list was set aside whose id ends with the number, in one of these forms.
+    pub fn is_set_aside(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
+        let prefix = format!("{state}-{source}-").to_ascii_uppercase();
+        let numbers = self.set_aside.iter().filter_map(|id| id.strip_prefix(&prefix));
+        // Some ids have the kind of license before the number.
+        let mut endings = numbers.flat_map(|number| std::iter::once(number).chain(number.match_indices('-').map(|(at, _)| &number[at + 1..])));
+        endings.any(|ending| forms.iter().any(|form| *form == license_number::display(ending) || *form == license_number::normalized(ending, &[])))
     }
 
     /// The licenses of a state with a number, which is normalised or as it is written.

@@ -22,7 +22,7 @@ pub use datasets::{Action, Contact, Entity, License, Officer, Permit};
 pub use license::{LicenseList, Licenses, is_persons_name, persons_name};
 pub use load::NO_DAY;
 pub use owned::{Kind as NameKind, RowHit};
-pub use permit::{DATES, NO_VALUE, Permits};
+pub use permit::{DATES, NO_VALUE, PermitList, Permits};
 pub use rows::Record;
 pub use search::{Mode, Query as NameQuery, folded, person_words};
 pub use tax::{AddressFit, Boundaries, Class as TaxClass, Jurisdictions, Rates, Rules, StateTax, TaxIndex};

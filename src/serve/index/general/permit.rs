@@ -1,16 +1,16 @@
 //! Permits in memory as far as finding them and adding them up needs; everything an answer shows is read with its part.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use arrow::array::Array;
 
 use super::codes::Codes;
 use super::datasets::{Contact, Permit};
 use super::keys::{Keys, KeysBuilder, hash};
-use super::load::{days, read_part};
+use super::load::{NO_DAY, days, read_part};
 use super::owned::{SharedBuilder, SharedNames};
 use super::rows::{Children, Numbered};
-use super::spaced;
+use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
 use crate::serve::index::schools::Point;
@@ -21,7 +21,7 @@ use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
-    "permit_id", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
+    "permit_id", "jurisdiction_name", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
     "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
 ];
 const CONTACT_COLUMNS: &[&str] = &["permit_id", "role", "name", "name_normalized", "license_number_normalized", "license_state"];
@@ -30,6 +30,23 @@ const CONTACT_COLUMNS: &[&str] = &["permit_id", "role", "name", "name_normalized
 pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
 /// No value.
 pub const NO_VALUE: i64 = i64::MIN;
+
+/// What is known of the permits of a jurisdiction as a whole.
+#[derive(Debug, Default)]
+pub struct PermitList {
+    pub name: String,
+    pub state: String,
+    pub permits: u64,
+    /// How many of them state no ZIP code.
+    pub without_zip: u64,
+    /// How many have coordinates.
+    pub with_point: u64,
+    /// How many have each of [`DATES`].
+    pub with_date: [u64; 4],
+    /// Cities of the permits, as cities are compared.
+    pub cities: BTreeSet<String>,
+    city_codes: HashSet<u32>,
+}
 
 /// The permits of a release.
 #[derive(Debug, Default)]
@@ -61,8 +78,8 @@ pub struct Permits {
     pub tags: Vec<u32>,
     /// Ascending by latitude.
     pub points: Vec<Point>,
-    /// State of each jurisdiction.
-    pub states: BTreeMap<String, String>,
+    /// By id of the jurisdiction.
+    pub lists: BTreeMap<String, PermitList>,
     /// Jurisdictions whose permits carry license numbers.
     pub with_license_numbers: BTreeSet<String>,
 }
@@ -87,7 +104,7 @@ struct Builder {
     tag_words: Vec<String>,
     tags: Vec<u32>,
     points: Vec<Point>,
-    states: BTreeMap<String, String>,
+    lists: BTreeMap<String, PermitList>,
     with_license_numbers: BTreeSet<String>,
     /// Rows of the present part's permits, for its parties.
     of_part: HashMap<u64, u32>,
@@ -96,17 +113,20 @@ struct Builder {
 impl Builder {
     fn add(&mut self, jurisdiction: &str, first: u32, table: &Table) -> Result<()> {
         let texts = |name: &str| table.texts(name);
-        let (ids, states, numbers) = (texts("permit_id")?, texts("state")?, texts("permit_number")?);
+        let (ids, names, states, numbers) = (texts("permit_id")?, texts("jurisdiction_name")?, texts("state")?, texts("permit_number")?);
         let (types, statuses, work_classes, property_classes) = (texts("type")?, texts("status")?, texts("work_class")?, texts("property_class")?);
         let (cities, zips, addresses, parcels, properties) = (texts("city")?, texts("zip")?, texts("address_key")?, texts("parcel")?, texts("property_id")?);
         let (latitudes, longitudes, values, tags) = (table.floats("lat")?, table.floats("lon")?, table.decimals("job_value")?, table.text_lists("tags")?);
         let dates = DATES.map(|name| days(table, name));
         let dates: Vec<_> = dates.into_iter().collect::<Result<_>>()?;
+        let mut list = self.lists.remove(jurisdiction).unwrap_or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            if !self.states.contains_key(jurisdiction) {
-                self.states.insert(jurisdiction.to_owned(), states.at(index).to_owned());
+            if list.permits == 0 {
+                list.name = names.at(index).to_owned();
+                list.state = states.at(index).to_owned();
             }
+            list.permits += 1;
             self.of_part.insert(hash(&[ids.at(index)]), row);
             self.by_number.add(&[&license_number::display(numbers.at(index))], row);
             if let Some(property) = properties.get(index) {
@@ -122,12 +142,15 @@ impl Builder {
             self.statuses.push(statuses.get(index))?;
             self.work_classes.push(work_classes.get(index))?;
             self.property_classes.push(property_classes.get(index))?;
-            for (kept, day) in self.dates.iter_mut().zip(&dates) {
+            for ((kept, day), with_date) in self.dates.iter_mut().zip(&dates).zip(&mut list.with_date) {
                 kept.push(day(index));
+                *with_date += u64::from(day(index) != NO_DAY);
             }
             self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
-            self.cities.push(cities.get(index), spaced)?;
+            self.cities.push(cities.get(index), city_key)?;
+            list.city_codes.insert(self.cities.at(row));
             self.zips.push(zips.get(index), str::to_owned)?;
+            list.without_zip += u64::from(zips.get(index).is_none());
             let mut bits = 0;
             for tag in tags.at(index) {
                 bits |= 1 << self.tag(tag)?;
@@ -135,8 +158,10 @@ impl Builder {
             self.tags.push(bits);
             if !latitudes.is_null(index) && !longitudes.is_null(index) {
                 self.points.push(Point { lat: latitudes.value(index), lon: longitudes.value(index), row });
+                list.with_point += 1;
             }
         }
+        self.lists.insert(jurisdiction.to_owned(), list);
         Ok(())
     }
 
@@ -203,6 +228,11 @@ impl Permits {
         }
         super::sorted(move || {
             let mut points = made.points;
+            for (name, code) in made.cities.compared() {
+                for list in made.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
+                    list.cities.insert(city_key(name));
+                }
+            }
             points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
             Ok(Some(Self {
                 rows,
@@ -225,7 +255,7 @@ impl Permits {
                 tag_words: made.tag_words,
                 tags: made.tags,
                 points,
-                states: made.states,
+                lists: made.lists,
                 with_license_numbers: made.with_license_numbers,
             }))
         })
@@ -266,7 +296,7 @@ impl Permits {
 
     /// State of the jurisdiction of a row.
     pub fn state(&self, row: u32) -> &str {
-        self.states.get(self.jurisdiction(row)).map(String::as_str).unwrap_or_default()
+        self.lists.get(self.jurisdiction(row)).map(|list| list.state.as_str()).unwrap_or_default()
     }
 
     /// How much memory the index takes.

@@ -1,6 +1,7 @@
 use bytes::Bytes;
 
 use crate::error::Result;
+use crate::provenance::Snapshot;
 use crate::serve::index::sec::{Heads, Stamps};
 use crate::serve::index::table::{Table, Texts};
 use crate::serve::index::words::WordColumn;
@@ -33,6 +34,11 @@ impl Stamped {
     /// Writes the provenance object of a row.
     pub fn write(&self, json: &mut Json, manifest: &Manifest, row: usize) {
         Stamps::new(manifest, self.dataset_id, &self.part).write(json, &self.heads, row, self.statuses.at(row), self.record_ids.at(row));
+    }
+
+    /// The file that a row comes from.
+    pub fn source<'a>(&self, manifest: &'a Manifest, row: usize) -> Option<&'a Snapshot> {
+        Stamps::new(manifest, self.dataset_id, &self.part).source(&self.heads, row)
     }
 
     pub fn record_id(&self, row: usize) -> &str {

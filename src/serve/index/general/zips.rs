@@ -7,7 +7,7 @@ use arrow::array::{Array, Float64Array};
 use bytes::Bytes;
 
 use super::stamped::Stamped;
-use crate::canonical::address::city;
+use crate::canonical::address::city_key;
 use crate::error::Result;
 use crate::serve::index::Point;
 use crate::serve::index::table::{Table, TextLists, Texts};
@@ -20,6 +20,10 @@ const COLUMNS: [&str; 15] = [
     "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
 ];
 
+/// What releases of the first version of `zip.zip` lack.
+const REGION: &str = "military_region";
+const BEFORE_REGIONS: &str = "1.0.0";
+
 /// The rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
 pub struct Zips {
@@ -29,6 +33,7 @@ pub struct Zips {
     pub cities: Texts,
     pub other_cities: TextLists,
     pub states: WordColumn,
+    pub military_regions: WordColumn,
     pub state_names: WordColumn,
     pub state_fips: WordColumn,
     pub county_fips: WordColumn,
@@ -45,6 +50,9 @@ pub struct Zips {
     by_city: HashMap<(String, String), Vec<u32>>,
     pub counties: Option<ZipCounties>,
 }
+
+/// What follows the name of a county in the Census Bureau's lists.
+const KINDS_OF_COUNTIES: [&str; 7] = [" COUNTY", " PARISH", " CITY AND BOROUGH", " BOROUGH", " CENSUS AREA", " MUNICIPALITY", " MUNICIPIO"];
 
 /// The rows of `zip.county`, sorted by ZIP code.
 #[derive(Debug)]
@@ -69,11 +77,13 @@ impl Zips {
         };
         let Some(part) = only_part(manifest, "zip.zip") else { return Ok(None) };
         let bytes = parts.bytes(&manifest.release_id, part).await?;
-        Self::read(part, bytes, counties).map(Some)
+        let has_regions = manifest.datasets.get("zip.zip").is_some_and(|dataset| dataset.schema_version != BEFORE_REGIONS);
+        Self::read(part, bytes, counties, has_regions).map(Some)
     }
 
-    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[&COLUMNS[..], &Stamped::COLUMNS].concat(), &part.path)?;
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, has_regions: bool) -> Result<Self> {
+        let regions = if has_regions { &[REGION][..] } else { &[] };
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], regions, &Stamped::COLUMNS].concat(), &part.path)?;
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
@@ -88,6 +98,7 @@ impl Zips {
             cities: table.texts("city")?,
             other_cities: table.text_lists("other_cities")?,
             states: table.words("state")?,
+            military_regions: if has_regions { table.words(REGION)? } else { no_words(table.rows())? },
             state_names: table.words("state_name")?,
             state_fips: table.words("state_fips")?,
             county_fips: table.words("county_fips")?,
@@ -123,12 +134,19 @@ impl Zips {
 
     /// The names that a code's city is known by, as cities are compared.
     pub fn city_names(&self, row: usize) -> Vec<String> {
-        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city).collect()
+        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city_key).collect()
     }
 
-    /// The codes of a city, given as cities are compared.
+    /// The name of a code's county as cities are compared, without the word county.
+    pub fn county_as_city(&self, row: usize) -> Option<String> {
+        let name = city_key(self.county_names.get(row)?);
+        let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
+        Some(kind.unwrap_or(&name).to_owned())
+    }
+
+    /// The codes of a city.
     pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
-        self.by_city.get(&(state.to_owned(), name.to_owned())).map_or(&[], Vec::as_slice)
+        self.by_city.get(&(state.to_owned(), city_key(name))).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -163,6 +181,13 @@ impl ZipCounties {
     pub fn share(&self, row: usize) -> Option<f64> {
         (!self.shares.is_null(row)).then(|| self.shares.value(row))
     }
+}
+
+/// A column without a word.
+fn no_words(rows: usize) -> Result<WordColumn> {
+    let mut words = WordColumn::default();
+    (0..rows).try_for_each(|_| words.push(None))?;
+    Ok(words)
 }
 
 /// The part of a dataset that is not partitioned.

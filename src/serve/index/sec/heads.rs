@@ -154,6 +154,12 @@ impl<'a> Stamps<'a> {
         }
     }
 
+    /// The file that a row comes from.
+    pub fn source(&self, heads: &Heads, row: usize) -> Option<&'a Snapshot> {
+        let head = heads.of(row)?;
+        self.inputs.iter().find(|input| *input.source_id == *head.source_id && input.sha256 == head.digest)
+    }
+
     /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
     /// the source's file in this release, which holds the same member.
     pub fn write(&self, json: &mut Json, heads: &Heads, row: usize, validation_status: &str, record_id: &str) {

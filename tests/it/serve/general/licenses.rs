@@ -1,6 +1,8 @@
+use pubdata::store::PartReport;
 use serde_json::{Value, json};
 
 use super::{LNI, TDLR, all, license, world};
+use crate::serve::home::Table;
 use crate::serve::{World, notices};
 
 fn person(last: &str, first: &str, middle: Option<&str>) -> Value {
@@ -74,7 +76,10 @@ async fn a_number_is_verified_once_or_said_to_be_several() {
     assert_eq!((&data["result"], &data["verified"], &data["name_match"]), (&json!("match"), &json!(true), &Value::Null));
     assert_eq!(data["query"], json!({"number_normalized": "3001", "state": "TX", "profession": null}));
     assert_eq!(data["verified_as_of"], "2025-09-01");
-    assert_eq!(data["checked_sources"], json!([{"source_id": "tdlr", "source_date": "2025-09-01", "scope": "8 licenses: barber, electrician"}]));
+    assert_eq!(
+        data["checked_sources"],
+        json!([{"source_id": "tdlr", "source_date": "2025-09-01", "newest_license_date": null, "records_set_aside": 0, "scope": "8 licenses: barber, electrician"}])
+    );
     // The same number in two trades is two licenses.
     let answer = verified(&world, "number=1094&state=TX").await;
     assert_eq!((&answer["data"]["result"], &answer["data"]["verified"]), (&json!("multiple_matches"), &json!(false)));
@@ -84,9 +89,10 @@ async fn a_number_is_verified_once_or_said_to_be_several() {
     assert_eq!(notices(&barber), ["STATUS_DERIVED"]);
     let expired = verified(&world, "number=3000&state=TX").await;
     assert_eq!((&expired["data"]["result"], &expired["data"]["verified"]), (&json!("match"), &json!(false)));
-    // The board says active, the date has passed.
+    // The board says active, the date has passed: it is shown so, and nothing is vouched for.
     let conflict = verified(&world, "number=1094&state=TX&profession=electrician").await;
-    assert_eq!((&conflict["data"]["verified"], notices(&conflict)), (&json!(true), vec!["STATUS_DATE_CONFLICT"]));
+    assert_eq!((&conflict["data"]["verified"], notices(&conflict)), (&json!(false), vec!["STATUS_DATE_CONFLICT"]));
+    assert_eq!(conflict["data"]["licenses"][0]["status"], "active");
 }
 
 #[tokio::test]
@@ -120,6 +126,65 @@ async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
     assert_eq!(problem("state=TX").await, (400, "missing_parameter".to_owned()));
     assert_eq!(problem("number=1&license_number=1&state=TX").await, (400, "invalid_parameter".to_owned()));
     assert_eq!(problem("number=1&state=Texas").await, (400, "invalid_parameter".to_owned()));
+}
+
+/// The release with two records of Texas set aside, and one of Washington that no id tells.
+async fn world_with_quarantine() -> World {
+    let world = World::empty(|_| {}).await;
+    let mut draft = super::draft();
+    for table in draft.tables.iter_mut().filter(|table| table.dataset_id == "license.license") {
+        let rule = if table.folders == TDLR { ("duplicate_key", 2) } else { ("malformed_record", 1) };
+        table.report.quarantined.insert(rule.0.to_owned(), rule.1);
+        for row in &mut table.rows {
+            row["issue_date"] = if table.folders == TDLR { json!("2019-10-30") } else { json!("2025-01-01") };
+        }
+    }
+    let quarantined = |partition: &str, record: &str, rule: &str| {
+        json!({
+            "record_id": format!("pubdata.quarantine:license.license:{partition}:{record}:{rule}"), "dataset_id": "license.license", "partition": partition,
+            "rule": rule.split('#').next().unwrap(), "reason": "made up", "validation_status": "failed",
+        })
+    };
+    let texas = "bucket=0/source=tdlr/state=TX";
+    let rows = vec![
+        quarantined(texas, "license.license:TX-tdlr-el-4000", "duplicate_key"),
+        quarantined(texas, "license.license:TX-tdlr-el-4000", "duplicate_key#2"),
+        quarantined("bucket=0/source=lni/state=WA", "lni@1234", "malformed_record"),
+    ];
+    let folders = &[("dataset_id", "license.license")];
+    draft.tables.push(Table { dataset_id: "pubdata.quarantine", vintage_year: None, bucket: None, folders, rows, report: PartReport::default() });
+    world.publish(&draft).await;
+    world.service.refresh().await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn records_that_were_set_aside_are_told_of() {
+    let world = world_with_quarantine().await;
+    for number in ["4000", "04000", "TDLR%204000"] {
+        let answer = verified(&world, &format!("number={number}&state=TX")).await;
+        assert_eq!((&answer["data"]["result"], &notices(&answer)[..2]), (&json!("no_match"), &["NO_MATCH_IS_NOT_PROOF", "RECORD_SET_ASIDE"][..]), "{number}");
+        assert_eq!(answer["data"]["checked_sources"][0]["records_set_aside"], 2);
+    }
+    // Of another number it is not known.
+    for number in ["400", "el", "9999"] {
+        assert_eq!(notices(&verified(&world, &format!("number={number}&state=TX")).await)[1], "RECORDS_SET_ASIDE", "{number}");
+    }
+    let washington = verified(&world, "number=1234&state=WA").await;
+    assert_eq!(notices(&washington), ["NO_MATCH_IS_NOT_PROOF", "RECORDS_SET_ASIDE"]);
+    assert!(washington["meta"]["notices"][1]["message"].as_str().unwrap().contains("1 of lni"), "{washington}");
+    assert_eq!(notices(&verified(&world, "number=SERVPG*892PL&state=WA").await), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn a_list_that_is_older_than_its_date_is_told_of() {
+    let world = world_with_quarantine().await;
+    let old = verified(&world, "number=3001&state=TX").await;
+    assert_eq!((&old["data"]["checked_sources"][0]["newest_license_date"], notices(&old)), (&json!("2019-10-30"), vec!["LIST_SEEMS_OLD"]));
+    let message = old["meta"]["notices"][0]["message"].as_str().unwrap();
+    assert!(message.contains("2019-10-30") && message.contains("2025-09-01"), "{message}");
+    let fresh = verified(&world, "number=SERVPG*892PL&state=WA").await;
+    assert_eq!((&fresh["data"]["checked_sources"][0]["newest_license_date"], notices(&fresh)), (&json!("2025-01-01"), vec![]));
 }
 
 #[tokio::test]

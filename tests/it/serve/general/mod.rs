@@ -9,6 +9,7 @@ mod licenses;
 mod permits;
 mod properties;
 mod streamlined;
+mod tax_limits;
 mod taxes;
 mod zips;
 

@@ -4,16 +4,18 @@ use super::taxes;
 use crate::serve::{World, notices};
 
 /// ZIP codes of GeoNames' file of 2024: code, city, state, county and point; the types, names and areas beside them are made up.
-pub const MADE_UP: [&str; 23] = [
+pub const MADE_UP: [&str; 25] = [
     "00501|Holtsville|NY|36103|40.8154|-73.0451|po_box_or_unique|11742|spatial_join",
     "05401|Burlington|VT|50007|44.484|-73.2199|standard|05401|same_code",
     "06101|Hartford|CT|09003|41.7801|-72.6771|standard||none",
     "07001|Avenel|NJ|34023|40.5827|-74.2713|standard|07001|same_code",
+    "09001|APO|AA||38.1105|15.6613|military||none",
     "09007|APO|AE||49.4077|8.6908|military||none",
     "10001|New York|NY|36061|40.7484|-73.9967|standard|10001|same_code",
     "10002|New York|NY|36061|40.7152|-73.9877|standard|10002|same_code",
     "37072|Goodlettsville|TN|47037|36.3623|-86.7269|standard|37072|same_code",
     "53202|Milwaukee|WI|55079|43.0506|-87.8968|standard|53202|same_code",
+    "53224|Milwaukee|WI|55079|43.1594|-88.0327|standard|53224|same_code",
     "55049|Medford|MN|27147|44.1742|-93.2463|standard|55049|same_code",
     "55101|Saint Paul|MN|27123|44.9512|-93.0902|standard|55101|same_code",
     "55103|Saint Paul|MN|27123|44.9608|-93.1216|standard|55103|same_code",
@@ -36,7 +38,7 @@ pub fn zip(line: &str) -> Value {
     let degrees = |cell: &str| cell.parse::<f64>().ok();
     json!({
         "record_id": format!("zip.zip:{}", cells[0]), "zip": cells[0], "type": cells[6], "type_raw": null, "city": cells[1], "other_cities": if cells[0] == "10001" { vec!["Manhattan"] } else { vec![] },
-        "state": cells[2], "county_fips": filled(cells[3]), "county_name": null, "lat": degrees(cells[4]), "lon": degrees(cells[5]), "coordinate_accuracy": "4",
+        "state": cells[2], "military_region": cells[0].starts_with("09").then_some("AE"), "county_fips": filled(cells[3]), "county_name": null, "lat": degrees(cells[4]), "lon": degrees(cells[5]), "coordinate_accuracy": "4",
         "zcta": filled(cells[7]), "zcta_match": cells[8],
     })
 }
@@ -101,6 +103,23 @@ async fn boxes_and_soldiers_have_no_people_of_their_own() {
         (&military["type"], &military["county"], &military["demographics"], &military["land_area_sqmi"]),
         (&json!("military"), &Value::Null, &Value::Null, &Value::Null)
     );
+    // The source calls 09001 `APO AA`; 090 to 098 are Europe's.
+    let other = world.ok("/v1/zip/09001").await;
+    assert_eq!((&other["data"]["state"], &other["data"]["military_region"], notices(&other)), (&json!("AA"), &json!("AE"), vec!["MILITARY_REGION_CONFLICT"]));
+    let message = other["meta"]["notices"][0]["message"].as_str().unwrap();
+    assert!(message.contains("AA for 09001") && message.contains("in AE"), "{message}");
+    let agreed = world.ok("/v1/zip/09007").await;
+    assert_eq!((&agreed["data"]["state"], &agreed["data"]["military_region"], notices(&agreed)), (&json!("AE"), &json!("AE"), vec![]));
+    assert_eq!(world.ok("/v1/zip/10001").await["data"]["military_region"], Value::Null);
+    assert_eq!(notices(&world.ok("/v1/zip/09001?fields=city").await), Vec::<&str>::new());
+    let batch = world.post("/v1/zip/batch", &json!({"zips": ["09001", "09007", "09001"], "fields": ["state"]})).await.json();
+    assert_eq!(notices(&batch), ["MILITARY_REGION_CONFLICT"]);
+    // Both regions are right for a caller.
+    let taxed = async |state: &str| world.ok(&format!("/v1/tax/rate?zip=09001&state={state}")).await;
+    for state in ["AE", "AA"] {
+        assert_eq!(notices(&taxed(state).await), ["STATE_NOT_COVERED"], "{state}");
+    }
+    assert!(notices(&taxed("AP").await).contains(&"ZIP_STATE_MISMATCH"));
     let boxes = world.ok("/v1/zip/80201").await;
     assert_eq!((&boxes["data"]["zcta"], &boxes["data"]["demographics"]), (&json!({"code": null, "match": "none"}), &Value::Null));
     assert!(!notices(&boxes).contains(&"ZCTA_NOT_USPS_ZIP"));

@@ -7,7 +7,7 @@ use super::addresses::{Addresses, Parity, Record, Unit};
 use super::ids::Ids;
 use super::rates::Class;
 use super::spans::{Span, Spans};
-use crate::canonical::address::{Address, city};
+use crate::canonical::address::{Address, city_key};
 use crate::error::{Error, Result};
 use crate::serve::index::sec::{Heads, Stamps};
 use crate::serve::index::table::{Table, TextLists, Texts};
@@ -141,9 +141,9 @@ impl Boundaries {
         self.addresses.of_zip(zip)
     }
 
-    /// Records of a named place, given as cities are compared; of several places of a name those in one of the counties, where there are such.
+    /// Records of a named place; of several places of a name those in one of the counties, where there are such.
     pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
-        let places = self.places.get(name).map_or(&[][..], Vec::as_slice);
+        let places = self.places.get(&city_key(name)).map_or(&[][..], Vec::as_slice);
         let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
         let has_one = places.iter().any(|(_, county)| is_within(county));
         places.iter().filter(|(_, county)| !has_one || is_within(county)).map(|(row, _)| *row).collect()
@@ -243,7 +243,7 @@ impl Builder {
 
     fn add_place(&mut self, columns: &Columns, index: usize, row: u32) {
         match (columns.cities.get(index), columns.county_fips.get(index)) {
-            (Some(name), county) => self.places.entry(city(name)).or_default().push((row, county.map(Box::from))),
+            (Some(name), county) => self.places.entry(city_key(name)).or_default().push((row, county.map(Box::from))),
             (None, Some(county)) => self.counties.entry(county.into()).or_default().push(row),
             (None, None) => {}
         }

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use bytes::Bytes;
 
-use crate::canonical::address::city;
+use crate::canonical::address::city_key;
 use crate::error::{Error, Result};
 use crate::serve::index::general::stamped::Stamped;
 use crate::serve::index::table::{Table, Texts};
@@ -109,9 +109,9 @@ impl Rates {
         rows.iter().map(|row| *row as usize).filter(move |row| self.is_on(*row, day))
     }
 
-    /// Codes of the cities of a name, given as cities are compared.
+    /// Codes of the cities of a name.
     pub fn cities(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.by_city.get(name).into_iter().flatten().map(|row| self.codes.at(*row as usize))
+        self.by_city.get(&city_key(name)).into_iter().flatten().map(|row| self.codes.at(*row as usize))
     }
 
     /// The rows of a class.
@@ -155,7 +155,7 @@ fn city_of(name: &str) -> String {
     while words.len() > 1 && words.last().is_some_and(|word| word.starts_with(|c: char| c.is_lowercase() || c == '(')) {
         words.pop();
     }
-    city(&words.join(" "))
+    city_key(&words.join(" "))
 }
 
 /// A column of rates, which have six decimals.
