@@ -14,7 +14,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use pubdata::contract::{Column, Contract, Contracts, Physical, arrow_schema, pointer_fields};
 use pubdata::ids::{Digest, ReleaseId};
-use pubdata::provenance::Snapshot;
+use pubdata::provenance::{Snapshot, SourceRows};
 use pubdata::store::{ChannelAction, ChannelMove, DatasetEntry, Home, Manifest, Part, PartReport, Releases, TaskEntry};
 use serde_json::{Value, json};
 
@@ -115,9 +115,16 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
     }
 }
 
+/// Of metrics only.
+fn source_rows(vintage_year: Option<i32>) -> BTreeMap<String, SourceRows> {
+    let left_out = BTreeMap::from([("repeated".to_owned(), 2)]);
+    let rows = SourceRows { read: 64, records: 59, merged: 1, quarantined: 2, left_out };
+    vintage_year.map(|_| ("test.metrics_file".to_owned(), rows)).into_iter().collect()
+}
+
 fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
     TaskEntry {
-        source_rows: BTreeMap::new(),
+        source_rows: source_rows(vintage_year),
         pipeline_id: if vintage_year.is_some() { "test.metrics".to_owned() } else { "test.places".to_owned() },
         partition: vintage_year.iter().map(|year| ("vintage".to_owned(), year.to_string())).collect(),
         input_hash: Digest::of(b"inputs"),
