@@ -169,20 +169,21 @@ impl Global {
 
     /// What commands that only look work with: a folder that is not there is not made, unless releases are kept elsewhere.
     fn reading(&self, channel: &str) -> Result<RunSettings> {
+        let declarations = self.declarations()?;
         if self.store.is_none() && !self.home.is_dir() {
             return Err(Error::config(format!("there is no home at {}", self.home.display()))
                 .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
         }
-        self.settings(channel)
+        self.settings(declarations, channel)
     }
 
-    /// What commands that make releases work with.
-    fn settings(&self, channel: &str) -> Result<RunSettings> {
+    /// What commands that make releases work with; a home that is not there is made.
+    fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         let home = self.home()?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
             home,
-            declarations: self.declarations()?,
+            declarations,
             fetch: FetchSettings::default(),
             channel: channel.to_owned(),
             selectors: Vec::new(),

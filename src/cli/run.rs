@@ -61,9 +61,10 @@ pub(super) struct RunArgs {
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ..FetchSettings::default() };
+    let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
-    run::check_selectors(&global.declarations()?, &source.selectors)?;
-    Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(&source.channel)? })
+    run::check_selectors(&declarations, &source.selectors)?;
+    Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
 }
 
 pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {

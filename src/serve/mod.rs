@@ -86,8 +86,8 @@ impl Service {
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
         let openapi = serde_json::to_vec(&openapi::document(&contracts, settings.public_url.as_deref())).expect("a JSON value has a JSON form");
         let contracts = Arc::new(contracts);
-        let parts =
-            Arc::new(Parts::new(releases.clone(), Copies::new(home.tables_dir(), settings.limits.least_copied_bytes), settings.limits.part_cache_bytes));
+        let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
+        let parts = Arc::new(Parts::new(releases.clone(), copies, settings.limits.part_cache_bytes));
         let catalog = Catalog::new(releases, parts.clone(), contracts.clone(), &settings.channel, settings.limits.retained_releases);
         Ok(Arc::new(Self {
             links: Links::of(&contracts),

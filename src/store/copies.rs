@@ -2,15 +2,16 @@
 //! system brings in what is touched. A copy is derived from a part and named by the part's digest; losing it costs making it again.
 //!
 //! ```text
-//! HOME/state/tables/<sha256 of the part>-<of the columns>.arrow    an Arrow file, then the SHA-256 of its bytes
+//! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.arrow    an Arrow file, then the SHA-256 of its bytes
 //! ```
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
@@ -28,6 +29,8 @@ use crate::ids::{Digest, Hasher};
 /// Part of every name: copies in another form are not read.
 const FORMAT_VERSION: u32 = 1;
 const DIGEST_BYTES: usize = 32;
+/// A file that is older and not finished never will be.
+const LONGEST_WRITING: Duration = Duration::from_secs(3600);
 /// Length and mark at the end of an Arrow file.
 const TRAILER_BYTES: usize = 10;
 
@@ -90,18 +93,23 @@ impl Copies {
         map(&File::open(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
-    /// Removes copies of parts that no release of these has. Who has one open keeps it.
+    /// Removes copies of parts that no release of these has, and what a server that was killed left unfinished. Who has one open keeps it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
         let parts = manifests.iter().flat_map(|manifest| manifest.datasets.values()).flat_map(|dataset| &dataset.parts);
         let wanted: BTreeSet<String> = parts.map(|part| part.sha256.to_string()).collect();
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            let is_wanted = path.file_name().and_then(|name| name.to_str()?.split_once('-')).is_some_and(|(part, _)| wanted.contains(part));
+            let is_left = path.extension().is_none_or(|extension| extension != "arrow") && age(&path).is_some_and(|age| age > LONGEST_WRITING);
+            let is_wanted = !is_left && path.file_name().and_then(|name| name.to_str()?.split_once('-')).is_some_and(|(part, _)| wanted.contains(part));
             if !is_wanted && let Err(error) = fs::remove_file(&path) {
                 tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
             }
         }
     }
+}
+
+fn age(path: &Path) -> Option<Duration> {
+    path.metadata().and_then(|metadata| metadata.modified()).ok()?.elapsed().ok()
 }
 
 /// Whether a file ends with the digest of what stands before it.

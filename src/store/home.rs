@@ -55,9 +55,9 @@ impl Home {
         self.root.join("state")
     }
 
-    /// Where the server keeps copies of large parts.
-    pub fn tables_dir(&self) -> PathBuf {
-        self.state_dir().join("tables")
+    /// Where the server of a channel keeps copies of large parts.
+    pub fn tables_dir(&self, channel: &str) -> PathBuf {
+        self.state_dir().join("tables").join(channel)
     }
 
     pub fn staging_dir(&self) -> PathBuf {

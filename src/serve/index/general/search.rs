@@ -398,3 +398,42 @@ fn gallop(list: &[u32], number: u32) -> usize {
 fn is_spelling(asked: &str, word: &str) -> bool {
     asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::NamesBuilder;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.
+    const WORDS: &str = "[AB]{2,4}( [AB]{2,4}){0,3}";
+
+    proptest! {
+        /// What is found by lists of words and by the order of the text is what looking at every name finds.
+        #[test]
+        fn every_name_that_fits_is_found(
+            organizations in prop::collection::vec((WORDS, prop::sample::select(vec!["", "INC", "LLC"])), 1..40),
+            persons in prop::collection::vec(("[AB]{2,4}", WORDS), 0..20),
+            asked in WORDS,
+            form in prop::sample::select(vec!["", " INC"]),
+        ) {
+            for mode in [Mode::Best, Mode::Exact, Mode::Prefix] {
+                let mut builder = NamesBuilder::default();
+                for (core, form) in &organizations {
+                    builder.push(Name::Organization { core, form }).unwrap();
+                }
+                // A person whose given names were begun is not found by a prefix of the whole.
+                for (last, given) in persons.iter().filter(|_| mode != Mode::Prefix) {
+                    builder.push(Name::Person { last, given }).unwrap();
+                }
+                let names = builder.finish().unwrap();
+                let query = Query::new(&format!("{asked}{form}")).unwrap();
+                let weighted = |words| Weighted::new(&names, words);
+                let (organization, person) = (weighted(&query.words), weighted(&query.person));
+                let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
+                let expected: Vec<Hit> = (0..names.len() as u32).filter(|number| number % 5 != 0).filter_map(|number| search.hit(number)).collect();
+                prop_assert_eq!(search.as_written(&|number| number % 5 != 0).0, expected, "{:?}", mode);
+            }
+        }
+    }
+}

@@ -36,7 +36,8 @@ async fn answers(world: &World) -> Vec<(u16, Value)> {
 }
 
 fn copies(world: &World) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(world.home.tables_dir()).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(world.home.tables_dir("nightly")).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
     paths.sort();
     paths
 }
@@ -55,8 +56,8 @@ async fn answers_from_copies_are_those_from_parts() {
 async fn a_damaged_copy_is_made_again() {
     let (first, second) = (copying().await, copying().await);
     let expected = answers(&first).await;
-    fs::create_dir_all(second.home.tables_dir()).unwrap();
-    let in_second = |path: &PathBuf| second.home.tables_dir().join(path.file_name().unwrap());
+    fs::create_dir_all(second.home.tables_dir("nightly")).unwrap();
+    let in_second = |path: &PathBuf| second.home.tables_dir("nightly").join(path.file_name().unwrap());
     for (number, path) in copies(&first).iter().enumerate() {
         let mut damaged = fs::read(path).unwrap();
         let middle = damaged.len() / 2;
@@ -77,8 +78,8 @@ async fn a_damaged_copy_is_made_again() {
 async fn where_no_copy_can_be_written_parts_are_decoded() {
     let expected = answers(&world().await).await;
     let world = World::empty(|settings| settings.limits.least_copied_bytes = 0).await;
-    fs::create_dir_all(world.home.state_dir()).unwrap();
-    fs::write(world.home.tables_dir(), "a file in place of the folder").unwrap();
+    fs::create_dir_all(world.home.tables_dir("")).unwrap();
+    fs::write(world.home.tables_dir("nightly"), "a file in place of the folder").unwrap();
     world.publish(&draft()).await;
     world.service.refresh().await.unwrap();
     assert_eq!(answers(&world).await, expected);
@@ -88,12 +89,21 @@ async fn where_no_copy_can_be_written_parts_are_decoded() {
 async fn copies_that_no_release_needs_are_removed() {
     let world = copying().await;
     answers(&world).await;
-    let stray = world.home.tables_dir().join(format!("{}-0123456789abcdef.arrow", "0".repeat(64)));
+    let stray = world.home.tables_dir("nightly").join(format!("{}-0123456789abcdef.arrow", "0".repeat(64)));
     fs::write(&stray, "of another release").unwrap();
+    let unfinished = |name: &str| copies(&world).last().unwrap().with_extension(name);
+    let (left, under_way) = (unfinished("17-0"), unfinished("18-0"));
+    fs::write(&under_way, "of a server that is writing").unwrap();
+    let file = fs::File::create(&left).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(7200)).unwrap();
+    let other = world.home.tables_dir("weekly").join("of-another-channel.arrow");
+    fs::create_dir_all(other.parent().unwrap()).unwrap();
+    fs::write(&other, "not this server's").unwrap();
     let known = copies(&world).len();
     world.publish(&super::super::draft(1.0)).await;
     world.service.refresh().await.unwrap();
-    assert_eq!((stray.exists(), copies(&world).len()), (false, known - 1), "the release before may still be asked for");
+    assert_eq!((stray.exists(), left.exists(), copies(&world).len()), (false, false, known - 2), "the release before may still be asked for");
+    assert!(under_way.exists() && other.exists());
     world.publish(&super::super::draft(2.0)).await;
     world.service.refresh().await.unwrap();
     assert_eq!(copies(&world), Vec::<PathBuf>::new());
