@@ -2,6 +2,7 @@
 //! it is looked up. Standards only (USPS Publication 28, legal designators, states); what one agency writes differently is declared with its source.
 
 pub mod address;
+pub mod email;
 pub mod license_number;
 pub mod name;
 pub mod phone;

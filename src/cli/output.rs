@@ -30,7 +30,7 @@ pub(super) fn json(value: &impl serde::Serialize) {
 /// Colours a word by what it says of a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let style = match word {
-        "built" | "resumed" | "new" | "published" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
+        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
         "stale" | "carried" | "absent" | "not_published" | "not configured" | "expired" => YELLOW,
         "blocked" | "missing" | "failed" | "mismatch" => RED,
         _ => Style::new(),

@@ -37,6 +37,8 @@ pub enum Outcome {
     Published,
     /// The channel already points at this very release.
     Unchanged,
+    /// So it does, and parts of it that were lost or damaged were written anew.
+    Mended,
 }
 
 /// A release that is composed and named, relative to the generation of the channel it was composed from.
@@ -204,6 +206,10 @@ impl Prepared {
             releases.advance_channel(&self.channel, self.current.as_ref().map(|current| current.entry.generation), to).await?;
             committed.outcome = Outcome::Published;
             fault::point("commit.channel_moved");
+        } else if !self.staged.is_empty() {
+            // What was built again is at hand: parts that were lost or damaged since are written anew.
+            self.write(releases, &mut committed).await.context(|| format!("release {}", committed.release_id))?;
+            committed.outcome = if committed.parts_written > 0 { Outcome::Mended } else { Outcome::Unchanged };
         }
         for task_id in self.staged.keys() {
             Staging::clear(home, task_id)?;
@@ -242,7 +248,7 @@ impl Prepared {
         if is_intact(part, releases.part_if_present(id, part).await?) {
             return Ok(Placed::Already);
         }
-        if let (Some(from), Some(path)) = (previous, known.get(&part.sha256))
+        if let (Some(from), Some(path)) = (previous.filter(|from| *from != id), known.get(&part.sha256))
             && releases.link_part(from, path, id, &part.path).await?
             && is_intact(part, releases.part_if_present(id, part).await?)
         {

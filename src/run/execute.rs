@@ -73,7 +73,12 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
     } else {
         let contracts = &settings.declarations.contracts;
         let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
-        (Some(committed.release_id), if committed.outcome == Outcome::Published { "published" } else { "unchanged" })
+        let outcome = match committed.outcome {
+            Outcome::Published => "published",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Mended => "mended",
+        };
+        (Some(committed.release_id), outcome)
     };
     Ok(RunReport {
         run_id: run_id.to_owned(),

@@ -141,7 +141,7 @@ pub struct RunReport {
     pub channel: String,
     /// What the channel points at after the run.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged` or `nothing`.
+    /// `published`, `unchanged`, `mended` (the same release, with lost or damaged parts written anew) or `nothing`.
     pub outcome: &'static str,
     pub is_sample: bool,
     pub exit_code: ExitCode,

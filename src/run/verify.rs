@@ -45,10 +45,10 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     for part in manifest.datasets.values().flat_map(|dataset| &dataset.parts) {
         parts += 1;
         let checked = match settings.releases.part(&manifest.release_id, part).await {
-            Ok(bytes) => publish::verify_part(part, &bytes),
-            Err(error) => Err(error),
+            Ok(bytes) => publish::verify_part(part, &bytes).map_err(|error| error.to_string()),
+            Err(error) => Err(format!("part {}: {error}", part.path)),
         };
-        problems.extend(checked.err().map(|error| format!("part {}: {error}", part.path)));
+        problems.extend(checked.err());
     }
     let snapshots = Snapshots::open(&settings.home)?;
     let mut inputs: Vec<&crate::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();

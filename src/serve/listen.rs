@@ -117,9 +117,11 @@ async fn follow_channel(service: Arc<Service>) {
             }
             Ok(None) => {}
             Err(error) => {
-                let text = error.to_string();
+                let text = error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
                 if text != last_failure {
-                    tracing::error!("the channel cannot be followed, the present release stays: {text}");
+                    tracing::error!(
+                        "the channel cannot be followed, the present release stays: {text}; `pubdata verify` lists what is damaged, `pubdata run --force` builds it again"
+                    );
                 }
                 last_failure = text;
                 continue;

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use polars::prelude::*;
 
 use super::ENTITY;
-use super::names::{ORGANIZATION, PartyColumns};
+use super::names::{ORGANIZATION, PartyColumns, has_designator};
 use super::rows::Rows;
 use super::settings::{NUMBER, Settings};
 use super::source_fields;
@@ -67,12 +67,12 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     Ok(Entities { frame: DataFrame::new(frame.height(), columns)?.filter(&is_kept)?, ids, issues })
 }
 
-fn record_id(entity_id: Option<&str>) -> String {
+pub(super) fn record_id(entity_id: Option<&str>) -> String {
     format!("{ENTITY}:{}", entity_id.unwrap_or("(no number)"))
 }
 
 /// State and number, with characters only that a path may hold.
-fn entity_id(state: &str, number: &str) -> String {
+pub(super) fn entity_id(state: &str, number: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c.to_ascii_uppercase() } else { '-' };
     format!("{state}-{}", number.chars().map(safe).collect::<String>())
 }
@@ -296,11 +296,12 @@ impl<'f> Reader<'f> {
         strings("mailing_role", (0..self.height).map(role))
     }
 
-    /// The registered agent. The street is published only of organisations.
+    /// The registered agent. The street is published only of organisations that are named as such: registries also list persons as organisations.
     fn agent(&self) -> Result<Vec<Column>> {
         let agents = PartyColumns::new(&self.texts, "agent");
         let found: Vec<_> = (0..self.height).map(|row| agents.party(self.settings, row, None)).collect();
-        let is_organization: BooleanChunked = found.iter().map(|agent| agent.as_ref().is_some_and(|agent| agent.kind == Some(ORGANIZATION))).collect();
+        let is_organization: BooleanChunked =
+            found.iter().map(|agent| agent.as_ref().is_some_and(|agent| agent.kind == Some(ORGANIZATION) && has_designator(&agent.name))).collect();
         let mut columns = vec![
             strings("agent_name", found.iter().map(|agent| agent.as_ref().map(|agent| &*agent.name))),
             strings("agent_type", found.iter().map(|agent| agent.as_ref().and_then(|agent| agent.kind))),

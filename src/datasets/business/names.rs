@@ -12,6 +12,25 @@ pub(super) const ORGANIZATION: &str = "organization";
 /// Designators that are no surnames: a name that ends in one is not a person's.
 const CERTAIN_DESIGNATORS: &[&str] = &["INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP"];
 
+const WORDS_OF_ORGANIZATIONS: &[&str] = &[
+    "AGENTS",
+    "ASSOCIATION",
+    "CHURCH",
+    "COMPANY",
+    "CORP",
+    "CORPORATE",
+    "CORPORATION",
+    "ENTERPRISES",
+    "FOUNDATION",
+    "HOLDINGS",
+    "INC",
+    "INCORPORATED",
+    "LLC",
+    "PARTNERSHIP",
+    "SERVICES",
+    "UNIVERSITY",
+];
+
 /// What registries write behind the given names of a person, in a column it shares with the middle initial.
 const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "ESQ", "ESQUIRE", "MD", "DR", "MR", "MRS", "MS", "PHD", "CPA", "SRA", "ING"];
 
@@ -78,6 +97,12 @@ impl<'f> PartyColumns<'f> {
         };
         Some(Party { name, kind })
     }
+}
+
+/// Whether a name ends as those of organisations do, or has a word that only these have (`C T CORPORATION SYSTEM`).
+pub(super) fn has_designator(name: &str) -> bool {
+    let name = canonical::name::organization(name);
+    name.designator.is_some() || name.core.split(' ').any(|word| WORDS_OF_ORGANIZATIONS.contains(&word))
 }
 
 fn is_certain_organization(name: &str) -> bool {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use polars::prelude::*;
 
 use super::OFFICER;
-use super::names::{ORGANIZATION, PartyColumns};
+use super::names::{ORGANIZATION, PartyColumns, has_designator};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::texts::{Texts, constant, state, strings, zip};
@@ -167,12 +167,13 @@ impl<'f> List<'f> {
         let title_raw = cell(columns.title);
         let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| self.title(raw));
         let lines: Vec<&str> = columns.lines.iter().filter_map(|line| cell(*line)).collect();
+        let is_named_so = party.kind == Some(ORGANIZATION) && has_designator(&party.name);
         Some(Officer {
             name: party.name.into_owned(),
             kind: party.kind,
             title: title.unwrap_or("unknown"),
             title_raw,
-            line1: (party.kind == Some(ORGANIZATION) && !lines.is_empty()).then(|| lines.join(", ")),
+            line1: (is_named_so && !lines.is_empty()).then(|| lines.join(", ")),
             city: cell(columns.city),
             state: cell(columns.state),
             zip: cell(columns.zip),

@@ -2,8 +2,10 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
+use super::entities::{entity_id, record_id};
 use super::settings::Settings;
 use super::{ENTITY, OFFICER};
+use crate::canonical::email;
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame};
 use crate::error::{Error, Result};
@@ -27,13 +29,20 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     let mut issues = Vec::new();
     let mut files = Vec::new();
     for source_id in &settings.entities {
-        files.push(frames_of(context, source_id, ENTITY, &mut issues)?);
+        let mut of_source = frames_of(context, source_id, ENTITY, &mut issues)?;
+        for file in &mut of_source {
+            withhold_emails(context, settings, &mut file.frame, &mut issues)?;
+        }
+        files.push(of_source);
     }
     let frame = newest(context, settings, files)?;
     let (entities, parties, parties_of) = match &settings.officers {
         _ if settings.is_row_per_party => grouped(context, &frame, &mut issues)?,
         Some(source_id) => {
-            let files = frames_of(context, source_id, OFFICER, &mut issues)?;
+            let mut files = frames_of(context, source_id, OFFICER, &mut issues)?;
+            for file in &mut files {
+                withhold_emails(context, settings, &mut file.frame, &mut Vec::new())?;
+            }
             let parties = stacked(files.into_iter().map(|file| file.frame).collect())?;
             joined(context, frame, parties)?
         }
@@ -47,6 +56,29 @@ fn frames_of(context: &Context<'_>, source_id: &str, dataset_id: &str, issues: &
     let frames = context.read(source_id)?;
     issues.extend(frames.iter().flat_map(|frame| frame.issues_without_text(dataset_id)));
     Ok(frames)
+}
+
+/// Nulls lines of addresses that hold an e-mail address.
+fn withhold_emails(context: &Context<'_>, settings: &Settings, frame: &mut DataFrame, issues: &mut Vec<Issue>) -> Result<()> {
+    let names: Vec<String> = frame.get_column_names().iter().filter(|name| name.contains("_line")).map(ToString::to_string).collect();
+    for name in names {
+        let cells = frame.column(&name)?.str()?;
+        let found: Vec<usize> = cells.iter().enumerate().filter(|(_, cell)| cell.is_some_and(email::is_in)).map(|(row, _)| row).collect();
+        if found.is_empty() {
+            continue;
+        }
+        let kept: StringChunked = cells.iter().map(|cell| cell.filter(|cell| !email::is_in(cell))).collect();
+        let numbers = frame.column("entity_number").ok().and_then(|numbers| numbers.str().ok());
+        for row in found {
+            let entity_id = numbers.and_then(|numbers| numbers.get(row)).map(|number| entity_id(&settings.state, number));
+            let detail = format!("{name} holds an e-mail address, which is not published");
+            let mut issue = finding("email_withheld", Severity::Warning, ENTITY, &record_id(entity_id.as_deref()), detail);
+            issue.pointer = pointers(&frame.slice(row as i64, 1), POINTERS)?[0].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+            issues.push(issue);
+        }
+        frame.with_column(kept.with_name(name.as_str().into()).into_column())?;
+    }
+    Ok(())
 }
 
 /// How new a file is: its own day, then the place of its source in the declaration.

@@ -1,9 +1,11 @@
 //! Descriptions without what they say of persons: clerks write telephones, e-mail addresses and names of contacts into them.
 
+use crate::canonical::email;
+
 /// Most words of a name.
 const MAX_NAME_WORDS: usize = 3;
 
-/// A description with e-mail addresses, telephone numbers and the names behind one of `marks` (`POC`) replaced by words in brackets. A name
+/// A description with e-mail addresses, telephone numbers and the names behind one of `marks` (`POC`), or before a number, replaced by words in brackets. A name
 /// that nothing marks is not found.
 pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
     let characters: Vec<char> = text.chars().collect();
@@ -14,9 +16,10 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
         let is_word_start = place == 0 || !characters[place - 1].is_alphanumeric();
         let found = if !is_word_start {
             None
-        } else if let Some(length) = email(rest) {
+        } else if let Some(length) = email::length(rest) {
             Some((length, "[e-mail]"))
         } else if let Some(length) = telephone(rest) {
+            take_name(&mut kept);
             Some((length, "[telephone]"))
         } else if let Some((mark, length)) = marks.iter().find_map(|mark| Some((mark.chars().count(), marked_name(rest, mark)?))) {
             kept.extend(&rest[..mark]);
@@ -36,17 +39,6 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
         }
     }
     kept
-}
-
-/// Length of the e-mail address that a text begins with.
-fn email(text: &[char]) -> Option<usize> {
-    let is_local = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
-    let local = text.iter().take_while(|c| is_local(c)).count();
-    let domain = text[local..].iter().skip(1).take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).count();
-    let end = local + 1 + domain;
-    let has_gap = text[..local].windows(2).any(|pair| pair == ['.', '.']);
-    let is_address = !has_gap && text.first().is_some_and(|c| c.is_alphanumeric()) && text.get(local) == Some(&'@') && text[local + 1..end].contains(&'.');
-    is_address.then_some(end)
 }
 
 /// Length of the telephone number that a text begins with: `(615) 321-2037`, `615.981.1108`, `615 243 4363`, `615/992-1400`, `615) 889-4161`;
@@ -87,7 +79,7 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
         }
         let word = text[end + blank..].iter().take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-')).count();
         // An address is no name.
-        if word == 0 || email(&text[end + blank..]).is_some() {
+        if word == 0 || email::length(&text[end + blank..]).is_some() {
             break;
         }
         end += blank + word;
@@ -95,7 +87,41 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
         end += usize::from(word == 1 && text.get(end) == Some(&'.'));
         words += 1;
     }
-    (words > 0).then_some(end)
+    (words > 0).then(|| second_name(text, end).unwrap_or(end))
+}
+
+/// Where a second name ends that stands between the first and a telephone number: `POC Ana Ruiz, EUDI RODAS, 615 …`.
+fn second_name(text: &[char], first: usize) -> Option<usize> {
+    let separators = |from: usize| from + text[from..].iter().take_while(|c| matches!(c, ' ' | ',' | ':' | ';' | '-' | '/')).count();
+    let begin = separators(first);
+    let is_of_name = |c: &&char| c.is_alphabetic() || matches!(c, ' ' | '\'' | '.');
+    let words: String = text[begin..].iter().take_while(is_of_name).collect();
+    let (end, count) = (begin + words.trim_end().chars().count(), words.split_whitespace().count());
+    (begin > first && (1..=MAX_NAME_WORDS).contains(&count) && telephone(&text[separators(end)..]).is_some()).then_some(end)
+}
+
+/// Replaces a name that a text ends with, two or three capitalised words: what is written before a telephone number.
+fn take_name(text: &mut String) {
+    let is_separator = |c: char| matches!(c, ' ' | ',' | ':' | '-' | '(');
+    let end = text.trim_end_matches(is_separator).len();
+    let is_name = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase) && letters.all(|c| c.is_alphabetic() || c == '\'')
+    };
+    let (mut start, mut words) = (end, 0);
+    while words < MAX_NAME_WORDS {
+        let before = text[..start].trim_end_matches(' ');
+        let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '/' | '(' | ')')).next().unwrap_or_default();
+        let has_gap = words > 0 && start - before.len() != 1;
+        if has_gap || !is_name(word) {
+            break;
+        }
+        start = before.len() - word.len();
+        words += 1;
+    }
+    if words > 1 {
+        text.replace_range(start..end, "[name]");
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +131,7 @@ mod tests {
     /// Endings of real descriptions of Nashville.
     #[test]
     fn persons_are_taken_out_and_nothing_else() {
-        let marks = ["POC".to_owned()];
+        let marks = ["POC", "Point of Contact"].map(str::to_owned);
         let cases = [
             ("rear of dwelling. POC: Daniel Nelms, (918)760-3720. Applicant applied", "rear of dwelling. POC [name], [telephone]. Applicant applied"),
             ("R. POC NATHAN NORWOLD 615-250-8665  parcels 09215017200, 09215017300", "R. POC [name] [telephone]  parcels 09215017200, 09215017300"),
@@ -116,6 +142,13 @@ mod tests {
             ("POC: Pamela Danzy, 615/992-1400.", "POC [name], [telephone]."),
             ("POC: Tommy Sanders, 615) 889-4161. W", "POC [name], [telephone]. W"),
             ("POC: 6155931195 or", "POC: [telephone] or"),
+            ("POC Ana Ruiz, EUDI RODAS, 615 243 4363. A", "POC [name], [telephone]. A"),
+            ("POC Kim: Kylie Brown (615)555-0100", "POC [name] [telephone]"),
+            ("Point of Contact -Mignon Doe 615-555-0100", "Point of Contact [name] [telephone]"),
+            ("per plans. Alex Craw 615.555.0100 to", "per plans. [name] [telephone] to"),
+            ("Install tankless heater 615-555-0100", "Install tankless heater [telephone]"),
+            ("CALL BEFORE INSPECTION 615-555-0100", "CALL BEFORE INSPECTION [telephone]"),
+            ("Unit Nashville, TN (615) 555-0100", "Unit Nashville, TN [telephone]"),
             ("poc barnes brown...barnes@remickarch.com", "poc [name]...[e-mail]"),
             ("EMAIL DIRECTLY TO: THOMAS.CORCORAN@NASHVILLE.GOV. PERMIT", "EMAIL DIRECTLY TO: [e-mail] PERMIT"),
             ("POC SALES@EXAMPLE.COM  BB POC elias hussien", "POC [e-mail]  BB POC [name]"),

@@ -111,6 +111,11 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
     }
     let is_renewal = |row: &&usize| rows.cell(**row, &fold.renewal_column).is_some_and(|text| fold.renewals.contains(text));
     let renewal = |row: &usize| fold.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
+    let addresses = group.iter().filter(|row| **row != latest).filter_map(|row| address::read(&mut Reader::new(rows, *row, settings)).normalized);
+    if let Some(other) = addresses.into_iter().find(|other| permit.place.normalized.as_ref() != Some(other)) {
+        let detail = format!("another row of the permit has the address `{other}`; published is that of the latest");
+        permit.warnings.push(Warning { code: "addresses_differ", detail });
+    }
     permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
     Ok(permit)
 }

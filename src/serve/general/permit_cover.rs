@@ -108,6 +108,20 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
     not_covered("zip", format!("no permit of this release states the ZIP code {zip}{described}{hint}"), &ids(permits))
 }
 
+/// The problem of a point that no permit with coordinates is near.
+pub fn no_point(permits: &Permits) -> Problem {
+    let lacking: Vec<String> =
+        permits.lists.iter().filter(|(_, list)| list.with_point == 0).map(|(id, list)| format!("{id} ({} permits)", list.permits)).collect();
+    let hint = match lacking.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; these lists state no coordinates, and whether any of their permits is near is not known: {}. Ask by `jurisdiction`, `address`, `zip` or `city` with `state`",
+            lacking.join(", ")
+        ),
+    };
+    not_covered("lat", format!("no permit with coordinates is near this point{hint}"), &ids(permits))
+}
+
 /// The problem of a city that the lists of its state do not name.
 pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_name: &str) -> Problem {
     let covering: Vec<Listed<'_>> = lists.iter().filter(|(_, list)| place.is_in(list)).copied().collect();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::not_covered;
-use super::permit_cover::{Listed, Place, no_city, no_zip, note_without_zip};
+use super::permit_cover::{Listed, Place, no_city, no_point, no_zip, note_without_zip};
 use crate::canonical::address::{Address, city_key, parse_line};
 use crate::canonical::state::usps;
 use crate::serve::call::{Call, Notice};
@@ -47,7 +47,7 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Ve
     if let Some(center) = center(call)? {
         let radius: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
         if within(&permits.points, center, COVERED_MI).is_empty() {
-            return Err(not_covered("lat", "no permit of this release is near this point".to_owned(), &jurisdictions(permits)));
+            return Err(no_point(permits));
         }
         narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
     }

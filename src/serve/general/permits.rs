@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::links::parties;
 use super::permit_filter::{Filter, TAGS, TYPE};
 use super::permit_place::{jurisdictions, rows_at};
-use super::{CONTACTS, LICENSES, PERMITS, Paging, ZIP, meta_of, permit_record};
+use super::{CONTACTS, LICENSES, MAX_COUNTED, PERMITS, Paging, ZIP, meta_of, permit_record};
 use crate::serve::call::{Call, Meta, Page, not_published};
 use crate::serve::index::{Permit, Permits, Record};
 use crate::serve::json::Json;
@@ -15,6 +15,8 @@ use crate::serve::problem::Result;
 
 /// How many permits are read at a time while their descriptions are looked through.
 const READING: usize = 512;
+/// The most rows that are read to count those that have words.
+const MOST_COUNTED: usize = 20_000;
 
 /// The endpoint's parameters.
 pub const PARAMETERS: &[Parameter] = &[
@@ -96,6 +98,11 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     meta.page = Some(page);
     meta.notices = notices;
+    if let Some(set_aside) = call.query.get("permit_number").map(|number| permits.set_aside_with_number(number)).filter(|ids| !ids.is_empty()) {
+        let message =
+            format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", set_aside.join(", ").to_lowercase());
+        meta.notice("RECORD_SET_ASIDE", message);
+    }
     if call.query.get("tags").is_some() {
         meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
     }
@@ -112,7 +119,8 @@ async fn write_permits(call: &Call<'_>, json: &mut Json, permits: &Permits, foun
     Ok(())
 }
 
-/// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row.
+/// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row. All are counted, unless
+/// there are so many rows that reading them takes long.
 async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &Paging<'_>, rows: &[u32], words: &str) -> Result<(Vec<Record<'a, Permit>>, Page)> {
     let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let has_all = |permit: &Record<'_, Permit>| {
@@ -120,27 +128,36 @@ async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &Paging<'
         let has = |word: &&str| description.split(|c: char| !c.is_alphanumeric()).any(|known| known.eq_ignore_ascii_case(word));
         words.iter().all(has)
     };
-    let (mut found, mut next) = (Vec::new(), None);
-    'reading: for (number, piece) in rows[paging.first.min(rows.len())..].chunks(READING).enumerate() {
+    let is_counted = rows.len() <= MOST_COUNTED;
+    let first = if is_counted { 0 } else { paging.first.min(rows.len()) };
+    let (mut found, mut next, mut total) = (Vec::new(), None, 0);
+    'reading: for (number, piece) in rows[first..].chunks(READING).enumerate() {
         for (place, permit) in permits.rows.fetch(call, piece).await?.into_iter().enumerate() {
             if !has_all(&permit) {
                 continue;
             }
-            if found.len() == paging.limit {
-                next = Some(paging.first + number * READING + place);
+            total += 1;
+            let place = first + number * READING + place;
+            if place < paging.first || next.is_some() {
+                continue;
+            }
+            if found.len() < paging.limit {
+                found.push(permit);
+                continue;
+            }
+            next = Some(place);
+            if !is_counted {
                 break 'reading;
             }
-            found.push(permit);
         }
         tokio::task::yield_now().await;
     }
-    let is_whole = paging.first == 0 && next.is_none();
     let page = Page {
         limit: paging.limit,
         count: found.len(),
         next_cursor: next.map(|next| paging.cursor(next)),
-        total: found.len() + usize::from(next.is_some()),
-        is_total_exact: is_whole,
+        total: total.min(MAX_COUNTED),
+        is_total_exact: total <= MAX_COUNTED && (is_counted || (paging.first == 0 && next.is_none())),
     };
     Ok((found, page))
 }

@@ -8,8 +8,9 @@ use super::keys::{Keys, KeysBuilder};
 use super::load::{NO_DAY, days, read_part};
 use super::names::Name;
 use super::owned::{Kind, OwnedBuilder, OwnedNames};
-use super::rows::{Children, Dataset, Numbered};
+use super::rows::{Children, Numbered};
 use super::search::{folded, person_words};
+use super::set_aside;
 use super::spaced;
 use crate::canonical::license_number;
 use crate::canonical::name::organization;
@@ -25,8 +26,6 @@ const COLUMNS: &[&str] = &[
     "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
     "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
 ];
-
-const QUARANTINE: &str = "pubdata.quarantine";
 
 /// Professions of those who take out permits.
 pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
@@ -83,7 +82,6 @@ struct Builder {
     cities: Codes,
     zips: Codes,
     lists: BTreeMap<(String, String), LicenseList>,
-    set_aside: Vec<String>,
 }
 
 /// The day as of which a list says what it says.
@@ -179,22 +177,6 @@ impl Builder {
     }
 }
 
-impl Builder {
-    /// Keeps the ids of records that were set aside: `pubdata.quarantine:license.license:{partition}:license.license:{id}:{rule}`. Records without one are named by their place.
-    fn add_set_aside(&mut self, table: &Table) -> Result<()> {
-        let records = table.texts("record_id")?;
-        let marker = format!(":{}:", License::ID);
-        for row in 0..table.rows() {
-            let record = records.at(row);
-            let id = record.rmatch_indices(&marker).next().filter(|(at, _)| *at > QUARANTINE.len()).map(|(at, marker)| &record[at + marker.len()..]);
-            if let Some((id, _rule)) = id.and_then(|id| id.rsplit_once(':')) {
-                self.set_aside.push(id.to_ascii_uppercase());
-            }
-        }
-        Ok(())
-    }
-}
-
 /// `LAST, FIRST MIDDLE SUFFIX` of published parts; none without a last name.
 pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
     let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
@@ -228,10 +210,7 @@ impl Licenses {
             entry.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
             made = read_part((parts, &manifest.release_id), part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
         }
-        let quarantine = manifest.datasets.get(QUARANTINE).into_iter().flat_map(|dataset| &dataset.parts);
-        for part in quarantine.filter(|part| part.rows > 0 && part.partition.get("dataset_id").is_some_and(|id| id == License::ID)) {
-            made = read_part((parts, &manifest.release_id), part, &["record_id"], made, |made, _, table| made.add_set_aside(table)).await?;
-        }
+        let set_aside = set_aside::ids::<License>(parts, manifest).await?;
         super::sorted(move || {
             Ok(Some(Self {
                 rows,
@@ -247,7 +226,7 @@ impl Licenses {
                 cities: made.cities,
                 zips: made.zips,
                 lists: made.lists,
-                set_aside: made.set_aside,
+                set_aside,
             }))
         })
         .await

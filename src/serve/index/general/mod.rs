@@ -12,6 +12,7 @@ mod owned;
 mod permit;
 mod rows;
 mod search;
+mod set_aside;
 mod spelling;
 mod stamped;
 mod tax;

@@ -10,6 +10,7 @@ use super::keys::{Keys, KeysBuilder, hash};
 use super::load::{NO_DAY, days, read_part};
 use super::owned::{SharedBuilder, SharedNames};
 use super::rows::{Children, Numbered};
+use super::set_aside;
 use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
@@ -82,6 +83,8 @@ pub struct Permits {
     pub lists: BTreeMap<String, PermitList>,
     /// Jurisdictions whose permits carry license numbers.
     pub with_license_numbers: BTreeSet<String>,
+    /// Ids of permits whose rows were set aside, in upper case.
+    set_aside: Vec<String>,
 }
 
 #[derive(Default)]
@@ -226,6 +229,7 @@ impl Permits {
             let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
             made = made.read((parts, manifest), (part, contacts.beside(part)), jurisdiction, start).await?;
         }
+        let set_aside = set_aside::ids::<Permit>(parts, manifest).await?;
         super::sorted(move || {
             let mut points = made.points;
             for (name, code) in made.cities.compared() {
@@ -257,9 +261,19 @@ impl Permits {
                 points,
                 lists: made.lists,
                 with_license_numbers: made.with_license_numbers,
+                set_aside,
             }))
         })
         .await
+    }
+
+    /// Ids of permits that were set aside and whose key begins with the number: of a permit with several rows other parts follow.
+    pub fn set_aside_with_number(&self, number: &str) -> Vec<&str> {
+        let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_uppercase).collect::<String>();
+        let number = plain(number);
+        let is_of =
+            |id: &&String| id.split_once(':').is_some_and(|(_, key)| plain(key) == number || key.split('-').next().is_some_and(|first| plain(first) == number));
+        self.set_aside.iter().filter(is_of).map(String::as_str).collect()
     }
 
     pub fn with_number(&self, number: &str) -> &[u32] {

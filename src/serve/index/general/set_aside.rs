@@ -1,0 +1,33 @@
+use super::load::read_part;
+use super::rows::Dataset;
+use crate::error::Result;
+use crate::serve::index::table::Table;
+use crate::serve::parts::Parts;
+use crate::store::Manifest;
+
+const QUARANTINE: &str = "pubdata.quarantine";
+
+/// Ids of a dataset's records that validation set aside, in upper case, as far as they have one: `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Others
+/// are named by their place in the source.
+///
+/// # Errors
+/// `Store`, when a part is missing, damaged, or not as its contract says.
+pub async fn ids<D: Dataset>(parts: &Parts, manifest: &Manifest) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
+    let quarantine = manifest.datasets.get(QUARANTINE).into_iter().flat_map(|dataset| &dataset.parts);
+    for part in quarantine.filter(|part| part.rows > 0 && part.partition.get("dataset_id").is_some_and(|id| id == D::ID)) {
+        ids = read_part((parts, &manifest.release_id), part, &["record_id"], ids, |ids, _, table| add::<D>(ids, table)).await?;
+    }
+    Ok(ids)
+}
+
+fn add<D: Dataset>(ids: &mut Vec<String>, table: &Table) -> Result<()> {
+    let records = table.texts("record_id")?;
+    let marker = format!(":{}:", D::ID);
+    for row in 0..table.rows() {
+        let record = records.at(row);
+        let id = record.rmatch_indices(&marker).next().filter(|(at, _)| *at > QUARANTINE.len()).map(|(at, marker)| &record[at + marker.len()..]);
+        ids.extend(id.and_then(|id| id.rsplit_once(':')).map(|(id, _rule)| id.to_ascii_uppercase()));
+    }
+    Ok(())
+}
