@@ -152,6 +152,19 @@ impl Home {
 mod tests {
     use super::*;
 
+    /// A home that may only be read has no lock file that could be made.
+    #[test]
+    fn who_looks_makes_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        assert!(!home.is_running().unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let lock = home.lock().unwrap();
+        assert!(home.is_running().unwrap());
+        drop(lock);
+        assert!(!home.is_running().unwrap());
+    }
+
     #[test]
     fn looking_whether_a_run_is_under_way_never_stops_one_from_starting() {
         let folder = tempfile::tempdir().unwrap();

@@ -49,6 +49,20 @@ fn a_changed_or_missing_part_is_named() {
 }
 
 #[test]
+fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built_again() {
+    let place = Place::published();
+    let release = place.current();
+    flip_middle(&place.part("geo.school/part-0.parquet"));
+    std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
+    let answer = place.run(&[]).expect(0).json();
+    assert_eq!(answer["outcome"], "unchanged", "without --force nothing is built, and nothing at hand");
+    let answer = place.run(&["--force"]).expect(0).json();
+    assert_eq!((&answer["outcome"], &answer["release_id"]), (&"mended".into(), &release.into()));
+    place.pubdata(&["verify"]).expect(0);
+    assert_eq!(place.run(&["--force"]).expect(0).json()["outcome"], "unchanged");
+}
+
+#[test]
 fn a_changed_or_missing_snapshot_is_named() {
     let place = Place::published();
     let (changed, gone) = (place.snapshot("acsdt5y2023-b19013.dat"), place.snapshot("Geos20225YR.txt"));

@@ -34,7 +34,14 @@ pub fn chicago() -> Vec<Value> {
                 &json!({"issued_date": "2021-01-01", "job_value": "5000000000", "line2": "APT 3", "address_normalized": "100 N ELM ST APT 3, CHICAGO, IL", "expires_date": "2022-01-01"}),
             ),
         ),
-        permit(CHICAGO, "3", &with(at("100 S ELM ST", "100|S|ELM|ST||", "100-s-elm-st-chicago"), &json!({"issued_date": "2019-01-01", "job_value": "20"}))),
+        permit(
+            CHICAGO,
+            "3",
+            &with(
+                at("100 S ELM ST", "100|S|ELM|ST||", "100-s-elm-st-chicago"),
+                &json!({"issued_date": "2019-01-01", "job_value": "20", "description": "Pool house"}),
+            ),
+        ),
         permit(
             CHICAGO,
             "4",
@@ -149,6 +156,39 @@ async fn pages_of_permits_follow_one_another() {
         }
         assert_eq!(paged, whole, "{query}");
     }
+}
+
+/// However small a page is, all permits with the words are counted.
+#[tokio::test]
+async fn permits_with_words_are_counted_over_all_pages() {
+    let world = world().await;
+    let of = async |rest: &str| world.ok(&format!("/v1/permits/search?jurisdiction=us-il-chicago&q=pool{rest}")).await["meta"]["page"].clone();
+    let whole = of("").await;
+    assert!(whole["total"].as_u64().unwrap() > 1, "{whole}");
+    let first = of("&limit=1").await;
+    let second = of(&format!("&limit=1&cursor={}", first["next_cursor"].as_str().unwrap())).await;
+    for page in [&first, &second] {
+        assert_eq!((&page["total"], &page["total_relation"], &page["count"]), (&whole["total"], &json!("eq"), &json!(1)));
+    }
+}
+
+#[tokio::test]
+async fn a_permit_that_was_set_aside_is_told_of() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = super::draft();
+    let record = "pubdata.quarantine:permit.permit:bucket=0/jurisdiction=us-il-chicago:permit.permit:us-il-chicago:T2022-77-NB:duplicate_key";
+    let row = json!({"record_id": record, "dataset_id": "permit.permit", "partition": "bucket=0/jurisdiction=us-il-chicago", "rule": "duplicate_key", "reason": "made up", "validation_status": "failed"});
+    let folders = &[("dataset_id", "permit.permit")];
+    draft.tables.push(Table { dataset_id: "pubdata.quarantine", vintage_year: None, bucket: None, folders, rows: vec![row], report: PartReport::default() });
+    world.publish(&draft).await;
+    world.service.refresh().await.unwrap();
+    let notices = async |number: &str| {
+        let answer = world.ok(&format!("/v1/permits/search?permit_number={number}")).await;
+        answer["meta"]["notices"].as_array().unwrap().iter().map(|notice| notice["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(notices("t2022-77-nb").await, ["RECORD_SET_ASIDE"]);
+    assert_eq!(notices("T2022").await, ["RECORD_SET_ASIDE"], "the first part is the number where others make it unique");
+    assert_eq!(notices("T2022-7").await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -291,6 +331,8 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
         assert_eq!((status, code.as_str()), (400, "invalid_parameter"), "{query}");
         assert!(detail.contains("does not mean that there are none") && says.iter().all(|part| detail.contains(part)), "{detail}");
     }
+    let (status, _, detail) = problem("lat=40.7128&lon=-74.006").await;
+    assert!(status == 404 && detail.contains("us-ny-nyc (3 permits)") && detail.contains("is not known"), "{detail}");
     // New York City's permits have no coordinates here: no circle finds them.
     assert!(!problem("zip=11355").await.2.contains("radius_mi"));
     // What the city's list does not say it covers is not said to be covered, nor not to be.
