@@ -17,6 +17,8 @@ enum Use<'a> {
     Merged,
     Quarantined,
     LeftOut(&'a str),
+    /// Left out, as only a warning about it says.
+    Warned(&'a str),
 }
 
 /// Counts of rows by what they were for. Those of buckets are added up: a row is in one bucket.
@@ -45,7 +47,7 @@ impl RowUses {
             checked.issues.iter().filter(|issue| issue.severity == Severity::Warning).filter_map(|issue| Some((issue, issue.pointer.as_ref()?)))
         {
             let numbers = inputs.numbers_of(pointer).unwrap_or_default();
-            add(&numbers, Use::LeftOut(&issue.code), Use::LeftOut(&issue.code));
+            add(&numbers, Use::Warned(&issue.code), Use::Warned(&issue.code));
         }
         uses.sort_unstable();
         uses.dedup_by_key(|(place, _)| *place);
@@ -58,7 +60,7 @@ impl RowUses {
                 Use::Record => rows.records += count,
                 Use::Merged => rows.merged += count,
                 Use::Quarantined => rows.quarantined += count,
-                Use::LeftOut(reason) => *rows.left_out.entry(reason.to_owned()).or_default() += count,
+                Use::LeftOut(reason) | Use::Warned(reason) => *rows.left_out.entry(reason.to_owned()).or_default() += count,
             }
         }
         Ok(by_source)
@@ -145,7 +147,7 @@ mod tests {
                 table("two", &[[at(20), at(0)].concat(), [at(20), at(10)].concat()]),
                 table(QUARANTINE, &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()]),
             ],
-            issues: vec![warning(20), warning(60)],
+            issues: vec![warning(20), warning(60), warning(70)],
             set_aside: [at(30), at(40)].concat(),
             repeated: at(50).to_vec(),
             blocked: Vec::new(),
