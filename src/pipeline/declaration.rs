@@ -15,6 +15,8 @@ pub struct Declaration {
     pub licence: String,
     pub homepage: String,
     pub cadence: Cadence,
+    /// When the publisher issues the files; by the cadence alone where it is not known better.
+    pub calendar: Option<Calendar>,
     /// What the layout of the sources is known from.
     #[serde(default)]
     pub layout_evidence: LayoutEvidence,
@@ -82,7 +84,8 @@ pub struct PartitionRange {
     /// Contract column that holds the value, such as `vintage_year`.
     pub column: String,
     pub from: i32,
-    pub to: i32,
+    /// None where there is no end: the newest is what the pipeline's calendar says can be there.
+    pub to: Option<i32>,
     /// What to say when someone asks for an earlier one.
     pub earlier: String,
 }
@@ -101,7 +104,18 @@ pub struct Source {
     pub on_demand: Option<String>,
     /// Values of the variables, other than the partition's.
     #[serde(default)]
-    pub variables: BTreeMap<String, Vec<String>>,
+    pub variables: BTreeMap<String, Variable>,
+    /// When the publisher issues this file, where it is not when the pipeline's calendar says.
+    pub calendar: Option<Calendar>,
+    /// Hosts that the publisher's server may send on to, besides those of its own domain: a name, or `*.name` for all below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<String>,
+    /// A secret that a portal takes in a header, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_token: Option<AppToken>,
+    /// Whether a person fetches the file, because the publisher's site refuses programs: `pubdata import` takes it, and a run asks nobody.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_hand: bool,
     /// How the publisher hands out a list in pages, where it has no file of the whole.
     pub pages: Option<Pages>,
     /// How files are found whose names change, on the page that the URL is.
@@ -123,6 +137,9 @@ pub struct Source {
     /// Mapped columns that some files do not have.
     #[serde(default)]
     pub optional_columns: Vec<String>,
+    /// Whether a column that is neither mapped nor ignored stops the build. It is published as a finding otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub closed: bool,
     /// Publisher's columns that are not used. `#` stands for one digit; variables as in the URL.
     #[serde(default)]
     pub ignore: Vec<String>,
@@ -142,6 +159,95 @@ pub struct Source {
     /// Whether the build can do without it where it is not published or its secret is not configured.
     #[serde(default = "yes")]
     pub required: bool,
+    /// Whether the build is made of those of the source's files that came, such as the states' of a register of several; one that did not come is a finding.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+}
+
+/// The values of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Variable {
+    Values(Vec<String>),
+    Range(LabelRange),
+}
+
+impl Variable {
+    /// A value that it has.
+    pub fn first(&self) -> Option<&str> {
+        match self {
+            Self::Values(values) => values.first().map(String::as_str),
+            Self::Range(range) => Some(&range.from),
+        }
+    }
+
+    /// Its values, in order.
+    pub fn values(&self) -> &[String] {
+        match self {
+            Self::Values(values) => values,
+            Self::Range(_) => &[],
+        }
+    }
+
+    /// Puts values that mean a set in order.
+    pub(super) fn sort(&mut self) {
+        if let Self::Values(values) = self {
+            values.sort();
+        }
+    }
+}
+
+/// Labels of publishing periods, one after the other: years, quarters, months or days, in the form of the first. Nobody types them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelRange {
+    /// The first label: `2009` (years), `2425` (school years), `2009/QTR2`, `2026-09`, `September_2026`, `20230929` or `2023-09-29`.
+    pub from: String,
+    /// The last label, or `now`: the newest that the source's calendar says can be there.
+    pub to: String,
+    /// Only the newest so many, where the publisher takes older files away or a later full file holds what they say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<u32>,
+}
+
+/// When a publisher issues a file. The issue of a period is there `after` the period's first day, and late `grace` after that.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calendar {
+    pub every: Every,
+    /// From the period's first day to the first on which its issue can be there: `15 days`, `23 months`. None is the first day itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Time of the day and its zone: `03:00 America/New_York`. None is the day's beginning in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// How much later than that an issue may be before it is late; one period where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace: Option<String>,
+}
+
+/// A publishing period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Every {
+    Day,
+    /// Monday to Friday but for the holidays of the federal government.
+    BusinessDay,
+    /// Begins on Monday.
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+/// A secret that is sent in a header of each request, when it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppToken {
+    /// `X-App-Token`.
+    pub header: String,
+    /// The environment variable that holds it.
+    pub variable: String,
 }
 
 /// A build in buckets: the rows of all sources are split by the hash of one column, and each bucket is built by itself.
@@ -175,6 +281,19 @@ pub struct Pages {
     pub variable: String,
     /// Records of a full page, as the URL asks for them.
     pub records: u64,
+    /// Where the publisher says how many records there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<CountQuery>,
+}
+
+/// A JSON document that says how many records a list has.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountQuery {
+    /// URL template, as the source's.
+    pub url: String,
+    /// Names, and numbers of places in arrays, that lead to the number, joined by `.`: `count`, `result.total`, `0.count`.
+    pub member: String,
 }
 
 /// Syntax of a file. Knows nothing of agencies.
@@ -302,4 +421,9 @@ fn default_max_shrink_percent() -> f64 {
 
 fn yes() -> bool {
     true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde wants")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }

@@ -20,6 +20,9 @@ pub struct Listing {
     /// Values that are wanted, by field, where not all are.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
+    /// Addresses to ask for while the page cannot be read or names no file of the form: what the publisher is known to have put out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<String>,
 }
 
 /// A link that a listing asks for.
@@ -201,6 +204,7 @@ mod tests {
             per: vec!["state".to_owned()],
             newest_by: ["year", "quarter", "month", "day"].map(str::to_owned).into(),
             only: BTreeMap::new(),
+            otherwise: Vec::new(),
         }
     }
 

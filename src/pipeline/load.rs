@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Declaration, Format, Source, fold};
+use super::{Declaration, Format, Source, Variable, fold};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
@@ -105,8 +105,8 @@ impl Declarations {
     fn check_partition(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
         let Some(range) = &declaration.partition else { return };
         let place = Place::Table("partition");
-        if range.from > range.to {
-            report(place, "from", format!("{} is after `to` {}", range.from, range.to));
+        if let Some(to) = range.to.filter(|to| range.from > *to) {
+            report(place, "from", format!("{} is after `to` {to}", range.from));
         }
         for contract in declaration.produces.iter().filter_map(|dataset_id| self.contracts.get(dataset_id)) {
             if !contract.partition_by.contains(&range.column) {
@@ -246,7 +246,7 @@ impl Declaration {
     fn first_keys(&self, source: &Source) -> Option<BTreeMap<String, String>> {
         let mut keys: BTreeMap<String, String> = self.partition.iter().map(|range| (range.variable.clone(), range.from.to_string())).collect();
         for (name, values) in &source.variables {
-            keys.insert(name.clone(), values.first()?.clone());
+            keys.insert(name.clone(), values.first()?.to_owned());
         }
         keys.extend(source.pages.iter().map(|pages| (pages.variable.clone(), "0".to_owned())));
         keys.extend(source.on_demand.iter().map(|name| (name.clone(), "0".to_owned())));
@@ -263,7 +263,7 @@ pub fn canonical_json(declaration: &Declaration) -> String {
     declaration.inputs.sort();
     declaration.sources.sort_by(|a, b| a.source_id.cmp(&b.source_id));
     for source in &mut declaration.sources {
-        source.variables.values_mut().for_each(|values| values.sort());
+        source.variables.values_mut().for_each(Variable::sort);
         source.ignore.sort();
         source.optional_columns.sort();
     }

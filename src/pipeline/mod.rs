@@ -9,7 +9,7 @@ mod load;
 mod template;
 
 pub use declaration::{
-    Buckets, Cadence, DatedBy, Declaration, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
+    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Every, LabelRange, Variable, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
 };
 pub use fold::fold;
 pub use listing::{Listed, Listing};

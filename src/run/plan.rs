@@ -10,7 +10,7 @@ use crate::datasets;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Request};
 use crate::ids::Digest;
-use crate::pipeline::{Declaration, Declarations, Source, canonical_json};
+use crate::pipeline::{Declaration, Declarations, Source, Variable, canonical_json};
 use crate::provenance::Snapshot;
 use crate::publish;
 use crate::store::{Manifest, Snapshots, TaskEntry};
@@ -126,7 +126,7 @@ pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[S
     for declaration in settings.declarations.pipelines.values() {
         let is_wanted = settings.selectors.is_empty() || settings.selectors.iter().any(|selector| is_selected(selector, declaration, &declaration.pipeline_id));
         for source in declaration.sources.iter().filter(|source| is_wanted && source.on_demand.as_deref() == Some(variable)) {
-            let source = Source { variables: [(variable.to_owned(), values.to_vec())].into(), ..source.clone() };
+            let source = Source { variables: [(variable.to_owned(), Variable::Values(values.to_vec()))].into(), ..source.clone() };
             wanted.extend(requests(settings, declaration, &source, None)?);
         }
     }
@@ -192,7 +192,7 @@ fn selected<'a>(declarations: &'a Declarations, selectors: &[String]) -> Result<
     let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
     for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
         let partitions: Vec<Option<String>> = match &declaration.partition {
-            Some(range) => (range.from..=range.to).map(|value| Some(value.to_string())).collect(),
+            Some(range) => (range.from..=range.to.unwrap_or(range.from)).map(|value| Some(value.to_string())).collect(),
             None => vec![None],
         };
         for partition in partitions {

@@ -58,7 +58,7 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             keys.insert(name.clone(), value.clone());
             keys
         };
-        combinations = combinations.iter().flat_map(|keys| values.iter().map(move |value| with_value(keys, value))).collect();
+        combinations = combinations.iter().flat_map(|keys| values.values().iter().map(move |value| with_value(keys, value))).collect();
     }
     if let Some(pages) = &source.pages {
         combinations.iter_mut().for_each(|keys| drop(keys.insert(pages.variable.clone(), "0".to_owned())));

@@ -72,7 +72,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
                 return Err(Error::config(format!("{path}: source `{}` has no variable `{variable}`", source.source_id)));
             }
         }
-        if let Some(taxonomy) = source.variables["taxonomy"].iter().find(|taxonomy| !settings.parts.contains_key(*taxonomy)) {
+        if let Some(taxonomy) = source.variables["taxonomy"].values().iter().find(|taxonomy| !settings.parts.contains_key(*taxonomy)) {
             return Err(Error::config(format!("{path}: settings.parts has no line for `{taxonomy}`")));
         }
     }
