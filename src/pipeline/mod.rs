@@ -4,6 +4,7 @@
 
 mod declaration;
 mod fold;
+mod likeness;
 mod listing;
 mod load;
 mod template;
@@ -12,6 +13,7 @@ pub use declaration::{
     AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Every, LabelRange, Variable, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
 };
 pub use fold::fold;
+pub use likeness::nearest;
 pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};
 pub use template::{expand, is_packed};

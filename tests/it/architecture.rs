@@ -69,6 +69,7 @@ const CRATES: &[(&str, &str)] = &[
     ("serde", ANYWHERE),
     ("serde_json", ANYWHERE),
     ("sha2", "ids"),
+    ("strsim", "pipeline"),
     ("subtle", "serve"),
     ("thiserror", ANYWHERE),
     ("tokio", ANYWHERE),
