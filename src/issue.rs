@@ -16,6 +16,22 @@ pub enum Severity {
     Block,
 }
 
+/// A finding about a source as a whole, such as a column that is new. It stays with the build until a person has seen to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SourceFinding {
+    pub source_id: String,
+    /// Machine-readable name in snake case.
+    pub code: String,
+    /// What was seen, and what to do about it; readable alone.
+    pub detail: String,
+}
+
+impl SourceFinding {
+    pub fn new(source_id: &str, code: &str, detail: String) -> Self {
+        Self { source_id: source_id.to_owned(), code: code.to_owned(), detail }
+    }
+}
+
 /// One finding: which rule, on which record, and where in the source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Issue {

@@ -1,6 +1,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;
+use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -64,6 +65,11 @@ pub(super) fn size(bytes: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
     }
+}
+
+/// A finding about a source, for people.
+pub(super) fn finding(finding: &SourceFinding) -> String {
+    format!("{} {}: {}", coloured(&finding.code), finding.source_id, finding.detail)
 }
 
 /// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.

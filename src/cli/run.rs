@@ -194,7 +194,7 @@ fn print_report(report: &RunReport) {
 fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
-    if is_not_renewed || has_counts || task.subjects.is_some() || !task.notes.is_empty() {
+    if is_not_renewed || has_counts || task.subjects.is_some() || !task.notes.is_empty() || !task.findings.is_empty() {
         let what_stays = match (is_not_renewed, task.is_carried) {
             (true, true) => ": the last good build stays",
             (true, false) => ": not in the release",
@@ -225,4 +225,5 @@ fn print_details(task: &TaskReport) {
         anstream::println!("  warnings in {dataset_id}: {}", codes.join(", "));
     }
     task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
+    task.findings.iter().for_each(|finding| anstream::println!("  {}", output::finding(finding)));
 }

@@ -35,7 +35,10 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     match &manifest {
-        Some(manifest) => print_release(manifest, &arguments.channel),
+        Some(manifest) => {
+            print_release(manifest, &arguments.channel);
+            print_findings(manifest, runs.first());
+        }
         None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
     if is_running {
@@ -80,6 +83,19 @@ fn print_release(manifest: &Manifest, channel: &str) {
     let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
     if !documented.is_empty() {
         anstream::println!("\nread by the publisher's documentation, no file having been seen: {}", documented.into_iter().collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// What is to be seen to about the sources: as the newest run found it, of tasks that it left alone as their builds did.
+fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
+    let of_task = |(task_id, entry): (&String, &TaskEntry)| {
+        let findings = newest.and_then(|run| run.tasks.get(task_id)).map_or_else(|| entry.findings.clone(), |task| task.findings.clone());
+        findings.into_iter().map(|finding| format!("{task_id}: {}", output::finding(&finding))).collect::<Vec<_>>()
+    };
+    let findings: Vec<String> = manifest.tasks.iter().flat_map(of_task).collect();
+    if !findings.is_empty() {
+        anstream::println!("\nto be seen to:");
+        findings.iter().for_each(|finding| anstream::println!("  {finding}"));
     }
 }
 

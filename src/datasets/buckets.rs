@@ -8,7 +8,8 @@ use polars::prelude::DataFrame;
 use super::context::{Context, RowsRead, SourceFrame, SourcePart};
 use crate::decode::{self, Malformed, Spill};
 use crate::error::{Error, Result};
-use crate::pipeline::{Buckets, Format};
+use crate::issue::SourceFinding;
+use crate::pipeline::{Buckets, Declarations, Format};
 use crate::provenance::{Inputs, SourcePointer};
 
 /// Rows that a thread holds while it splits a file.
@@ -80,6 +81,11 @@ impl<'a> Split<'a> {
     /// Rows that were split, by source.
     pub fn rows(&self) -> BTreeMap<String, u64> {
         self.rows.by_source()
+    }
+
+    /// What is to be seen to about the sources that were split.
+    pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
+        self.rows.findings(declarations)
     }
 
     /// Number of buckets.

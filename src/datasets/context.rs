@@ -1,14 +1,14 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
 
 use super::Split;
-use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
+use crate::decode::{self, Archive, ColumnFindings, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::bucket_name;
-use crate::issue::{Issue, Severity};
+use crate::issue::{Issue, Severity, SourceFinding};
 use crate::normalise;
 use crate::pipeline::{Declaration, Declarations, Source, expand, is_packed};
 use crate::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
@@ -39,11 +39,55 @@ pub struct RowsRead {
     by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
     /// Pointer numbers, four per row, of rows that the build left out, with the reason.
     pub left_out: Vec<(&'static str, Vec<u64>)>,
+    columns: BTreeMap<String, SourceColumns>,
 }
+
+/// What the columns of a source are like, over all of its files.
+#[derive(Debug, Clone, Default)]
+struct SourceColumns {
+    new: BTreeSet<String>,
+    has_value: BTreeMap<String, bool>,
+}
+
+/// Fewer rows say nothing about a column in which none has a value.
+const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 100;
 
 impl RowsRead {
     pub(super) fn add(&mut self, part: &SourcePart, rows: u64) {
         self.by_part.entry(part.snapshot.source_id.clone()).or_default().insert((part.number, part.member_number), rows);
+    }
+
+    pub(super) fn add_columns(&mut self, source_id: &str, findings: ColumnFindings) {
+        let columns = self.columns.entry(source_id.to_owned()).or_default();
+        columns.new.extend(findings.new);
+        for (name, has_value) in findings.has_value {
+            *columns.has_value.entry(name).or_default() |= has_value;
+        }
+    }
+
+    /// What is to be seen to: columns that are neither mapped nor ignored, and mapped ones in which no row has a value.
+    pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
+        let mut findings = Vec::new();
+        let rows = self.by_source();
+        for (source_id, columns) in &self.columns {
+            let optional = declarations.source(source_id).map_or(&[][..], |(_, source)| source.optional_columns.as_slice());
+            if !columns.new.is_empty() {
+                let names = columns.new.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+                let detail = format!("the publisher added {names}: map it or list it under `ignore` in the declaration; nothing of it is published");
+                findings.push(SourceFinding::new(source_id, "new_column", detail));
+            }
+            let is_empty = |(name, has_value): &(&String, &bool)| !**has_value && !optional.contains(name);
+            let empty: Vec<String> = columns.has_value.iter().filter(is_empty).map(|(name, _)| format!("`{name}`")).collect();
+            let rows = rows.get(source_id).copied().unwrap_or(0);
+            if !empty.is_empty() && rows >= FEWEST_ROWS_FOR_EMPTY_COLUMN {
+                let detail = format!(
+                    "none of {rows} rows has a value for {}: the publisher emptied or moved it; where that is known, list it under `optional_columns`",
+                    empty.join(", ")
+                );
+                findings.push(SourceFinding::new(source_id, "empty_column", detail));
+            }
+        }
+        findings
     }
 
     /// Rows by source.
@@ -253,7 +297,7 @@ impl<'a> Context<'a> {
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
         let ignore = source.ignore.iter().map(|pattern| expand(pattern, &snapshot.keys)).collect::<Result<Vec<_>>>()?;
-        let mut plan = ColumnPlan::new(ignore);
+        let mut plan = if source.closed { ColumnPlan::new(ignore).closed() } else { ColumnPlan::new(ignore) };
         for (name, source_names) in &source.columns {
             let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
             plan = plan.want(name, &source_names, source.optional_columns.contains(name));
@@ -275,9 +319,12 @@ impl<'a> Context<'a> {
             count += frame.height() as u64;
             take(frame)
         };
-        let malformed = decode::decode_chunks(&task, rows, &mut counted).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let (malformed, columns) = decode::decode_chunks(&task, rows, &mut counted).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
         count += malformed.iter().filter(|malformed| malformed.severity == Severity::Quarantine).count() as u64;
-        self.rows.lock().expect("no build panicked while counting").add(part, count);
+        let mut rows = self.rows.lock().expect("no build panicked while counting");
+        rows.add(part, count);
+        rows.add_columns(&snapshot.source_id, columns);
+        drop(rows);
         let pointer = |malformed: &Malformed| SourcePointer {
             source_id: snapshot.source_id.clone(),
             snapshot: snapshot.sha256,

@@ -1,5 +1,6 @@
 use super::archive::is_text;
 use crate::error::{Error, Result};
+use crate::pipeline::nearest;
 
 /// Which columns of a file are read, which are known and not used, and which rows are kept.
 #[derive(Debug, Clone, Default)]
@@ -7,6 +8,16 @@ pub struct ColumnPlan {
     wanted: Vec<Wanted>,
     ignore: Vec<String>,
     keep: Option<(String, Vec<String>)>,
+    is_closed: bool,
+}
+
+/// What the columns of a file are like, beside what the plan says of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ColumnFindings {
+    /// Columns that are neither mapped nor ignored, as the plan compares names.
+    pub new: Vec<String>,
+    /// Our names of the columns that the file has, with whether any record has a value there.
+    pub has_value: Vec<(String, bool)>,
 }
 
 #[derive(Debug, Clone)]
@@ -28,6 +39,12 @@ impl ColumnPlan {
         let source_names = source_names.iter().map(|name| (*name).to_owned()).collect();
         self.wanted.push(Wanted { name: name.to_owned(), source_names, is_optional });
         self
+    }
+
+    /// Takes no file with a column that is neither mapped nor ignored.
+    #[must_use]
+    pub fn closed(self) -> Self {
+        Self { is_closed: true, ..self }
     }
 
     /// Keeps only rows whose text in a wanted column starts with one of the prefixes.
@@ -59,6 +76,7 @@ impl ColumnPlan {
                 positions: vec![None; self.wanted.len()],
                 keep: None,
                 width: 0,
+                new: Vec::new(),
             });
         }
         self.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())
@@ -67,44 +85,60 @@ impl ColumnPlan {
     /// Finds each wanted column in a header.
     ///
     /// # Errors
-    /// `Format`, naming the columns: missing, twice there, or neither mapped nor ignored.
+    /// `Format`, naming the columns: missing (and which new one is named most like it), a mapped one that is twice there, or, of a closed plan,
+    /// neither mapped nor ignored.
     pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
         // A trailing delimiter makes a last column without a name (data.census.gov).
         let has_unnamed = self.ignore.iter().any(String::is_empty);
         let header = header.strip_suffix(&[""]).filter(|_| !has_unnamed).unwrap_or(header);
-        let is_twice = |(index, name): &(usize, &&str)| !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
+        let is_mapped = |name: &&str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|known| known == name));
+        let is_twice = |(index, name): &(usize, &&str)| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
         if let Some((_, twice)) = header.iter().enumerate().find(is_twice) {
             return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
         }
+        let mut new: Vec<String> = header.iter().filter(|column| !self.knows(column)).map(|column| (*column).to_owned()).collect();
+        new.sort_unstable();
+        new.dedup();
         let mut names = Vec::new();
         let mut positions = Vec::new();
         let mut missing = Vec::new();
         for wanted in &self.wanted {
             let position = wanted.source_names.iter().find_map(|name| header.iter().position(|column| column == name));
             if position.is_none() && !wanted.is_optional {
-                missing.push(format!("`{}`", wanted.source_names.join("` or `")));
+                missing.push(wanted);
             }
             names.push(wanted.name.clone());
             positions.push(position);
         }
-        let unknown: Vec<String> = header.iter().filter(|column| !self.knows(column)).map(|column| format!("`{column}`")).collect();
-        if !missing.is_empty() || !unknown.is_empty() {
-            let mut parts = Vec::new();
-            if !missing.is_empty() {
-                parts.push(format!("missing: {}", missing.join(", ")));
-            }
-            if !unknown.is_empty() {
-                parts.push(format!("neither mapped nor ignored: {}", unknown.join(", ")));
-            }
-            return Err(Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
-                .hint("look at the file; when the publisher renamed or added a column, map or ignore it in the declaration"));
+        if !missing.is_empty() || (self.is_closed && !new.is_empty()) {
+            return Err(refusal(&missing, &new));
         }
         let keep = self.keep.as_ref().map(|(name, prefixes)| {
             let column = names.iter().position(|wanted| wanted == name).expect("a kept column is a wanted column");
             (column, prefixes.iter().map(|prefix| prefix.as_bytes().to_vec()).collect())
         });
-        Ok(Resolved { names, positions, keep, width: header.len() })
+        Ok(Resolved { names, positions, keep, width: header.len(), new })
     }
+}
+
+/// Says which columns are not as declared, and of a missing one which new one may be meant.
+fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
+    let quoted = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let candidates: Vec<&str> = new.iter().map(String::as_str).collect();
+    let mut parts = Vec::new();
+    for wanted in missing {
+        let names = wanted.source_names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+        let alike = wanted.source_names.iter().find_map(|name| nearest(name, &candidates));
+        parts.push(match alike {
+            Some(alike) => format!("{names} is missing, and `{alike}` is new: perhaps the same under another name"),
+            None => format!("{names} is missing"),
+        });
+    }
+    if !new.is_empty() {
+        parts.push(format!("neither mapped nor ignored: {}", quoted(new)));
+    }
+    Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
+        .hint("look at the file; where the publisher renamed a column, add its new name to the mapping of ours in the declaration, and list under `ignore` what is not used")
 }
 
 /// A plan applied to a header.
@@ -118,6 +152,8 @@ pub(super) struct Resolved {
     keep: Option<(usize, Vec<Vec<u8>>)>,
     /// Number of columns in the header.
     pub(super) width: usize,
+    /// Columns that are neither mapped nor ignored.
+    pub(super) new: Vec<String>,
 }
 
 impl Resolved {

@@ -25,7 +25,7 @@ use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
 pub use feed::{FeedEntry, FeedShape, feed_entries};
-pub use header::ColumnPlan;
+pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member};
 pub use spill::{Spill, read_spilled};
 use text_frame::Sink;
@@ -60,6 +60,7 @@ pub struct Decoded {
     pub frame: DataFrame,
     /// Records that could not be read.
     pub malformed: Vec<Malformed>,
+    pub columns: ColumnFindings,
 }
 
 /// A record that is not in the declared layout.
@@ -79,27 +80,27 @@ pub struct Malformed {
 /// One row per record that the plan keeps; the plan's columns in order, then the pointers.
 ///
 /// # Errors
-/// `Format`, when the file is not what it was declared to be: another header, a column neither mapped nor ignored, a damaged archive.
+/// `Format`, when the file is not what it was declared to be: a column that is missing, of a closed plan one that is new, a damaged archive.
 /// `Store`, when it cannot be read.
 ///
 /// # Issues
 /// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let mut whole = None;
-    let malformed = decode_chunks(task, usize::MAX, &mut |frame| {
+    let (malformed, columns) = decode_chunks(task, usize::MAX, &mut |frame| {
         whole = Some(frame);
         Ok(())
     })?;
-    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed })
+    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed, columns })
 }
 
 /// Decodes a file in frames of so many rows, each handed over before the next is made; at least one, which may be empty. Gives the records
-/// that could not be read.
+/// that could not be read, and what the columns are like.
 ///
 /// # Errors
 /// As [`decode`], after frames have been handed over, and what taking one says.
-pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<Vec<Malformed>> {
-    let sink = &mut Sink { rows, take };
+pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    let sink = &mut Sink { rows, take, columns: ColumnFindings::default() };
     let decoded = match task.format {
         Format::FixedWidth { record_bytes, encoding, fields } => {
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
@@ -115,7 +116,7 @@ pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFram
         },
         Format::Xlsx => xlsx::decode(task, sink),
     };
-    decoded.context(|| task.place())
+    Ok((decoded.context(|| task.place())?, std::mem::take(&mut sink.columns)))
 }
 
 /// Counts the records of a file that is not packed, whatever is in them.

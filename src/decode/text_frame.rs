@@ -1,7 +1,7 @@
 use polars::prelude::*;
 
 use super::encoding::text_of;
-use super::header::Resolved;
+use super::header::{ColumnFindings, Resolved};
 use super::{Malformed, Task};
 use crate::error::{Error, Result};
 use crate::issue::Severity;
@@ -20,6 +20,8 @@ fn is_blank(character: char) -> bool {
 pub(super) struct Sink<'s> {
     pub(super) rows: usize,
     pub(super) take: &'s mut dyn FnMut(DataFrame) -> Result<()>,
+    /// Filled when the file has been read.
+    pub(super) columns: ColumnFindings,
 }
 
 /// Collects kept records into text columns and pointers.
@@ -27,6 +29,8 @@ pub(super) struct TextFrame<'f, 's> {
     sink: &'f mut Sink<'s>,
     names: Vec<String>,
     columns: Vec<StringChunkedBuilder>,
+    /// Whether any record has a value in a column; none where the file lacks it.
+    has_value: Vec<Option<bool>>,
     pointers: Vec<(u64, u64)>,
     malformed: Vec<Malformed>,
     encoding: Encoding,
@@ -36,8 +40,10 @@ pub(super) struct TextFrame<'f, 's> {
 
 impl<'f, 's> TextFrame<'f, 's> {
     pub(super) fn new(resolved: &Resolved, encoding: Encoding, task: &Task<'_>, sink: &'f mut Sink<'s>) -> Self {
+        sink.columns.new.clone_from(&resolved.new);
         Self {
             sink,
+            has_value: resolved.positions.iter().map(|position| position.map(|_| false)).collect(),
             columns: builders(&resolved.names),
             names: resolved.names.clone(),
             pointers: Vec::new(),
@@ -51,10 +57,13 @@ impl<'f, 's> TextFrame<'f, 's> {
     /// Adds a record whose cells are in the encoding; `cell` gives the bytes at a place in the file. Blanks and zero bytes at a cell's ends
     /// are no part of it; an empty cell is null.
     pub(super) fn push<'c>(&mut self, resolved: &Resolved, offset: u64, length: u64, mut cell: impl FnMut(usize) -> Option<&'c [u8]>) -> Result<()> {
-        for (column, position) in self.columns.iter_mut().zip(&resolved.positions) {
+        for ((column, position), has_value) in self.columns.iter_mut().zip(&resolved.positions).zip(&mut self.has_value) {
             let bytes = position.and_then(&mut cell).map(<[u8]>::trim_ascii).unwrap_or_default();
             let text = text_of(self.encoding, bytes).expect("the caller has checked the record");
             let text = text.trim_matches(is_blank);
+            if !text.is_empty() {
+                *has_value = Some(true);
+            }
             column.append_option((!text.is_empty()).then_some(text));
         }
         self.pointers.push((offset, length));
@@ -76,6 +85,8 @@ impl<'f, 's> TextFrame<'f, 's> {
     /// Hands the last records over, or an empty frame; gives the findings of the whole file.
     pub(super) fn finish(mut self) -> Result<Vec<Malformed>> {
         self.flush()?;
+        let has_value = self.names.iter().zip(&self.has_value).filter_map(|(name, has_value)| Some((name.clone(), (*has_value)?)));
+        self.sink.columns.has_value = has_value.collect();
         Ok(self.malformed)
     }
 

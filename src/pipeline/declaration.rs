@@ -72,6 +72,8 @@ pub enum LayoutEvidence {
     File,
     /// From its documentation alone: no file has been seen.
     Documented,
+    /// From its documentation, and a person has since looked at what a file of the publisher became (`pubdata accept`). Never declared.
+    Confirmed,
 }
 
 /// Candidate partitions by number, such as survey years. A candidate at either end none of whose files exists is not
@@ -402,6 +404,15 @@ pub struct Expectations {
     /// [`FEWEST_ROWS_FOR_WARNED_SHARE`] rows.
     #[serde(default)]
     pub max_warned_percent: BTreeMap<String, f64>,
+}
+
+impl Expectations {
+    /// What can be expected where no file has been seen: floors and shares are guesses about the layout as much as about the data, so that what
+    /// passes is published and a person decides.
+    #[must_use]
+    pub fn of_unseen_layout(&self) -> Self {
+        Self { min_rows: self.min_rows.min(1), max_quarantined_percent: 100.0, max_warned_percent: BTreeMap::new(), ..self.clone() }
+    }
 }
 
 /// A few rows say nothing of a share.

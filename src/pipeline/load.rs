@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Declaration, Format, Source, Variable, fold};
+use super::{Declaration, Format, LayoutEvidence, Source, Variable, fold};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
@@ -80,6 +80,9 @@ impl Declarations {
                 if let Some(other) = producers.insert(dataset_id, pipeline_id).filter(|_| !is_shared) {
                     report(Place::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
                 }
+            }
+            if declaration.layout_evidence == LayoutEvidence::Confirmed {
+                report(Place::Top, "layout_evidence", "`confirmed` is said with `pubdata accept`; declare `file` once a file has been read".to_owned());
             }
             self.check_partition(declaration, &mut report);
             self.check_buckets(declaration, &mut report);

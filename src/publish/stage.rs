@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use polars::prelude::DataFrame;
@@ -9,6 +9,7 @@ use super::{batch, fault, part};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
+use crate::issue::SourceFinding;
 use crate::provenance::{Inputs, SourceRows};
 use crate::store::{Home, Part, PartReport, Staging, TaskEntry, part_path};
 
@@ -73,7 +74,7 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
     let stage = Stage::begin(home, contracts, task_id, entry)?;
     tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
     let source_rows = stage.entry.source_rows.clone();
-    stage.finish(source_rows)
+    stage.finish(source_rows, BTreeSet::new())
 }
 
 /// A build that is being staged, table by table. Tables may be added from several threads.
@@ -118,6 +119,10 @@ impl<'a> Stage<'a> {
         drop(table.frame);
         part::check_rows(contract, &table.partition, &batch)?;
         let mut report = table.report;
+        if lineage.is_some() {
+            // Of carried rows nobody has looked at the cells.
+            report.empty_columns = None;
+        }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
         if let Some(carried) = carried {
             carried.warnings()?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
@@ -172,12 +177,14 @@ impl<'a> Stage<'a> {
         self.parts.lock().expect("nothing panics while holding it").values().cloned().collect()
     }
 
-    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read.
+    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read, `findings` what is to be seen to
+    /// about its sources.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>) -> Result<StagedBuild> {
+    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>, findings: BTreeSet<SourceFinding>) -> Result<StagedBuild> {
         self.entry.source_rows = source_rows;
+        self.entry.findings.extend(findings);
         fault::point("stage.parts_written");
         let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
         let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, entry: self.entry, parts };

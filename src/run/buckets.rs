@@ -34,15 +34,19 @@ impl TaskInPieces<'_> {
             // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
             tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
             let (inputs, read) = context.finish();
-            let checked = check(self.settings, self.declaration, tables, &inputs, None, self.is_sample)?;
+            let checked = check(self.settings, tables, &inputs, None, self.is_sample)?;
             let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
+            let mut findings = read.findings(&self.settings.declarations);
+            if number == 0 {
+                findings.extend(split.findings(&self.settings.declarations));
+            }
             if checked.blocked.is_empty() {
                 for table in checked.tables {
                     stage.add(table, &inputs, None, None)?;
                 }
             }
             scratch.remove_bucket(bucket)?;
-            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows })
+            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows, findings })
         };
         Ok(self.stage(home, filled.len(), &split.rows(), &build_piece, issues_file)?.0)
     }

@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use super::findings;
 use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan};
 use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
@@ -10,8 +11,8 @@ use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
-use crate::issue::{Issue, Severity};
-use crate::pipeline::{Buckets, Declaration};
+use crate::issue::{Issue, Severity, SourceFinding};
+use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
 use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Part, Snapshots, TaskEntry};
@@ -105,8 +106,10 @@ fn exit_code(reports: &[TaskReport]) -> ExitCode {
     let code = |report: &TaskReport| match report.outcome {
         "blocked" => ExitCode::Blocked,
         "missing" => ExitCode::SourceMissing,
-        _ if report.is_above_warning_level => ExitCode::Quarantined,
-        _ => ExitCode::Ok,
+        _ => {
+            let by_share = if report.is_above_warning_level { ExitCode::Quarantined } else { ExitCode::Ok };
+            report.findings.iter().map(findings::exit_code).fold(by_share, ExitCode::max)
+        }
     };
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
 }
@@ -120,7 +123,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
     let mut report = TaskReport::of_state(&task.task_id, &task.state);
     match (&task.state, &task.entry) {
-        (TaskState::Fresh, _) => {
+        (TaskState::Fresh, entry) => {
+            let before = plan.current.as_ref().and_then(|manifest| manifest.tasks.get(&task.task_id));
+            let of_build = before.into_iter().flat_map(|before| &before.findings).filter(|finding| findings::is_of_build(finding));
+            report.findings = entry.iter().flat_map(|entry| &entry.findings).chain(of_build).cloned().collect();
             report.is_carried = true;
             return Ok((report, Some(carried(None))));
         }
@@ -144,7 +150,9 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
             };
             report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             match built {
-                Ok(staged) => {
+                Ok(mut staged) => {
+                    staged.entry.findings.extend(findings::turned_empty(&staged, plan.current.as_ref()));
+                    report.findings.clone_from(&staged.entry.findings);
                     count(&staged, &settings.declarations.pipelines[&task.pipeline_id], &mut report);
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
@@ -217,9 +225,9 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
         |previous| TaskInPieces { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
     let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
         Made::Tables(tables, inputs, read) => (tables, inputs, read),
-        Made::Sharded(sharded) => {
+        Made::Sharded(prepared) => {
             let previous = plan.current.as_ref().filter(|_| !settings.is_forced);
-            return in_pieces(previous).stage_shards(&settings.home, &*sharded, Some(&issues_file));
+            return in_pieces(previous).stage_shards(&settings.home, &prepared, Some(&issues_file));
         }
         Made::Buckets(buckets, build) => {
             return in_pieces(plan.current.as_ref()).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
@@ -229,14 +237,15 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
         plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
     };
-    let checked = check(settings, declaration, tables, &inputs, Some(&previous_rows), plan.is_sample)?;
+    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &previous_rows };
+    let checked = check(settings, tables, &inputs, Some(&totals), plan.is_sample)?;
     if !checked.issues.is_empty() {
         store::append_lines(&issues_file, &checked.issues)?;
     }
     if !checked.blocked.is_empty() {
         return Err(Error::contract(checked.blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
     }
-    let build = whole(&task.task_id, entry, declaration, checked, inputs, &read)?;
+    let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
     Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
 }
 
@@ -261,9 +270,16 @@ pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Resul
 pub(super) enum Made<'a> {
     Tables(Vec<Table>, Inputs, RowsRead),
     /// Still to be built, shard by shard.
-    Sharded(Box<dyn Sharded>),
+    Sharded(PreparedShards),
     /// Still to be built, bucket by bucket.
     Buckets(&'a Buckets, BuildWhole),
+}
+
+/// A sharded build before any shard of it was made.
+pub(super) struct PreparedShards {
+    pub(super) sharded: Box<dyn Sharded>,
+    /// What is to be seen to about the lists that were read.
+    pub(super) findings: Vec<SourceFinding>,
 }
 
 /// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
@@ -288,7 +304,11 @@ pub(super) fn build<'a>(
             let (inputs, read) = context.finish();
             Ok(Made::Tables(tables, inputs, read))
         }
-        (datasets::Build::Sharded(build), _) => guarded(&declaration.pipeline_id, || build(&context)).map(Made::Sharded),
+        (datasets::Build::Sharded(build), _) => {
+            let sharded = guarded(&declaration.pipeline_id, || build(&context))?;
+            let findings = context.finish().1.findings(&settings.declarations);
+            Ok(Made::Sharded(PreparedShards { sharded, findings }))
+        }
     }
 }
 
@@ -302,9 +322,19 @@ pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -
 }
 
 /// A build that was made at once, with the account of its rows.
-pub(super) fn whole(task_id: &str, entry: &TaskEntry, declaration: &Declaration, checked: Checked, inputs: Inputs, read: &RowsRead) -> Result<Build> {
+pub(super) fn whole(
+    settings: &RunSettings,
+    task_id: &str,
+    entry: &TaskEntry,
+    declaration: &Declaration,
+    checked: Checked,
+    inputs: Inputs,
+    read: &RowsRead,
+) -> Result<Build> {
     let source_rows = RowUses::of(&checked, &read.left_out, &inputs)?.account(declaration, &read.by_source());
-    let entry = TaskEntry { source_rows, ..entry.clone() };
+    let mut findings = entry.findings.clone();
+    findings.extend(read.findings(&settings.declarations));
+    let entry = TaskEntry { source_rows, findings, ..entry.clone() };
     Ok(Build { task_id: task_id.to_owned(), entry, inputs, tables: checked.tables })
 }
 
@@ -325,14 +355,26 @@ pub(super) struct Checked {
 /// The rows a dataset had in a partition of the last release.
 pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
 
-/// Validates the tables of a build, each against its contract and, when the rows of the last release are to be had, its pipeline's
-/// expectations.
+/// What the totals of a build are judged by.
+pub(super) struct Totals<'a> {
+    /// By dataset.
+    pub(super) expectations: &'a BTreeMap<String, Expectations>,
+    pub(super) previous_rows: RowsOf<'a>,
+}
+
+/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout.
+pub(super) fn expectations(declaration: &Declaration, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
+    let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
+    let expected = |declared: &Expectations| if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
+    declaration.expect.iter().map(|(dataset_id, declared)| (dataset_id.clone(), expected(declared))).collect()
+}
+
+/// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
 pub(super) fn check(
     settings: &RunSettings,
-    declaration: &Declaration,
     tables: Vec<Table>,
     inputs: &Inputs,
-    previous_rows: Option<RowsOf<'_>>,
+    totals: Option<&Totals<'_>>,
     is_sample: bool,
 ) -> Result<Checked> {
     let mut checked = Checked::default();
@@ -342,8 +384,8 @@ pub(super) fn check(
         }
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
-        let expectations = previous_rows.map(|_| &declaration.expect[&dataset_id]);
-        let previous_rows = previous_rows.and_then(|previous_rows| previous_rows(&dataset_id, &partition));
+        let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
+        let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
         let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
         checked.set_aside.extend(verdict.set_aside);

@@ -1,9 +1,11 @@
 //! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit at the end. One task per pipeline
 //! and partition; a task that fails never stops the others, its last good build is carried into the new release and marked stale.
 
+mod arrivals;
 mod buckets;
 mod dates;
 mod execute;
+mod findings;
 mod pieces;
 mod plan;
 mod report;

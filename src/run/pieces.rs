@@ -1,7 +1,7 @@
 //! Builds a task piece by piece, several side by side. Each is validated and written before the next is begun, so that memory holds a few
 //! pieces whatever the size of the sources. Totals are judged over all of them; one that fails blocks the task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use super::execute::BuiltTask;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
-use crate::issue::Issue;
+use crate::issue::{Issue, SourceFinding};
 use crate::pipeline::Declaration;
 use crate::publish::{Stage, StagedPart};
 use crate::store::{self, Home, Manifest, TaskEntry};
@@ -37,6 +37,7 @@ pub(super) struct Piece {
     /// Subjects that were built, as opposed to carried over.
     pub(super) built_subjects: usize,
     pub(super) rows: RowUses,
+    pub(super) findings: Vec<SourceFinding>,
 }
 
 /// What the pieces have come to so far.
@@ -46,6 +47,7 @@ struct Progress {
     blocked: Vec<String>,
     built_subjects: usize,
     rows: RowUses,
+    findings: BTreeSet<SourceFinding>,
     failures: Vec<Error>,
     /// Findings of pieces that wait for an earlier one: they are written in the order of the pieces, whichever is built first.
     waiting: BTreeMap<usize, Vec<Issue>>,
@@ -62,6 +64,7 @@ impl Progress {
                 self.blocked.extend(piece.blocked);
                 self.built_subjects += piece.built_subjects;
                 self.rows.add(piece.rows);
+                self.findings.extend(piece.findings);
                 piece.issues
             }
             Err(error) => {
@@ -101,7 +104,7 @@ impl TaskInPieces<'_> {
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        let Progress { mut blocked, built_subjects, rows, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
+        let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
         tracing::info!(task.id = self.task_id, pieces, built_subjects, "pieces built");
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
@@ -113,7 +116,7 @@ impl TaskInPieces<'_> {
         let (by_totals, notes) = self.judge(&stage.parts(), &examples);
         blocked.extend(by_totals);
         if blocked.is_empty() {
-            let staged = stage.finish(rows.account(self.declaration, read))?;
+            let staged = stage.finish(rows.account(self.declaration, read), findings)?;
             return Ok((BuiltTask { staged, notes, subjects: None }, built_subjects));
         }
         let count = blocked.len();
@@ -155,7 +158,7 @@ impl TaskInPieces<'_> {
     /// Judges each dataset by its totals over all pieces.
     fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<String>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
-        for (dataset_id, expectations) in &self.declaration.expect {
+        for (dataset_id, expectations) in &super::execute::expectations(self.declaration, self.entry) {
             let mut rows = 0;
             let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
             for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {

@@ -2,15 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::arrivals::{Arrivals, FILE_MISSING};
 use super::dates::date_files;
-use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, requests};
+use super::findings::unconfirmed_layout;
+use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
 use crate::datasets;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Request};
 use crate::ids::Digest;
-use crate::pipeline::{Declaration, Declarations, Source, Variable, canonical_json};
+use crate::issue::SourceFinding;
+use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, Variable, canonical_json};
 use crate::provenance::Snapshot;
 use crate::publish;
 use crate::store::{Manifest, Snapshots, TaskEntry};
@@ -69,6 +72,8 @@ struct Candidate<'a> {
     /// Sources whose files stand on a page, and the problems of those that could not be found there.
     listed: Vec<&'a Source>,
     not_listed: Vec<String>,
+    /// Files of the last release that a page names no more and that stay in use, with what is to be told of them.
+    no_longer_listed: Vec<(Snapshot, SourceFinding)>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
@@ -164,7 +169,13 @@ async fn find_listed(
                 }
                 Err(_) => Vec::new(),
             };
-            candidate.not_listed.extend(no_longer_listed(settings, source, &files, previous));
+            let gone = no_longer_listed(settings, source, &files, previous);
+            if source.partial {
+                let told = |gone: &Snapshot| SourceFinding::new(&source.source_id, FILE_MISSING, no_longer_listed_message(source, &[gone]));
+                candidate.no_longer_listed.extend(gone.into_iter().map(|gone| (gone.clone(), told(gone))));
+            } else if !gone.is_empty() {
+                candidate.not_listed.push(no_longer_listed_message(source, &gone));
+            }
             candidate.files.extend(files.into_iter().map(|file| (file, source.required)));
         }
     }
@@ -229,7 +240,7 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
             let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
             files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
         }
-        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), on_demand });
+        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), no_longer_listed: Vec::new(), on_demand });
     }
     Ok(candidates)
 }
@@ -297,24 +308,11 @@ fn judge(
     is_sample: bool,
     current: Option<&Manifest>,
 ) -> Result<(TaskState, Option<TaskEntry>)> {
-    let mut snapshots: Vec<Snapshot> = Vec::new();
-    let mut problems = Vec::new();
-    let mut is_failed = false;
-    let mut missing = |message: String| problems.push(Problem { is_source_missing: true, message });
-    candidate.not_listed.iter().cloned().for_each(&mut missing);
-    for (Wanted { request, .. }, is_required) in &candidate.files {
-        match &fetched[&request.url] {
-            Fetched::Snapshots(found) => {
-                snapshots.extend(found.iter().map(|snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() }));
-            }
-            Fetched::Failed(message) => {
-                is_failed = true;
-                missing(format!("{} ({}): {message}", request.source_id, request.url));
-            }
-            Fetched::Absent if *is_required => missing(format!("{} ({}): the publisher has no such file", request.source_id, request.url)),
-            Fetched::NotConfigured(variable) if *is_required => missing(format!("{}: needs {variable}", request.source_id)),
-            Fetched::Absent | Fetched::NotConfigured(_) => {}
-        }
+    let Arrivals { mut snapshots, mut problems, mut findings, is_failed } = Arrivals::of(settings, &candidate.files, fetched)?;
+    problems.extend(candidate.not_listed.iter().map(|message| Problem { is_source_missing: true, message: message.clone() }));
+    for (snapshot, finding) in &candidate.no_longer_listed {
+        snapshots.push(snapshot.clone());
+        findings.push(finding.clone());
     }
     if !is_expected && !is_failed {
         return Ok((TaskState::NotPublished, None));
@@ -334,7 +332,7 @@ fn judge(
     if !problems.is_empty() {
         return Ok((TaskState::Blocked(problems), None));
     }
-    let entry = entry(settings, candidate, snapshots, is_sample)?;
+    let entry = entry(settings, candidate, snapshots, findings, is_sample)?;
     let reasons = reasons(&entry, previous, settings.is_forced, current, &settings.declarations.contracts);
     let state = if reasons.is_empty() { TaskState::Fresh } else { TaskState::Stale(reasons) };
     Ok((state, Some(entry)))
@@ -402,6 +400,9 @@ fn reasons(
     if entry.code_version != previous.code_version {
         reasons.push(format!("code changed from {} to {}", previous.code_version, entry.code_version));
     }
+    if entry.layout_evidence != previous.layout_evidence && entry.declaration_hash == previous.declaration_hash {
+        reasons.push("what is known of the layout changed: a person confirmed it, or took that back".to_owned());
+    }
     if reasons.is_empty() && entry.input_hash != previous.input_hash {
         reasons.push("the sources are no longer samples, or have become samples".to_owned());
     }
@@ -420,15 +421,21 @@ pub(super) fn task_id_of(entry: &TaskEntry) -> String {
 }
 
 /// The stamp of a build: its inputs and the hash of everything that decides its bytes.
-fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snapshot>, is_sample: bool) -> Result<TaskEntry> {
+fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snapshot>, mut findings: Vec<SourceFinding>, is_sample: bool) -> Result<TaskEntry> {
     let declaration = candidate.declaration;
+    let evidence = layout_evidence(settings, declaration);
+    findings.extend(unconfirmed_layout(declaration, evidence));
     let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
     let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
-    let text = serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample]).to_string();
+    let mut decides = vec![serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
+    // What is confirmed is judged by its totals.
+    decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
+    let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
     Ok(TaskEntry {
         source_rows: BTreeMap::new(),
+        findings,
         pipeline_id: declaration.pipeline_id.clone(),
         partition,
         input_hash: Digest::of(text.as_bytes()),
@@ -442,9 +449,18 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
         licence: declaration.licence.clone(),
         homepage: declaration.homepage.clone(),
         cadence_days: declaration.cadence.days(),
-        layout_evidence: Some(declaration.layout_evidence),
+        layout_evidence: Some(evidence),
         built_at: jiff::Timestamp::now().to_string(),
     })
+}
+
+/// What a layout is known from, once it is counted what people have looked at.
+fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
+    let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
+    match declaration.layout_evidence {
+        LayoutEvidence::Documented if names.any(|name| settings.accepted.contains(name)) => LayoutEvidence::Confirmed,
+        declared => declared,
+    }
 }
 
 /// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::plan::TaskState;
 use super::requests::Fetched;
 use crate::ids::ReleaseId;
+use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;
 use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
@@ -90,6 +91,8 @@ pub struct TaskReport {
     pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
     /// Findings about totals that did not block.
     pub notes: Vec<String>,
+    /// What is to be seen to about its sources, until a person has.
+    pub findings: Vec<SourceFinding>,
     pub is_above_warning_level: bool,
     pub duration_ms: u64,
 }
@@ -107,6 +110,7 @@ impl TaskReport {
             quarantined: BTreeMap::new(),
             warnings: BTreeMap::new(),
             notes: Vec::new(),
+            findings: Vec::new(),
             is_above_warning_level: false,
             duration_ms: 0,
         }
@@ -156,6 +160,7 @@ impl RunReport {
             reason: (!report.reasons.is_empty()).then(|| report.reasons.join("; ")),
             rows: report.rows.values().sum(),
             quarantined_rows: report.quarantined_total(),
+            findings: report.findings.clone(),
             duration_ms: report.duration_ms,
         };
         LedgerEntry {

@@ -144,21 +144,24 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
     listed.into_iter().map(request).collect::<Result<_>>().map(Ok)
 }
 
-/// The kinds of a source's files that the last release was made from and that its page does not name; none where a person has looked at it.
-pub(super) fn no_longer_listed(settings: &RunSettings, source: &Source, files: &[Wanted], previous: &[Snapshot]) -> Option<String> {
-    let listing = source.listing.as_ref().filter(|_| !settings.accepted.contains(&source.source_id))?;
+/// The files of the last release whose kinds a source's page does not name any more; none where a person has looked at it.
+pub(super) fn no_longer_listed<'a>(settings: &RunSettings, source: &Source, files: &[Wanted], previous: &'a [Snapshot]) -> Vec<&'a Snapshot> {
+    let Some(listing) = source.listing.as_ref().filter(|_| !settings.accepted.contains(&source.source_id)) else { return Vec::new() };
     let listed: BTreeSet<Vec<&String>> = files.iter().map(|file| listing.kind(&file.request.keys)).collect();
     let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys));
-    let gone: Vec<&str> = known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).map(|snapshot| snapshot.url.as_str()).collect();
-    (!gone.is_empty()).then(|| {
-        format!(
-            "{} ({}): the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
-            source.source_id,
-            source.url,
-            gone.join(", "),
-            source.source_id
-        )
-    })
+    known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).collect()
+}
+
+/// Says which files a page does not name any more.
+pub(super) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> String {
+    let gone: Vec<&str> = gone.iter().map(|snapshot| snapshot.url.as_str()).collect();
+    format!(
+        "{} ({}): the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
+        source.source_id,
+        source.url,
+        gone.join(", "),
+        source.source_id
+    )
 }
 
 impl Paging {

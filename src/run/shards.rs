@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::execute::{BuiltTask, Checked, QUARANTINE, check};
+use super::execute::{BuiltTask, Checked, PreparedShards, QUARANTINE, check};
 use super::pieces::{Piece, TaskInPieces};
 use super::report::SubjectCounts;
 use crate::datasets::{Shard, Sharded, Subject, Table};
@@ -23,13 +23,19 @@ struct Known<'a> {
 
 impl TaskInPieces<'_> {
     /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go to `issues_file`.
-    pub(super) fn stage_shards(&self, home: &Home, sharded: &dyn Sharded, issues_file: Option<&Path>) -> Result<BuiltTask> {
+    pub(super) fn stage_shards(&self, home: &Home, sharded: &PreparedShards, issues_file: Option<&Path>) -> Result<BuiltTask> {
+        let PreparedShards { sharded, findings } = sharded;
+        let sharded = &**sharded;
         let known = self.known_parts();
         let runtime = tokio::runtime::Handle::current();
         let shards = sharded.shards();
         let build = |number: usize, stage: &Stage<'_>| {
             let shard = &shards[number];
-            self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)
+            let mut piece = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)?;
+            if number == 0 {
+                piece.findings.clone_from(findings);
+            }
+            Ok(piece)
         };
         let (mut built, built_subjects) = self.stage(home, shards.len(), &BTreeMap::new(), &build, issues_file)?;
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
@@ -100,7 +106,7 @@ impl TaskInPieces<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<Piece> {
-        let Checked { tables, issues, blocked, .. } = check(self.settings, self.declaration, tables, inputs, None, self.is_sample)?;
+        let Checked { tables, issues, blocked, .. } = check(self.settings, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
         let restless: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
         let line = |subject: &Subject| match restless.contains(subject.key.as_str()) {

@@ -267,17 +267,17 @@ fn remake(
         // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
         let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
             Made::Tables(tables, inputs, _) => (tables, inputs),
-            Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
+            Made::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
             Made::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
-        let checked = check(settings, declaration, tables, &inputs, None, true)?;
+        let checked = check(settings, tables, &inputs, None, true)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
     let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
         Made::Tables(tables, inputs, _) => (tables, inputs),
-        Made::Sharded(sharded) => build_subjects(&*sharded, |subject| subject.key == record_id.subject(), entry)?,
+        Made::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
         Made::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
     };
     let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;

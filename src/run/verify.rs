@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::execute::{Made, build, check, whole};
+use super::execute::{Made, Totals, build, check, expectations, whole};
 use super::pieces::TaskInPieces;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
@@ -113,9 +113,10 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
     let in_pieces = TaskInPieces { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         Made::Tables(tables, inputs, read) => (tables, inputs, read),
-        Made::Sharded(sharded) => return Ok(in_pieces.stage_shards(scratch, &*sharded, None)?.staged),
+        Made::Sharded(prepared) => return Ok(in_pieces.stage_shards(scratch, &prepared, None)?.staged),
         Made::Buckets(buckets, build) => return Ok(in_pieces.stage_buckets(scratch, buckets, build, None)?.staged),
     };
-    let checked = check(settings, declaration, tables, &inputs, Some(&|_, _| None), is_sample)?;
-    publish::stage(scratch, &settings.declarations.contracts, whole(task_id, entry, declaration, checked, inputs, &read)?)
+    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &|_, _| None };
+    let checked = check(settings, tables, &inputs, Some(&totals), is_sample)?;
+    publish::stage(scratch, &settings.declarations.contracts, whole(settings, task_id, entry, declaration, checked, inputs, &read)?)
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Home, durable};
 use crate::error::{Error, IoExt, Result};
 use crate::ids::ReleaseId;
+use crate::issue::SourceFinding;
 
 /// Format of the ledger's lines; readers refuse a newer one.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;
@@ -41,6 +42,9 @@ pub struct LedgerTask {
     pub reason: Option<String>,
     pub rows: u64,
     pub quarantined_rows: u64,
+    /// What was to be seen to about its sources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<SourceFinding>,
     pub duration_ms: u64,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::issue::SourceFinding;
 use crate::pipeline::LayoutEvidence;
 use crate::provenance::{Snapshot, SourceRows};
 
@@ -61,6 +62,9 @@ pub struct TaskEntry {
     /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
+    /// What is to be seen to about its sources; not hashed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<SourceFinding>,
     /// RFC 3339 UTC; not hashed.
     pub built_at: String,
 }
@@ -113,6 +117,9 @@ pub struct PartReport {
     pub warnings: BTreeMap<String, u64>,
     /// Findings about totals that did not block (ceilings).
     pub notes: Vec<String>,
+    /// Columns without a value in any row, where the part has rows; parts of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty_columns: Option<Vec<String>>,
 }
 
 impl Manifest {
@@ -122,7 +129,7 @@ impl Manifest {
         strip(&mut value, &["release_id", "published_at", "run_id"]);
         if let Some(tasks) = value["tasks"].as_object_mut() {
             for task in tasks.values_mut() {
-                strip(task, &["stale_reason", "built_at"]);
+                strip(task, &["stale_reason", "built_at", "findings"]);
                 for input in task["inputs"].as_array_mut().into_iter().flatten() {
                     strip(input, &["source_date", "etag", "last_modified", "fetched_at"]);
                 }

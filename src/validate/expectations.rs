@@ -5,7 +5,7 @@ use crate::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
 pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
-    let Checked { frame, quarantine, quarantined, warnings, mut notes, set_aside, repeated, blocking } = checked;
+    let Checked { frame, quarantine, quarantined, warnings, mut notes, set_aside, repeated, blocking, empty_columns } = checked;
     let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
     let mut is_above_warning_level = false;
     if let Some(expectations) = expectations {
@@ -17,7 +17,7 @@ pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str,
         notes.extend(totals.notes);
         is_above_warning_level = self::is_above_warning_level(expectations, rows, &quarantined);
     }
-    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes }, set_aside, repeated, blocked, is_above_warning_level }
+    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns) }, set_aside, repeated, blocked, is_above_warning_level }
 }
 
 /// Says what a finding is about: record and detail.

@@ -98,6 +98,8 @@ struct Checked {
     repeated: Vec<u64>,
     /// Details of findings that block by themselves.
     blocking: Vec<String>,
+    /// Columns without a value.
+    empty_columns: Vec<String>,
 }
 
 fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<Checked> {
@@ -137,7 +139,9 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let frame = if is_sorted { frame } else { frame.sort(sort_by, SortMultipleOptions::default())? };
     let warnings = warnings::count(&frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
-    Ok(Checked { frame, quarantine, quarantined, warnings, notes, set_aside, repeated, blocking })
+    let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();
+    let empty_columns = frame.columns().iter().filter(is_empty).map(|column| column.name().to_string()).collect();
+    Ok(Checked { frame, quarantine, quarantined, warnings, notes, set_aside, repeated, blocking, empty_columns })
 }
 
 /// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source

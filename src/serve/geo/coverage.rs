@@ -60,6 +60,7 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     write_counts(json, release, dataset_id, dataset);
     write_sources(json, &tasks);
     write_source_rows(json, &tasks);
+    write_findings(json, &tasks);
     json.key("source_date").optional_text(newest_date(release, &dataset.parts.iter().collect::<Vec<_>>()).as_deref());
     json.key("published_at").text(&manifest.published_at);
     let has_warnings = dataset.parts.iter().any(|part| !part.report.warnings.is_empty());
@@ -114,6 +115,12 @@ fn write_sources(json: &mut Json, tasks: &[&TaskEntry]) {
             });
         }
     });
+}
+
+/// What is to be seen to about the sources of a dataset, each once.
+fn write_findings(json: &mut Json, tasks: &[&TaskEntry]) {
+    let findings: BTreeSet<_> = tasks.iter().flat_map(|task| &task.findings).collect();
+    json.key("findings").array(|json| findings.into_iter().for_each(|finding| json.value(finding)));
 }
 
 /// What became of the rows of each source, over the builds of a dataset.

@@ -133,6 +133,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         cadence_days: 365,
 
         layout_evidence: None,
+        findings: Vec::new(),
         built_at: NOW.to_owned(),
     };
     let table = BuiltTable {

@@ -140,6 +140,7 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
         cadence_days: 366,
 
         layout_evidence: None,
+        findings: Vec::new(),
         built_at: draft.published_at.to_owned(),
     }
 }

@@ -207,6 +207,7 @@ pub fn draft(population: f64) -> Draft {
         quarantined: BTreeMap::from([("value_or_reason".to_owned(), 1)]),
         warnings: BTreeMap::from([("tenure_adds_up".to_owned(), 1)]),
         notes: vec!["more rows than the ceiling".to_owned()],
+        empty_columns: None,
     };
     Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false }
 }

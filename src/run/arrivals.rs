@@ -1,0 +1,92 @@
+//! What came of a task's files: the snapshots its build is given, what is missing, and what is to be seen to. A file that did not come
+//! blocks its task only where the build cannot do without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::RunSettings;
+use super::plan::Problem;
+use super::requests::{Fetched, Wanted};
+use crate::error::Result;
+use crate::fetch::{Request, recorded_url};
+use crate::issue::SourceFinding;
+use crate::pipeline::Source;
+use crate::provenance::Snapshot;
+use crate::store::Snapshots;
+
+/// A required file of a source that is built from those that came.
+pub(super) const FILE_MISSING: &str = "file_missing";
+
+/// A file that the build can do without did not come, and not because there is none.
+pub(super) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
+
+#[derive(Default)]
+pub(super) struct Arrivals {
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) findings: Vec<SourceFinding>,
+    /// Whether a required file could not be fetched, as opposed to not being there.
+    pub(super) is_failed: bool,
+}
+
+impl Arrivals {
+    /// Sorts out what came of the files, each with whether the build needs it.
+    pub(super) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>) -> Result<Self> {
+        let mut arrivals = Self::default();
+        let mut incomplete: BTreeSet<&str> = BTreeSet::new();
+        for (Wanted { request, .. }, is_required) in files {
+            let source = settings.declarations.source(&request.source_id).map(|(_, source)| source);
+            let is_partial = source.is_some_and(|source| source.partial);
+            let what = match &fetched[&request.url] {
+                Fetched::Snapshots(found) => {
+                    let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
+                    arrivals.snapshots.extend(found.iter().map(labelled));
+                    continue;
+                }
+                Fetched::Absent | Fetched::NotConfigured(_) if !is_required => continue,
+                Fetched::Failed(message) => message.clone(),
+                Fetched::Absent => "the publisher has no such file".to_owned(),
+                Fetched::NotConfigured(variable) => format!("needs {variable}"),
+            };
+            let is_failed = matches!(fetched[&request.url], Fetched::Failed(_));
+            if *is_required && !is_partial {
+                arrivals.is_failed |= is_failed;
+                arrivals.missing(request, &what);
+                continue;
+            }
+            if *is_required {
+                incomplete.insert(&request.source_id);
+            }
+            let stays = arrivals.take_earlier(settings, source, request)?;
+            let code = if *is_required { FILE_MISSING } else { OPTIONAL_FILE_MISSING };
+            arrivals.findings.push(SourceFinding::new(&request.source_id, code, format!("{}: {what}; {stays}", request.url)));
+        }
+        for source_id in incomplete {
+            if !arrivals.snapshots.iter().any(|snapshot| snapshot.source_id == source_id) {
+                let message = format!("{source_id}: none of its files came");
+                arrivals.problems.push(Problem { is_source_missing: true, message });
+            }
+        }
+        Ok(arrivals)
+    }
+
+    fn missing(&mut self, request: &Request, what: &str) {
+        let message = format!("{} ({}): {what}", request.source_id, request.url);
+        self.problems.push(Problem { is_source_missing: true, message });
+    }
+
+    /// Takes the file that came on an earlier night, and says so.
+    fn take_earlier(&mut self, settings: &RunSettings, source: Option<&Source>, request: &Request) -> Result<String> {
+        let snapshots = Snapshots::open(&settings.home)?;
+        // Pages of another night do not fit together.
+        let is_list = source.is_some_and(|source| source.pages.is_some());
+        let earlier = if is_list { None } else { snapshots.known(&request.source_id, &recorded_url(&request.url)?) };
+        Ok(match earlier.filter(|earlier| earlier.keys == request.keys) {
+            Some(earlier) => {
+                let stays = format!("the file of {} stays in use", earlier.source_date);
+                self.snapshots.push(Snapshot { source_version: request.source_version.clone(), ..earlier });
+                stays
+            }
+            None => "published without it".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Findings about sources as a whole: where they come from beside decoding, and how loud each is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING};
+use super::report::ExitCode;
+use crate::issue::SourceFinding;
+use crate::pipeline::{Declaration, LayoutEvidence};
+use crate::publish::StagedBuild;
+use crate::store::Manifest;
+
+/// A column of a published table that had values in the last release and has none any more.
+const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
+
+/// A layout that is known from documents alone, and that nobody has confirmed.
+const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
+
+/// Fewer rows say nothing about a column in which none has a value.
+const FEWEST_ROWS: u64 = 100;
+
+/// Returns what the exit code of a run with that finding is at least.
+pub(super) fn exit_code(finding: &SourceFinding) -> ExitCode {
+    if finding.code == FILE_MISSING { ExitCode::SourceMissing } else { ExitCode::Quarantined }
+}
+
+/// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.
+pub(super) fn is_of_build(finding: &SourceFinding) -> bool {
+    ![FILE_MISSING, OPTIONAL_FILE_MISSING, UNCONFIRMED_LAYOUT].contains(&finding.code.as_str())
+}
+
+/// Tells that a layout is known from documents alone.
+pub(super) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvidence) -> Vec<SourceFinding> {
+    let detail = |source_id: &str| {
+        format!("its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and set aside, then say `pubdata accept {source_id}`")
+    };
+    let own = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
+    own.take(1).map(|source| SourceFinding::new(&source.source_id, UNCONFIRMED_LAYOUT, detail(&declaration.pipeline_id))).collect()
+}
+
+/// Finds the columns that had values in the last release and have none in a build.
+pub(super) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) -> Vec<SourceFinding> {
+    let Some(previous) = previous.filter(|previous| previous.tasks.contains_key(&staged.task_id)) else { return Vec::new() };
+    let mut parts_of: BTreeMap<&str, Vec<&crate::store::Part>> = BTreeMap::new();
+    staged.parts.iter().for_each(|staged| parts_of.entry(&staged.dataset_id).or_default().push(&staged.part));
+    let mut findings = Vec::new();
+    for (dataset_id, parts) in parts_of {
+        let before = previous.datasets.get(dataset_id).map(|dataset| dataset.parts.iter().filter(|part| part.task_id == staged.task_id));
+        let (Some(now), Some(before)) = (empty_columns(parts.into_iter()), before.and_then(empty_columns)) else { continue };
+        let turned: Vec<String> = now.difference(&before).map(|column| format!("`{column}`")).collect();
+        if !turned.is_empty() {
+            let detail = format!("no row of {dataset_id} has a value for {} any more: see what the publisher changed in the columns it was read from", turned.join(", "));
+            let source_id = staged.entry.inputs.first().map_or(dataset_id, |input| input.source_id.as_str());
+            findings.push(SourceFinding::new(source_id, COLUMN_TURNED_EMPTY, detail));
+        }
+    }
+    findings
+}
+
+/// The columns without a value in any part; none where a part does not say, or where there are few rows.
+fn empty_columns<'p>(parts: impl Iterator<Item = &'p crate::store::Part>) -> Option<BTreeSet<&'p str>> {
+    let mut empty: Option<BTreeSet<&str>> = None;
+    let mut rows = 0;
+    for part in parts.filter(|part| part.rows > 0) {
+        let of_part: BTreeSet<&str> = part.report.empty_columns.as_ref()?.iter().map(String::as_str).collect();
+        rows += part.rows;
+        empty = Some(empty.map_or_else(|| of_part.clone(), |known| known.intersection(&of_part).copied().collect()));
+    }
+    empty.filter(|_| rows >= FEWEST_ROWS)
+}
