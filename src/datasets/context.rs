@@ -72,8 +72,9 @@ impl RowsRead {
         for (source_id, columns) in &self.columns {
             let optional = declarations.source(source_id).map_or(&[][..], |(_, source)| source.optional_columns.as_slice());
             if !columns.new.is_empty() {
-                let names = columns.new.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                let detail = format!("the publisher added {names}: map it or list it under `ignore` in the declaration; nothing of it is published");
+                let shown = |name: &String| if name.is_empty() { "a column without a name".to_owned() } else { format!("`{name}`") };
+                let names = columns.new.iter().map(shown).collect::<Vec<_>>().join(", ");
+                let detail = format!("the file has {names}, neither mapped nor ignored: nothing of it is published until the declaration maps it; list what is not wanted under `ignore`");
                 findings.push(SourceFinding::new(source_id, "new_column", detail));
             }
             let is_empty = |(name, has_value): &(&String, &bool)| !**has_value && !optional.contains(name);

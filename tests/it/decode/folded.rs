@@ -121,6 +121,28 @@ fn a_file_without_a_header_may_come_with_it() {
 }
 
 #[test]
+fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_like_it() {
+    let bytes = b"Permit #,Issue Date,Story\nA-1,2024-01-02,x\n";
+    let plan = |issued: &str| ColumnPlan::new(Vec::new()).want("permit", &["permit"], false).want("issued", &[issued], false);
+    let decoded = Source::new(bytes, None, folded(&[]), plan("issue_date")).decode(None).unwrap();
+    assert_eq!((decoded.frame.height(), decoded.columns.new), (1, vec!["story".to_owned()]));
+    assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), true)]);
+    let closed = Source::new(bytes, None, folded(&[]), plan("issue_date").closed()).decode(None).unwrap_err().to_string();
+    assert!(closed.contains("the columns are not those declared (neither mapped nor ignored: `story`)"), "{closed}");
+    let renamed = Source::new(bytes, None, folded(&[]), plan("issued_date")).decode(None).unwrap_err().to_string();
+    let expected = "`issued_date` is missing, and `issue_date` is new: perhaps the same under another name; neither mapped nor ignored: `issue_date`, `story`";
+    assert!(renamed.contains(expected), "{renamed}");
+}
+
+#[test]
+fn a_column_in_which_no_record_has_a_value_is_told() {
+    let bytes = b"permit,issued\nA-1, \nA-2,\n";
+    let plan = plan_of(&["permit", "issued"]).want("lat", &["latitude"], true);
+    let decoded = Source::new(bytes, None, folded(&[]), plan).decode(None).unwrap();
+    assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), false)], "a column that the file lacks is not empty");
+}
+
+#[test]
 fn columns_without_a_name_are_ignored_by_an_empty_one() {
     let bytes = b",Permit #,,Issued Date\n0,A-1,x,2024-01-02\n1,A-2,,2024-01-03\n";
     let plan = |ignore: &[&str]| {
@@ -132,8 +154,10 @@ fn columns_without_a_name_are_ignored_by_an_empty_one() {
     assert_eq!((decoded.frame.height(), decoded.malformed.len()), (2, 0));
     assert_eq!(cell(&decoded, "issued", 1).as_deref(), Some("2024-01-03"));
     source.assert_round_trip(&decoded);
-    let error = Source::new(bytes, None, folded(&[]), plan(&[])).decode(None).unwrap_err().to_string();
+    assert_eq!(decoded.columns.new, [""; 0]);
+    let error = Source::new(bytes, None, folded(&[]), plan(&[]).closed()).decode(None).unwrap_err().to_string();
     assert!(error.contains("column `` occurs twice"), "{error}");
+    assert_eq!(Source::new(bytes, None, folded(&[]), plan(&[])).decode(None).unwrap().columns.new, [""], "unknown columns are told, however often they occur");
     let error = Source::new(b"Permit #,permit_\nA,B\n", None, folded(&[]), plan_of(&["permit"])).decode(None).unwrap_err().to_string();
     assert!(error.contains("column `permit` occurs twice"), "two names that fold to one are not told apart: {error}");
 }

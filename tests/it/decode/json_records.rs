@@ -74,14 +74,14 @@ fn a_file_without_the_declared_attributes_or_list_is_an_error() {
     for (text, records, reason) in [
         (r#"[{"a":1,"b":2}]"#, None, "neither mapped nor ignored: `b`"),
         (r#"[{"a":1,"b":{"c":null}}]"#, None, "neither mapped nor ignored: `b.c`"),
-        (r#"[{"z":1}]"#, None, "missing: `a`; neither mapped nor ignored: `z`"),
+        (r#"[{"z":1}]"#, None, "`a` is missing; neither mapped nor ignored: `z`"),
         (r#"{"error":{"code":400}}"#, Some("features"), "has no `features`"),
         (r#"{"features":[]}"#, Some("features.records"), "has no object that holds `records`"),
         (r#"{"features":{}}"#, Some("features"), "is not an array of records"),
         ("[{\"a\":1}", None, "is not JSON"),
         ("<html>", None, "is not JSON"),
     ] {
-        let error = Source::new(text.as_bytes(), None, format(records, false), plan_of(&["a"])).decode(None).unwrap_err().to_string();
+        let error = Source::new(text.as_bytes(), None, format(records, false), plan_of(&["a"]).closed()).decode(None).unwrap_err().to_string();
         assert!(error.contains(reason), "{text}: {error}");
     }
     let twice = Source::new(br#"[{"a b":1},{"a-b":2}]"#, None, format(None, true), plan_of(&["a_b"])).decode(None).unwrap_err().to_string();

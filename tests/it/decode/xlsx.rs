@@ -82,7 +82,7 @@ fn what_is_no_sheet_is_refused() {
         ("<chartsheet/>".to_owned(), "is a `chartsheet`, not a worksheet"),
         ("<worksheet/>".to_owned(), "the worksheet has no `sheetData`"),
         ("<!DOCTYPE x [<!ENTITY e \"e\">]><worksheet/>".to_owned(), "a document type declaration"),
-        (sheet("<row><c t=\"inlineStr\"><is><t>a</t></is></c></row>"), "missing: `b`"),
+        (sheet("<row><c t=\"inlineStr\"><is><t>a</t></is></c></row>"), "`b` is missing"),
         (sheet(&format!("{HEADER}<row>")), "ill-formed document"),
     ] {
         let message = refused(&sheet, None);
