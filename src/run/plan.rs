@@ -424,7 +424,10 @@ pub(super) fn task_id_of(entry: &TaskEntry) -> String {
 fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snapshot>, mut findings: Vec<SourceFinding>, is_sample: bool) -> Result<TaskEntry> {
     let declaration = candidate.declaration;
     let evidence = layout_evidence(settings, declaration);
-    findings.extend(unconfirmed_layout(declaration, evidence));
+    if !is_sample {
+        // A sample is no file of the publisher's: it can confirm nothing.
+        findings.extend(unconfirmed_layout(declaration, evidence));
+    }
     let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
     let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();

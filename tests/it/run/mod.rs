@@ -13,6 +13,7 @@ mod pages;
 mod publishers;
 mod renewal;
 mod selection;
+mod tolerance;
 mod trace;
 mod verify;
 
