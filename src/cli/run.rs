@@ -63,7 +63,7 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ..FetchSettings::default() };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
-    run::check_selectors(&declarations, &source.selectors)?;
+    run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
     Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
 }
 
@@ -139,7 +139,7 @@ fn words(state: &TaskState) -> (&'static str, Vec<String>) {
         TaskState::Fresh => ("fresh", Vec::new()),
         TaskState::Stale(reasons) => ("stale", reasons.clone()),
         TaskState::Blocked(problems) => ("blocked", problems.iter().map(|problem| problem.message.clone()).collect()),
-        TaskState::NotPublished => ("not_published", Vec::new()),
+        TaskState::NotPublished(reasons) => ("not_published", reasons.clone()),
     }
 }
 

@@ -92,7 +92,8 @@ impl ColumnPlan {
         let has_unnamed = self.ignore.iter().any(String::is_empty);
         let header = header.strip_suffix(&[""]).filter(|_| !has_unnamed).unwrap_or(header);
         let is_mapped = |name: &&str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|known| known == name));
-        let is_twice = |(index, name): &(usize, &&str)| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
+        let is_twice =
+            |(index, name): &(usize, &&str)| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
         if let Some((_, twice)) = header.iter().enumerate().find(is_twice) {
             return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
         }

@@ -212,18 +212,18 @@ pub struct LabelRange {
     pub last: Option<u32>,
 }
 
-/// When a publisher issues a file. The issue of a period is there `after` the period's first day, and late `grace` after that.
+/// When a publisher issues a file. The edition of a period is there `after` the period's first day, and late `grace` after that.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calendar {
     pub every: Every,
-    /// From the period's first day to the first on which its issue can be there: `15 days`, `23 months`. None is the first day itself.
+    /// From the period's first day to the first on which its edition can be there: `15 days`, `23 months`. None is the first day itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Time of the day and its zone: `03:00 America/New_York`. None is the day's beginning in UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// How much later than that an issue may be before it is late; one period where it is not said.
+    /// How much later than that an edition may be before it is late; until the next one can be there where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<String>,
 }
@@ -240,6 +240,8 @@ pub enum Every {
     Month,
     Quarter,
     Year,
+    /// No other edition is to come: the file is history.
+    Never,
 }
 
 /// A secret that is sent in a header of each request, when it is configured.

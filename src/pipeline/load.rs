@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Declaration, Format, LayoutEvidence, Source, Variable, fold};
+use jiff::Timestamp;
+
+use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, fold};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, Place};
 use crate::error::{Error, Result};
@@ -84,6 +86,9 @@ impl Declarations {
             if declaration.layout_evidence == LayoutEvidence::Confirmed {
                 report(Place::Top, "layout_evidence", "`confirmed` is said with `pubdata accept`; declare `file` once a file has been read".to_owned());
             }
+            if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::of) {
+                report(Place::Top, "calendar", error.to_string());
+            }
             self.check_partition(declaration, &mut report);
             self.check_buckets(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
@@ -108,6 +113,13 @@ impl Declarations {
     fn check_partition(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
         let Some(range) = &declaration.partition else { return };
         let place = Place::Table("partition");
+        if range.to.is_none() && declaration.newest_partition(Timestamp::UNIX_EPOCH).is_ok_and(|newest| newest.is_none()) {
+            report(
+                place,
+                "variable",
+                format!("partitions by `{}` without `to` need a calendar of years: `calendar = {{ every = \"year\", after = \"…\" }}`", range.variable),
+            );
+        }
         if let Some(to) = range.to.filter(|to| range.from > *to) {
             report(place, "from", format!("{} is after `to` {to}", range.from));
         }
@@ -158,6 +170,7 @@ impl Declarations {
                 }
             }
         }
+        check_dates(declaration, source, report);
         if source.dated_by.as_ref().is_some_and(|dated_by| !dated_by.url.starts_with("https://") || source.source_date.is_some() || source.listing.is_some()) {
             report("dated_by", "its URL must start with https://, and the source has neither `source_date` nor `listing`".to_owned());
         }
@@ -194,6 +207,25 @@ impl Declarations {
     /// The source of that id and the declaration it stands in.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+}
+
+/// The calendar of a source and its range of labels.
+fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
+    if let Some(Err(error)) = source.calendar.as_ref().map(Schedule::of) {
+        report("calendar", error.to_string());
+    }
+    let ranges: Vec<(&String, &LabelRange)> =
+        source.variables.iter().filter_map(|(name, values)| if let Variable::Range(range) = values { Some((name, range)) } else { None }).collect();
+    if ranges.len() > 1 {
+        report("variables", "one variable of a source can be a range of labels, not several".to_owned());
+    }
+    // A calendar that cannot be read has been told of.
+    let Ok(schedule) = declaration.schedule(Some(source)) else { return };
+    for (name, range) in ranges {
+        if let Err(error) = Editions::of(range, schedule.clone()) {
+            report("variables", format!("`{name}`: {error}"));
+        }
     }
 }
 

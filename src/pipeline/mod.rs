@@ -2,17 +2,23 @@
 //! expect of its datasets. One declaration per file. Declarations hold facts, never conditions; what needs an `if` is Rust in
 //! the dataset's file.
 
+mod calendar;
 mod declaration;
 mod fold;
+mod holidays;
+mod labels;
 mod likeness;
 mod listing;
 mod load;
 mod template;
 
+pub use calendar::Schedule;
 pub use declaration::{
-    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Every, LabelRange, Variable, Encoding, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LayoutEvidence, Pages, PartitionRange, Source, Syntax,
+    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange,
+    LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
 pub use fold::fold;
+pub use labels::{Editions, are_labels};
 pub use likeness::nearest;
 pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use super::findings;
 use super::pieces::TaskInPieces;
-use super::plan::{Plan, PlannedTask, TaskState, plan};
+use super::plan::{Plan, PlannedTask, TaskState, plan, today};
 use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::ids::ReleaseId;
 use crate::issue::{Issue, Severity, SourceFinding};
 use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
@@ -81,6 +82,9 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         };
         (Some(committed.release_id), outcome)
     };
+    if let Some(release_id) = &release_id {
+        tell_what_is_late(settings, release_id, &mut reports).await?;
+    }
     Ok(RunReport {
         run_id: run_id.to_owned(),
         started_at: started_at.to_string(),
@@ -95,6 +99,15 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
     })
 }
 
+/// Says of each task since when what the release has of it is late.
+async fn tell_what_is_late(settings: &RunSettings, release_id: &ReleaseId, reports: &mut [TaskReport]) -> Result<()> {
+    let manifest = settings.releases.manifest(release_id).await?;
+    for report in reports {
+        report.late_since = report.late_since.or_else(|| manifest.late_since(&report.task_id, today(settings)));
+    }
+    Ok(())
+}
+
 fn new_run_id(now: jiff::Timestamp) -> Result<String> {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
@@ -107,8 +120,9 @@ fn exit_code(reports: &[TaskReport]) -> ExitCode {
         "blocked" => ExitCode::Blocked,
         "missing" => ExitCode::SourceMissing,
         _ => {
-            let by_share = if report.is_above_warning_level { ExitCode::Quarantined } else { ExitCode::Ok };
-            report.findings.iter().map(findings::exit_code).fold(by_share, ExitCode::max)
+            let is_to_be_seen_to = report.is_above_warning_level || report.late_since.is_some();
+            let of_task = if is_to_be_seen_to { ExitCode::Quarantined } else { ExitCode::Ok };
+            report.findings.iter().map(findings::exit_code).fold(of_task, ExitCode::max)
         }
     };
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
@@ -121,7 +135,7 @@ fn previous_reason(plan: &Plan, task_id: &str) -> Option<String> {
 /// Does what the plan says for one task. A failed build is reported and the last good one carried on.
 fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
-    let mut report = TaskReport::of_state(&task.task_id, &task.state);
+    let mut report = TaskReport { late_since: task.late_since, ..TaskReport::of_state(&task.task_id, &task.state) };
     match (&task.state, &task.entry) {
         (TaskState::Fresh, entry) => {
             let before = plan.current.as_ref().and_then(|manifest| manifest.tasks.get(&task.task_id));
@@ -130,7 +144,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
             report.is_carried = true;
             return Ok((report, Some(carried(None))));
         }
-        (TaskState::NotPublished, _) => return Ok((report, None)),
+        (TaskState::NotPublished(_), _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
             observer.building(&task.task_id);
             let begun = Instant::now();
@@ -370,13 +384,7 @@ pub(super) fn expectations(declaration: &Declaration, entry: &TaskEntry) -> BTre
 }
 
 /// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
-pub(super) fn check(
-    settings: &RunSettings,
-    tables: Vec<Table>,
-    inputs: &Inputs,
-    totals: Option<&Totals<'_>>,
-    is_sample: bool,
-) -> Result<Checked> {
+pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs, totals: Option<&Totals<'_>>, is_sample: bool) -> Result<Checked> {
     let mut checked = Checked::default();
     for Table { dataset_id, partition, frame, mut issues } in tables {
         if settings.accepted.contains(&dataset_id) {

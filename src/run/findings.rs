@@ -31,7 +31,9 @@ pub(super) fn is_of_build(finding: &SourceFinding) -> bool {
 /// Tells that a layout is known from documents alone.
 pub(super) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvidence) -> Vec<SourceFinding> {
     let detail = |source_id: &str| {
-        format!("its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and set aside, then say `pubdata accept {source_id}`")
+        format!(
+            "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and set aside, then say `pubdata accept {source_id}`"
+        )
     };
     let own = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
     own.take(1).map(|source| SourceFinding::new(&source.source_id, UNCONFIRMED_LAYOUT, detail(&declaration.pipeline_id))).collect()
@@ -48,7 +50,10 @@ pub(super) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) ->
         let (Some(now), Some(before)) = (empty_columns(parts.into_iter()), before.and_then(empty_columns)) else { continue };
         let turned: Vec<String> = now.difference(&before).map(|column| format!("`{column}`")).collect();
         if !turned.is_empty() {
-            let detail = format!("no row of {dataset_id} has a value for {} any more: see what the publisher changed in the columns it was read from", turned.join(", "));
+            let detail = format!(
+                "no row of {dataset_id} has a value for {} any more: see what the publisher changed in the columns it was read from",
+                turned.join(", ")
+            );
             let source_id = staged.entry.inputs.first().map_or(dataset_id, |input| input.source_id.as_str());
             findings.push(SourceFinding::new(source_id, COLUMN_TURNED_EMPTY, detail));
         }

@@ -4,8 +4,11 @@
 mod arrivals;
 mod buckets;
 mod dates;
+mod due;
+mod editions;
 mod execute;
 mod findings;
+mod partitions;
 mod pieces;
 mod plan;
 mod report;

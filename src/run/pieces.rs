@@ -104,7 +104,8 @@ impl TaskInPieces<'_> {
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } = self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
+        let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } =
+            self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
         tracing::info!(task.id = self.task_id, pieces, built_subjects, "pieces built");
         if let Some(failure) = first_failure(failures) {
             return Err(failure);

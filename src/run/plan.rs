@@ -1,10 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::arrivals::{Arrivals, FILE_MISSING};
 use super::dates::date_files;
+use super::due::due;
+use super::editions::{Series, before_the_first, files_of_source};
 use super::findings::unconfirmed_layout;
+use super::partitions::{Expected, PublishedRange};
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
@@ -37,6 +43,8 @@ pub struct PlannedTask {
     /// Value of the partition's URL variable.
     pub partition: Option<String>,
     pub state: TaskState,
+    /// The day since which a partition that is not published yet is late.
+    pub late_since: Option<Date>,
     /// What the build would be stamped with; none where sources are missing.
     pub entry: Option<TaskEntry>,
 }
@@ -51,8 +59,8 @@ pub enum TaskState {
     Stale(Vec<String>),
     /// Sources are missing, or a file lost so much that it is not believed.
     Blocked(Vec<Problem>),
-    /// The publisher has not put out this partition.
-    NotPublished,
+    /// The publisher has not put out this partition, or only some of its files.
+    NotPublished(Vec<String>),
 }
 
 /// Why a task cannot be built.
@@ -74,6 +82,8 @@ struct Candidate<'a> {
     not_listed: Vec<String>,
     /// Files of the last release that a page names no more and that stay in use, with what is to be told of them.
     no_longer_listed: Vec<(Snapshot, SourceFinding)>,
+    /// Files whose names are labels of periods.
+    series: Vec<Series>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
@@ -94,23 +104,24 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let mut candidates = candidates(settings)?;
     let listing_pages = find_listed(settings, &fetcher, &mut candidates, current.as_ref(), observer).await?;
-    let files = candidates.iter_mut().flat_map(|candidate| &mut candidate.files).map(|(file, _)| file).collect();
-    let dating_documents = date_files(settings, &fetcher, files, observer).await?;
-    let mut wanted: BTreeMap<&str, &Wanted> = BTreeMap::new();
-    for (file, _) in candidates.iter().flat_map(|candidate| &candidate.files) {
-        wanted.insert(&file.request.url, file);
+    let (fetched, mut sources) = fetch_files(settings, &fetcher, &mut candidates, observer).await?;
+    for candidate in &mut candidates {
+        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task_id)).map_or(&[][..], |entry| &entry.inputs);
+        candidate.series.iter().for_each(|series| series.settle(&mut candidate.files, &fetched, previous));
     }
-    let (fetched, mut sources) = fetch_all(settings, &fetcher, wanted.into_values().cloned().collect(), observer).await?;
-    sources.extend(listing_pages.into_iter().chain(dating_documents));
+    sources.extend(listing_pages);
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);
+    let today = today(settings);
     let mut tasks = Vec::new();
     for candidate in &candidates {
         let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task_id));
-        let is_expected = previous.is_some() || is_inside(candidate, &published);
-        let (state, entry) = judge(settings, candidate, &fetched, previous, is_expected, is_sample, current.as_ref())?;
+        let range = published.get(&candidate.declaration.pipeline_id).copied();
+        let expected = Expected::of(candidate.declaration, candidate.partition.as_deref(), range, previous.is_some(), today)?;
+        let (state, entry) = judge(settings, candidate, &fetched, previous, expected, is_sample, current.as_ref())?;
         let pipeline_id = candidate.declaration.pipeline_id.clone();
-        tasks.push(PlannedTask { task_id: candidate.task_id.clone(), pipeline_id, partition: candidate.partition.clone(), state, entry });
+        let late_since = expected.late_since.filter(|_| !is_sample && matches!(state, TaskState::NotPublished(_)));
+        tasks.push(PlannedTask { task_id: candidate.task_id.clone(), pipeline_id, partition: candidate.partition.clone(), state, late_since, entry });
     }
     let untouched = current.iter().flat_map(|manifest| &manifest.tasks).filter(|(task_id, entry)| {
         let is_declared = settings.declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
@@ -118,6 +129,42 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     });
     let untouched = untouched.map(|(task_id, _)| task_id.clone()).collect();
     Ok(Plan { tasks, sources, untouched, current, is_sample })
+}
+
+/// Fetches the candidates' files, and earlier ones where the newest are not there yet.
+async fn fetch_files(
+    settings: &RunSettings,
+    fetcher: &Fetcher,
+    candidates: &mut [Candidate<'_>],
+    observer: &SharedObserver,
+) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
+    let (mut fetched, mut sources) = (BTreeMap::new(), Vec::new());
+    loop {
+        let is_new = |file: &&mut Wanted| !fetched.contains_key(&file.request.url);
+        let files = candidates.iter_mut().flat_map(|candidate| &mut candidate.files).map(|(file, _)| file).filter(is_new).collect();
+        sources.extend(date_files(settings, fetcher, files, observer).await?);
+        let files = candidates.iter().flat_map(|candidate| &candidate.files).map(|(file, _)| (file.request.url.as_str(), file));
+        let wanted: BTreeMap<&str, &Wanted> = files.filter(|(url, _)| !fetched.contains_key(*url)).collect();
+        let (more, told) = fetch_all(settings, fetcher, wanted.into_values().cloned().collect(), observer).await?;
+        fetched.extend(more);
+        sources.extend(told);
+        let mut is_complete = true;
+        for Candidate { series, files, .. } in candidates.iter_mut() {
+            for series in series {
+                let earlier = series.earlier(files, &fetched);
+                is_complete &= earlier.is_empty();
+                files.extend(earlier);
+            }
+        }
+        if is_complete {
+            return Ok((fetched, sources));
+        }
+    }
+}
+
+/// The day of the run's clock, in UTC.
+pub(super) fn today(settings: &RunSettings) -> Date {
+    settings.fetch.clock.now().to_zoned(TimeZone::UTC).date()
 }
 
 /// Fetches files of sources that are read on demand: those of the selected pipelines, for the values given.
@@ -193,17 +240,17 @@ struct Selected<'a> {
 ///
 /// # Errors
 /// `Config`, naming the first that does not.
-pub fn check_selectors(declarations: &Declarations, selectors: &[String]) -> Result<()> {
-    selected(declarations, selectors).map(drop)
+pub fn check_selectors(declarations: &Declarations, selectors: &[String], now: Timestamp) -> Result<()> {
+    selected(declarations, selectors, now).map(drop)
 }
 
 /// The tasks that the selectors name; all when there is none.
-fn selected<'a>(declarations: &'a Declarations, selectors: &[String]) -> Result<Vec<Selected<'a>>> {
+fn selected<'a>(declarations: &'a Declarations, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
     let mut tasks = Vec::new();
     let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
     for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
         let partitions: Vec<Option<String>> = match &declaration.partition {
-            Some(range) => (range.from..=range.to.unwrap_or(range.from)).map(|value| Some(value.to_string())).collect(),
+            Some(range) => declaration.newest_partition(now)?.map(|to| (range.from..=to).map(|value| Some(value.to_string())).collect()).unwrap_or_default(),
             None => vec![None],
         };
         for partition in partitions {
@@ -218,15 +265,15 @@ fn selected<'a>(declarations: &'a Declarations, selectors: &[String]) -> Result<
             unused.retain(|unused| !naming.iter().any(|selector| selector == unused));
         }
     }
-    unused.first().map_or(Ok(tasks), |selector| Err(unknown_selector(declarations, selector)))
+    unused.first().map_or(Ok(tasks), |selector| Err(unknown_selector(declarations, selector, now)))
 }
 
 /// The tasks that the selectors name, with the files they ask for.
 fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
     let mut candidates = Vec::new();
-    for Selected { task_id, declaration, partition } in selected(&settings.declarations, &settings.selectors)? {
+    for Selected { task_id, declaration, partition } in selected(&settings.declarations, &settings.selectors, settings.fetch.clock.now())? {
         let mut files = Vec::new();
-        let (mut on_demand, mut listed) = (Vec::new(), Vec::new());
+        let (mut on_demand, mut listed, mut series, mut not_listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (owner, source) in sources_of(settings, declaration)? {
             if source.on_demand.is_some() {
                 let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
@@ -238,14 +285,17 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                 continue;
             }
             let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
-            files.extend(requests(settings, owner, source, partition)?.into_iter().map(|wanted| (wanted, source.required)));
+            let (wanted, of_source) = files_of_source(settings, owner, source, partition)?;
+            files.extend(wanted.into_iter().map(|wanted| (wanted, source.required)));
+            series.extend(of_source);
+            not_listed.extend(before_the_first(settings, owner, source)?);
         }
-        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed: Vec::new(), no_longer_listed: Vec::new(), on_demand });
+        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed, no_longer_listed: Vec::new(), series, on_demand });
     }
     Ok(candidates)
 }
 
-fn unknown_selector(declarations: &Declarations, selector: &str) -> Error {
+fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp) -> Error {
     let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
     let range = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
     let value = asked.split_once('=').and_then(|(_, value)| value.parse::<i32>().ok());
@@ -253,6 +303,12 @@ fn unknown_selector(declarations: &Declarations, selector: &str) -> Error {
         && value < range.from
     {
         return Error::config(format!("`{selector}` cannot be built: {}", range.earlier));
+    }
+    let newest = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.newest_partition(now).ok().flatten());
+    if let (Some(value), Some(newest)) = (value, newest)
+        && value > newest
+    {
+        return Error::config(format!("`{selector}` selects nothing: the newest of {pipeline_id} that can be there is {newest}"));
     }
     let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
     Error::config(format!("`{selector}` selects nothing"))
@@ -266,7 +322,7 @@ fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool
 }
 
 /// The sources a build reads: its own, then those of other declarations.
-fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Vec<(&'a Declaration, &'a Source)>> {
+pub(super) fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Vec<(&'a Declaration, &'a Source)>> {
     let mut sources: Vec<(&Declaration, &Source)> = declaration.sources.iter().map(|source| (declaration, source)).collect();
     for source_id in &declaration.inputs {
         sources.push(settings.declarations.source(source_id).ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))?);
@@ -275,8 +331,8 @@ fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Re
 }
 
 /// First and last partition of each pipeline of which any file exists.
-fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fetched>) -> BTreeMap<String, (i32, i32)> {
-    let mut ranges: BTreeMap<String, (i32, i32)> = BTreeMap::new();
+fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fetched>) -> BTreeMap<String, PublishedRange> {
+    let mut ranges: BTreeMap<String, PublishedRange> = BTreeMap::new();
     for candidate in candidates {
         let is_there = |(file, _): &&(Wanted, bool)| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
         let own = candidate.files.iter().filter(|(file, _)| is_own(candidate, &file.request));
@@ -294,17 +350,12 @@ fn is_own(candidate: &Candidate<'_>, request: &Request) -> bool {
     candidate.declaration.sources.iter().any(|source| source.source_id == request.source_id)
 }
 
-fn is_inside(candidate: &Candidate<'_>, published: &BTreeMap<String, (i32, i32)>) -> bool {
-    let Some(value) = candidate.partition.as_ref().and_then(|value| value.parse::<i32>().ok()) else { return true };
-    published.get(&candidate.declaration.pipeline_id).is_some_and(|(first, last)| (*first..=*last).contains(&value))
-}
-
 fn judge(
     settings: &RunSettings,
     candidate: &Candidate<'_>,
     fetched: &BTreeMap<String, Fetched>,
     previous: Option<&TaskEntry>,
-    is_expected: bool,
+    expected: Expected,
     is_sample: bool,
     current: Option<&Manifest>,
 ) -> Result<(TaskState, Option<TaskEntry>)> {
@@ -314,8 +365,12 @@ fn judge(
         snapshots.push(snapshot.clone());
         findings.push(finding.clone());
     }
-    if !is_expected && !is_failed {
-        return Ok((TaskState::NotPublished, None));
+    if !expected.is_expected && !is_failed {
+        return Ok((TaskState::NotPublished(Vec::new()), None));
+    }
+    let absent = candidate.files.iter().filter(|(file, is_required)| *is_required && matches!(fetched[&file.request.url], Fetched::Absent)).count();
+    if expected.may_be_incomplete && !is_failed && absent > 0 && problems.len() == absent {
+        return Ok((TaskState::NotPublished(vec![format!("only some of its files so far: {absent} are still to come")]), None));
     }
     for (source, others) in &candidate.on_demand {
         let newest = snapshots.iter().filter(|snapshot| others.contains(&snapshot.source_id.as_str())).map(|snapshot| snapshot.fetched_at.clone()).max();
@@ -436,7 +491,9 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
     decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
     let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
+    let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, candidate.partition.as_deref(), &inputs)? };
     Ok(TaskEntry {
+        due,
         source_rows: BTreeMap::new(),
         findings,
         pipeline_id: declaration.pipeline_id.clone(),
@@ -453,7 +510,7 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
         homepage: declaration.homepage.clone(),
         cadence_days: declaration.cadence.days(),
         layout_evidence: Some(evidence),
-        built_at: jiff::Timestamp::now().to_string(),
+        built_at: Timestamp::now().to_string(),
     })
 }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::Serialize;
 
 use super::plan::TaskState;
@@ -15,7 +16,7 @@ use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 pub enum ExitCode {
     /// Published, or nothing had changed.
     Ok,
-    /// Published, with more quarantined records than the declared level.
+    /// Published, with something to look at: more quarantined records than the declared level, or an edition that is late.
     Quarantined,
     /// A source was not available; the rest was published.
     SourceMissing,
@@ -94,6 +95,8 @@ pub struct TaskReport {
     /// What is to be seen to about its sources, until a person has.
     pub findings: Vec<SourceFinding>,
     pub is_above_warning_level: bool,
+    /// The day since which an edition of its sources is late.
+    pub late_since: Option<Date>,
     pub duration_ms: u64,
 }
 
@@ -112,6 +115,7 @@ impl TaskReport {
             notes: Vec::new(),
             findings: Vec::new(),
             is_above_warning_level: false,
+            late_since: None,
             duration_ms: 0,
         }
     }
@@ -120,7 +124,7 @@ impl TaskReport {
         match state {
             TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
             TaskState::Stale(reasons) => Self::new(task_id, "stale", reasons.clone()),
-            TaskState::NotPublished => Self::new(task_id, "not_published", Vec::new()),
+            TaskState::NotPublished(reasons) => Self::new(task_id, "not_published", reasons.clone()),
             TaskState::Blocked(problems) => {
                 let outcome = if problems.iter().all(|problem| problem.is_source_missing) { "missing" } else { "blocked" };
                 Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect())

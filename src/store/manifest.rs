@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -65,6 +66,9 @@ pub struct TaskEntry {
     /// What is to be seen to about its sources; not hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
+    /// By source, the day from which it is late unless a newer edition has come; not hashed, and none of samples.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub due: BTreeMap<String, Date>,
     /// RFC 3339 UTC; not hashed.
     pub built_at: String,
 }
@@ -129,7 +133,7 @@ impl Manifest {
         strip(&mut value, &["release_id", "published_at", "run_id"]);
         if let Some(tasks) = value["tasks"].as_object_mut() {
             for task in tasks.values_mut() {
-                strip(task, &["stale_reason", "built_at", "findings"]);
+                strip(task, &["stale_reason", "built_at", "findings", "due"]);
                 for input in task["inputs"].as_array_mut().into_iter().flatten() {
                     strip(input, &["source_date", "etag", "last_modified", "fetched_at"]);
                 }
@@ -162,6 +166,16 @@ impl Manifest {
         let mut bytes = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
         bytes.push(b'\n');
         bytes
+    }
+
+    /// The day since which an edition of a task's sources is late; none on time. A build of an older partition is never late: the newest one says
+    /// what its pipeline waits for.
+    pub fn late_since(&self, task_id: &str, today: Date) -> Option<Date> {
+        let task = self.tasks.get(task_id)?;
+        // Years are as long as each other, and compare as they read.
+        let has_newer = |other: &TaskEntry| other.pipeline_id == task.pipeline_id && other.partition > task.partition;
+        let due = task.due.values().min().copied().filter(|due| *due <= today)?;
+        (!self.tasks.values().any(has_newer)).then_some(due)
     }
 
     /// Rows of a dataset over all parts.

@@ -17,7 +17,15 @@ pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str,
         notes.extend(totals.notes);
         is_above_warning_level = self::is_above_warning_level(expectations, rows, &quarantined);
     }
-    Verdict { frame, quarantine, report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns) }, set_aside, repeated, blocked, is_above_warning_level }
+    Verdict {
+        frame,
+        quarantine,
+        report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns) },
+        set_aside,
+        repeated,
+        blocked,
+        is_above_warning_level,
+    }
 }
 
 /// Says what a finding is about: record and detail.

@@ -54,7 +54,7 @@ const CRATES: &[(&str, &str)] = &[
     ("getrandom", ANYWHERE),
     ("hyper-util", "serve"),
     ("indicatif", "cli"),
-    ("jiff", "cli fetch follow normalise publish run serve store validate"),
+    ("jiff", "cli fetch follow normalise pipeline publish run serve store validate"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),
     ("object_store", "error store"),

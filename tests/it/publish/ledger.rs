@@ -6,7 +6,14 @@ use pubdata::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledg
 use super::{NOW, Place};
 
 fn entry(run_id: &str) -> LedgerEntry {
-    let task = LedgerTask { outcome: "built".to_owned(), reason: Some("source changed".to_owned()), rows: 3, quarantined_rows: 2, findings: Vec::new(), duration_ms: 15 };
+    let task = LedgerTask {
+        outcome: "built".to_owned(),
+        reason: Some("source changed".to_owned()),
+        rows: 3,
+        quarantined_rows: 2,
+        findings: Vec::new(),
+        duration_ms: 15,
+    };
     LedgerEntry {
         format_version: LEDGER_FORMAT_VERSION,
         run_id: run_id.to_owned(),

@@ -134,6 +134,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
 
         layout_evidence: None,
         findings: Vec::new(),
+        due: BTreeMap::new(),
         built_at: NOW.to_owned(),
     };
     let table = BuiltTable {

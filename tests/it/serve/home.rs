@@ -141,6 +141,7 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
 
         layout_evidence: None,
         findings: Vec::new(),
+        due: BTreeMap::new(),
         built_at: draft.published_at.to_owned(),
     }
 }

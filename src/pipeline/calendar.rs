@@ -1,0 +1,240 @@
+//! When a publisher's editions can be there and when they are late, from the declared calendar. An edition is what a publisher puts out
+//! for one period: a year's survey, a quarter's index, a day's file. Reads no clock: who asks says what time it is.
+
+use jiff::civil::{Date, Time, date};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, ToSpan, Unit};
+
+use super::holidays::is_business_day;
+use super::{Cadence, Calendar, Declaration, Every, LabelRange, Source, Variable};
+use crate::error::{Error, Result};
+
+/// Months before the beginning of the school year, 1 July.
+const MONTHS_BEFORE_SCHOOL: i32 = 6;
+
+/// Of a publisher of whom only a daily cadence is known, weekends and holidays are nobody's failure.
+const DAYS_OF_GRACE: i32 = 7;
+
+/// How publishing periods follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Day,
+    BusinessDay,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    SchoolYear,
+}
+
+impl Step {
+    /// The first day of the period that a day lies in. A day that is no business day belongs to the business day before.
+    fn first_day(self, day: Date) -> Date {
+        match self {
+            Self::Day => day,
+            Self::BusinessDay => {
+                let mut day = day;
+                while !is_business_day(day) {
+                    day = day.saturating_sub(1.day());
+                }
+                day
+            }
+            Self::Week => day.saturating_sub(i32::from(day.weekday().to_monday_zero_offset()).days()),
+            Self::Month => day.first_of_month(),
+            Self::Quarter => date(day.year(), (day.month() - 1) / 3 * 3 + 1, 1),
+            Self::Year => day.first_of_year(),
+            Self::SchoolYear => day.saturating_sub(MONTHS_BEFORE_SCHOOL.months()).first_of_year().saturating_add(MONTHS_BEFORE_SCHOOL.months()),
+        }
+    }
+
+    /// The first day of the period after the one that begins on a day.
+    pub(super) fn after(self, first_day: Date) -> Date {
+        match self {
+            Self::Day => first_day.saturating_add(1.day()),
+            Self::BusinessDay => {
+                let mut day = first_day.saturating_add(1.day());
+                while !is_business_day(day) {
+                    day = day.saturating_add(1.day());
+                }
+                day
+            }
+            Self::Week => first_day.saturating_add(1.week()),
+            Self::Month => first_day.saturating_add(1.month()),
+            Self::Quarter => first_day.saturating_add(3.months()),
+            Self::Year | Self::SchoolYear => first_day.saturating_add(1.year()),
+        }
+    }
+
+    fn before(self, first_day: Date) -> Date {
+        self.first_day(first_day.saturating_sub(1.day()))
+    }
+
+    /// Whether a period begins on the day.
+    pub(super) fn begins_on(self, day: Date) -> bool {
+        self.first_day(day) == day
+    }
+}
+
+/// A calendar that has been read. Periods are named by their first days.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    pub(super) step: Step,
+    after: Span,
+    at: Time,
+    zone: TimeZone,
+    grace: Option<Span>,
+}
+
+impl Schedule {
+    /// Reads a declared calendar; none where the publisher issues no other edition.
+    ///
+    /// # Errors
+    /// `Config`, naming the key and what is wrong with it.
+    pub fn of(calendar: &Calendar) -> Result<Option<Self>> {
+        let (at, zone) = calendar.at.as_deref().map_or(Ok((Time::midnight(), TimeZone::UTC)), time_and_zone)?;
+        let after = calendar.after.as_deref().map_or(Ok(Span::new()), |text| span("after", text))?;
+        let grace = calendar.grace.as_deref().map(|text| span("grace", text)).transpose()?;
+        let step = match calendar.every {
+            Every::Never => return Ok(None),
+            Every::Day => Step::Day,
+            Every::BusinessDay => Step::BusinessDay,
+            Every::Week => Step::Week,
+            Every::Month => Step::Month,
+            Every::Quarter => Step::Quarter,
+            Every::Year => Step::Year,
+        };
+        Ok(Some(Self { step, after, at, zone, grace }))
+    }
+
+    /// The calendar of a publisher of whom only the cadence is known.
+    pub fn of_cadence(cadence: Cadence) -> Self {
+        let (step, grace) = match cadence {
+            Cadence::Daily => (Step::Day, Some(DAYS_OF_GRACE.days())),
+            Cadence::Weekly => (Step::Week, None),
+            Cadence::Monthly => (Step::Month, None),
+            Cadence::Quarterly => (Step::Quarter, None),
+            Cadence::Yearly => (Step::Year, None),
+        };
+        Self { step, after: Span::new(), at: Time::midnight(), zone: TimeZone::UTC, grace }
+    }
+
+    /// The same for labels that name their periods otherwise, such as school years.
+    pub(super) fn with_step(self, step: Step) -> Self {
+        Self { step, ..self }
+    }
+
+    /// When the edition of a period can be there.
+    pub fn expected(&self, first_day: Date) -> Timestamp {
+        self.instant(first_day.saturating_add(self.after))
+    }
+
+    /// When the edition of a period is late: when its grace is over, by default when the next one can be there.
+    fn overdue(&self, first_day: Date) -> Timestamp {
+        match self.grace {
+            Some(grace) => self.instant(first_day.saturating_add(self.after).saturating_add(grace)),
+            None => self.expected(self.step.after(first_day)),
+        }
+    }
+
+    /// The day, in UTC, from whose beginning the edition of a period is late.
+    pub fn late_from(&self, first_day: Date) -> Date {
+        let overdue = self.overdue(first_day).to_zoned(TimeZone::UTC);
+        let day = overdue.date();
+        if overdue.time() == Time::midnight() { day } else { day.saturating_add(1.day()) }
+    }
+
+    /// The day from which the edition after that of a period is late.
+    pub fn next_late_from(&self, first_day: Date) -> Date {
+        self.late_from(self.step.after(first_day))
+    }
+
+    /// The first day of the newest period whose edition can be there.
+    pub fn newest(&self, now: Timestamp) -> Date {
+        let today = now.to_zoned(self.zone.clone()).date();
+        let mut first_day = self.step.first_day(today.saturating_sub(self.after));
+        while self.expected(first_day) > now {
+            first_day = self.step.before(first_day);
+        }
+        while self.expected(self.step.after(first_day)) <= now {
+            first_day = self.step.after(first_day);
+        }
+        first_day
+    }
+
+    /// The first day of the newest period whose edition a file of that day can be.
+    pub fn period_of_file(&self, source_date: Date) -> Date {
+        let end = source_date.saturating_add(1.day()).at(0, 0, 0, 0).to_zoned(TimeZone::UTC);
+        self.newest(end.map_or(Timestamp::MAX, |end| end.timestamp().saturating_sub(1.second()).unwrap_or(Timestamp::MAX)))
+    }
+
+    fn instant(&self, day: Date) -> Timestamp {
+        day.to_datetime(self.at).to_zoned(self.zone.clone()).map_or(Timestamp::MAX, |zoned| zoned.timestamp())
+    }
+}
+
+/// `15 days`, `1 week`, `23 months`, `2 years`.
+fn span(key: &str, text: &str) -> Result<Span> {
+    let wrong = || Error::config(format!("`{key}`: `{text}` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"));
+    let (count, unit) = text.split_once(' ').ok_or_else(wrong)?;
+    let count: u16 = count.parse().map_err(|_| wrong())?;
+    let unit = match unit.strip_suffix('s').unwrap_or(unit) {
+        "day" => Unit::Day,
+        "week" => Unit::Week,
+        "month" => Unit::Month,
+        "year" => Unit::Year,
+        _ => return Err(wrong()),
+    };
+    let count = i32::from(count);
+    Ok(match unit {
+        Unit::Week => count.weeks(),
+        Unit::Month => count.months(),
+        Unit::Year => count.min(9_000).years(),
+        _ => count.days(),
+    })
+}
+
+/// `03:00 America/New_York`.
+fn time_and_zone(text: &str) -> Result<(Time, TimeZone)> {
+    let wrong = |what: &str| Error::config(format!("`at`: `{text}` {what}; write it as `03:00 America/New_York`"));
+    let (clock, zone) = text.split_once(' ').ok_or_else(|| wrong("is no time of the day with its zone"))?;
+    let numbers = clock.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2);
+    let time = numbers.and_then(|(hour, minute)| Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok());
+    let time = time.ok_or_else(|| wrong("has no time of the day"))?;
+    let zone = TimeZone::get(zone).map_err(|_| wrong(&format!("names a zone that is not known, `{zone}`")))?;
+    Ok((time, zone))
+}
+
+impl Declaration {
+    /// The calendar of a source, or of the pipeline's partitions; none where the publisher issues no other edition.
+    ///
+    /// # Errors
+    /// `Config`, naming the key and what is wrong with it.
+    pub fn schedule(&self, source: Option<&Source>) -> Result<Option<Schedule>> {
+        match source.and_then(|source| source.calendar.as_ref()).or(self.calendar.as_ref()) {
+            Some(calendar) => Schedule::of(calendar),
+            None => Ok(Some(Schedule::of_cadence(self.cadence))),
+        }
+    }
+
+    /// The newest partition whose edition can be there; the last where the range has an end, and none where it has none and its calendar no years.
+    ///
+    /// # Errors
+    /// `Config`, when the calendar cannot be read.
+    pub fn newest_partition(&self, now: Timestamp) -> Result<Option<i32>> {
+        let Some(range) = &self.partition else { return Ok(None) };
+        let schedule = self.schedule(None)?.filter(|schedule| schedule.step == Step::Year);
+        let newest = schedule.map(|schedule| i32::from(schedule.newest(now).year()));
+        Ok(match (range.to, newest) {
+            (Some(to), Some(newest)) if self.calendar.is_some() => Some(to.min(newest)),
+            (Some(to), _) => Some(to),
+            (None, newest) => newest,
+        })
+    }
+}
+
+impl Source {
+    /// Its variable whose values are labels of periods, with the range.
+    pub fn range(&self) -> Option<(&str, &LabelRange)> {
+        self.variables.iter().find_map(|(name, values)| if let Variable::Range(range) = values { Some((name.as_str(), range)) } else { None })
+    }
+}

@@ -1,0 +1,199 @@
+//! The labels that publishers give their periods in the names of files, in a fixed list of forms:
+//!
+//! `2009` (year, 1900 to 2099), `2425` (school year from July, the second two digits one more than the first), `2009/QTR2`, `2026-09`, `September_2026`, `20230929`, `2023-09-29`.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+
+use super::calendar::{Schedule, Step};
+use super::{Cadence, LabelRange};
+use crate::error::{Error, Result};
+
+/// In place of the last label: the newest whose edition can be there.
+const NOW: &str = "now";
+
+const MONTHS: [&str; 12] = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+
+/// Largest number of labels that a range may have.
+const MAX_LABELS: usize = 20_000;
+
+/// How a period is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Year,
+    SchoolYear,
+    Quarter,
+    Month,
+    NamedMonth,
+    Day,
+    HyphenatedDay,
+}
+
+impl Form {
+    /// The form of a label: four digits are a year where they can be one.
+    pub fn of(label: &str) -> Option<Self> {
+        let forms = [Self::Year, Self::SchoolYear, Self::Quarter, Self::Month, Self::NamedMonth, Self::Day, Self::HyphenatedDay];
+        forms.into_iter().find(|form| form.first_day(label).is_some())
+    }
+
+    /// The first day of the period that a label of this form names.
+    pub fn first_day(self, label: &str) -> Option<Date> {
+        match self {
+            Self::Year => Date::new(digits(label, 4).filter(|year| (1900..2100).contains(year))?, 1, 1).ok(),
+            Self::SchoolYear => {
+                let (first, second) = (digits(label.get(..2)?, 2)?, digits(label.get(2..)?, 2)?);
+                ((first + 1) % 100 == second).then(|| date(2000 + first, 7, 1))
+            }
+            Self::Quarter => {
+                let (year, quarter) = label.split_once("/QTR")?;
+                let quarter = digits(quarter, 1).filter(|quarter| (1..=4).contains(quarter))?;
+                Date::new(digits(year, 4)?, i8::try_from(quarter).ok()? * 3 - 2, 1).ok()
+            }
+            Self::Month => {
+                let (year, month) = label.split_once('-')?;
+                Date::new(digits(year, 4)?, i8::try_from(digits(month, 2)?).ok()?, 1).ok()
+            }
+            Self::NamedMonth => {
+                let (month, year) = label.split_once('_')?;
+                let month = MONTHS.iter().position(|name| *name == month)?;
+                Date::new(digits(year, 4)?, i8::try_from(month).ok()? + 1, 1).ok()
+            }
+            Self::Day => day([label.get(..4)?, label.get(4..6)?, label.get(6..)?]),
+            Self::HyphenatedDay => day(label.splitn(3, '-').collect::<Vec<_>>().try_into().ok()?),
+        }
+    }
+
+    /// The label of the period that begins on a day.
+    fn label(self, first_day: Date) -> String {
+        let (year, month) = (first_day.year(), first_day.month());
+        match self {
+            Self::Year => format!("{year:04}"),
+            Self::SchoolYear => format!("{:02}{:02}", year % 100, (year + 1) % 100),
+            Self::Quarter => format!("{year:04}/QTR{}", (month + 2) / 3),
+            Self::Month => format!("{year:04}-{month:02}"),
+            Self::NamedMonth => format!("{}_{year:04}", MONTHS[usize::from(month.unsigned_abs()) - 1]),
+            Self::Day => format!("{year:04}{month:02}{:02}", first_day.day()),
+            Self::HyphenatedDay => first_day.to_string(),
+        }
+    }
+
+    /// The step of its labels by a calendar; none where the calendar's periods are others.
+    fn step(self, schedule: &Schedule) -> Option<Step> {
+        match (self, schedule.step) {
+            (Self::Year, Step::Year)
+            | (Self::Quarter, Step::Quarter)
+            | (Self::Month | Self::NamedMonth, Step::Month)
+            | (Self::Day | Self::HyphenatedDay, Step::Day | Step::BusinessDay) => Some(schedule.step),
+            (Self::SchoolYear, Step::Year) => Some(Step::SchoolYear),
+            _ => None,
+        }
+    }
+
+    fn cadence(self) -> Cadence {
+        match self {
+            Self::Year | Self::SchoolYear => Cadence::Yearly,
+            Self::Quarter => Cadence::Quarterly,
+            Self::Month | Self::NamedMonth => Cadence::Monthly,
+            Self::Day | Self::HyphenatedDay => Cadence::Daily,
+        }
+    }
+
+    /// `every` of the calendars that fit.
+    fn every(self) -> &'static str {
+        match self {
+            Self::Year | Self::SchoolYear => "`every = \"year\"`",
+            Self::Quarter => "`every = \"quarter\"`",
+            Self::Month | Self::NamedMonth => "`every = \"month\"`",
+            Self::Day | Self::HyphenatedDay => "`every = \"day\"` or `\"business_day\"`",
+        }
+    }
+}
+
+fn digits(text: &str, count: usize) -> Option<i16> {
+    (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+fn day([year, month, day]: [&str; 3]) -> Option<Date> {
+    Date::new(digits(year, 4)?, i8::try_from(digits(month, 2)?).ok()?, i8::try_from(digits(day, 2)?).ok()?).ok()
+}
+
+/// A range of labels beside the calendar of its source.
+#[derive(Debug, Clone)]
+pub struct Editions {
+    form: Form,
+    schedule: Schedule,
+    from: Date,
+    /// None is now.
+    to: Option<Date>,
+    last: Option<usize>,
+}
+
+impl Editions {
+    /// Reads a range. `schedule` is none where the publisher issues no other edition.
+    ///
+    /// # Errors
+    /// `Config`, naming the key and what is wrong with it.
+    pub fn of(range: &LabelRange, schedule: Option<Schedule>) -> Result<Self> {
+        let form = Form::of(&range.from).ok_or_else(|| {
+            Error::config(format!(
+                "`from`: `{}` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
+                range.from
+            ))
+        })?;
+        // What is over needs no calendar.
+        let natural = || Some(Schedule::of_cadence(form.cadence())).filter(|_| range.to != NOW);
+        let fitting = schedule.filter(|schedule| form.step(schedule).is_some()).or_else(natural);
+        let schedule = fitting.ok_or_else(|| {
+            Error::config(format!("labels such as `{}` need a calendar of their own step: give the source a `calendar` with {}", range.from, form.every()))
+        })?;
+        let step = form.step(&schedule).unwrap_or(schedule.step);
+        let first_day = |key: &str, label: &str| {
+            let day = form.first_day(label).ok_or_else(|| Error::config(format!("`{key}`: `{label}` has not the form of `from`, `{}`", range.from)))?;
+            if step.begins_on(day) { Ok(day) } else { Err(Error::config(format!("`{key}`: `{label}` is no business day"))) }
+        };
+        let from = first_day("from", &range.from)?;
+        let to = if range.to == NOW { None } else { Some(first_day("to", &range.to)?) };
+        if to.is_some_and(|to| to < from) {
+            return Err(Error::config(format!("`from`: `{}` is after `to`, `{}`", range.from, range.to)));
+        }
+        if range.last == Some(0) {
+            return Err(Error::config("`last`: 0 labels are none; leave it out for all"));
+        }
+        Ok(Self { form, schedule: schedule.with_step(step), from, to, last: range.last.map(|last| last as usize) })
+    }
+
+    /// The labels whose editions can be there, oldest first.
+    pub fn labels(&self, now: Timestamp) -> Vec<String> {
+        let newest = self.schedule.newest(now);
+        let end = self.to.map_or(newest, |to| to.min(newest));
+        let days = std::iter::successors(Some(self.from), |day| Some(self.schedule.step.after(*day))).take_while(|day| *day <= end);
+        days.take(MAX_LABELS).map(|day| self.form.label(day)).collect()
+    }
+
+    /// How many of the newest are wanted.
+    pub fn last(&self) -> Option<usize> {
+        self.last
+    }
+
+    /// When the first can be there.
+    pub fn first_expected(&self) -> Timestamp {
+        self.schedule.expected(self.from)
+    }
+
+    /// The first day of a label's period.
+    pub fn first_day(&self, label: &str) -> Option<Date> {
+        self.form.first_day(label)
+    }
+
+    /// The day from which the label after this one is late; none behind the end of the range.
+    pub fn next_late_from(&self, label: &str) -> Option<Date> {
+        let day = self.form.first_day(label)?;
+        let next = self.schedule.step.after(day);
+        self.to.is_none_or(|to| next <= to).then(|| self.schedule.late_from(next))
+    }
+}
+
+/// Whether values are labels of periods, typed one by one: such a list has an end.
+pub fn are_labels(values: &[String]) -> bool {
+    values.iter().any(|value| Form::of(value).is_some())
+}

@@ -1,0 +1,66 @@
+//! The days from which a build's sources are late, from their newest files and the calendars of their publishers.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::{Date, date};
+
+use super::RunSettings;
+use super::plan::sources_of;
+use crate::error::Result;
+use crate::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
+use crate::provenance::Snapshot;
+
+/// The day from which each source of a build is late unless a newer edition has come. Files that someone names one by one, that are bundled or
+/// fetched on demand, and sources whose own pipeline tells of them have none.
+pub(super) fn due(settings: &RunSettings, declaration: &Declaration, partition: Option<&str>, inputs: &[Snapshot]) -> Result<BTreeMap<String, Date>> {
+    let mut due = BTreeMap::new();
+    for (owner, source) in sources_of(settings, declaration)? {
+        let is_own = std::ptr::eq(owner, declaration);
+        let files: Vec<&Snapshot> = inputs.iter().filter(|input| input.source_id == source.source_id).collect();
+        if (!is_own && !owner.produces.is_empty()) || !is_renewed(source) || files.is_empty() {
+            continue;
+        }
+        let Some(schedule) = owner.schedule(Some(source))? else { continue };
+        let vintage = owner.partition.as_ref().zip(partition).filter(|(range, _)| is_own && names(&source.url, &range.variable));
+        let day = match (source.range(), vintage) {
+            (Some((variable, range)), _) => due_of_labels(&Editions::of(range, Some(schedule))?, variable, &files),
+            (None, Some((range, value))) => {
+                let year = value.parse().ok().filter(|_| range.to.is_none_or(|to| value != to.to_string()));
+                year.map(|year| schedule.next_late_from(date(year, 1, 1)))
+            }
+            (None, None) => due_of_files(&schedule, &files),
+        };
+        due.extend(day.map(|day| (source.source_id.clone(), day)));
+    }
+    Ok(due)
+}
+
+/// Whether other files are to be expected than those that are there.
+fn is_renewed(source: &Source) -> bool {
+    let is_typed = source.variables.values().any(|values| matches!(values, Variable::Values(values) if are_labels(values)));
+    source.on_demand.is_none() && !source.url.starts_with("bundled:") && !is_typed
+}
+
+/// Whether a template has a variable.
+fn names(template: &str, variable: &str) -> bool {
+    template.split('{').skip(1).any(|rest| rest.strip_prefix(variable).is_some_and(|rest| rest.starts_with(['}', '-'])))
+}
+
+/// The earliest day, over the combinations of the other variables, from which the label after the newest is late.
+fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Option<Date> {
+    let mut newest: BTreeMap<Vec<(&String, &String)>, &str> = BTreeMap::new();
+    for file in files {
+        let Some(label) = file.keys.get(variable) else { continue };
+        let others = file.keys.iter().filter(|(name, _)| *name != variable).collect();
+        let known = newest.entry(others).or_insert(label);
+        if editions.first_day(label) > editions.first_day(known) {
+            *known = label;
+        }
+    }
+    newest.into_values().filter_map(|label| editions.next_late_from(label)).min()
+}
+
+fn due_of_files(schedule: &Schedule, files: &[&Snapshot]) -> Option<Date> {
+    let newest = files.iter().filter_map(|file| file.source_date.parse().ok()).max()?;
+    Some(schedule.next_late_from(schedule.period_of_file(newest)))
+}
