@@ -54,6 +54,13 @@ impl Day {
         Self::from_iso(&iso)
     }
 
+    /// The day, in universal time, of a number of units since 1970, of which a day has so many; none outside of the years that publishers
+    /// mean. Publishers write midnight, universal or their own: in America both are the same day.
+    pub fn from_epoch(text: &str, units_per_day: i64) -> Option<Self> {
+        let units: i64 = text.parse().ok()?;
+        i32::try_from(units.div_euclid(units_per_day)).ok().filter(|day| (-80_000..80_000).contains(day)).map(Self)
+    }
+
     /// Year, month and day.
     ///
     /// Source of the formula: as [`Day::from_iso`], `civil_from_days`.

@@ -17,6 +17,9 @@ pub struct Listing {
     pub per: Vec<String>,
     /// Fields by which a file is newer than another, the weightiest first. Of equals, the one whose alternative stands first in the pattern.
     pub newest_by: Vec<String>,
+    /// How many of each kind are wanted, the newest first: two where the next period's file is put out before the present one ends.
+    #[serde(default = "newest_alone", skip_serializing_if = "is_newest_alone")]
+    pub last: usize,
     /// Values that are wanted, by field, where not all are.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
@@ -29,10 +32,20 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub link: String,
-    /// What stays the same from issue to issue: the fields that tell files apart, and alternatives.
+    /// What stays the same from issue to issue: the fields that tell files apart, and alternatives. Where several issues are read, those that
+    /// tell issues apart too.
     pub keys: BTreeMap<String, String>,
     /// All fields.
     pub fields: BTreeMap<String, String>,
+}
+
+fn newest_alone() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde wants")]
+fn is_newest_alone(last: &usize) -> bool {
+    *last == 1
 }
 
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
@@ -59,6 +72,9 @@ impl Listing {
     pub fn check(&self) -> Result<()> {
         let pieces = pieces(&self.pattern)?;
         let fields: Vec<&str> = pieces.iter().filter_map(|piece| if let Piece::Field(name, _) = piece { Some(*name) } else { None }).collect();
+        if self.last == 0 {
+            return Err(Error::config(format!("pattern `{}`: `last` is 0, so that no file would be read", self.pattern)));
+        }
         match self.per.iter().chain(&self.newest_by).chain(self.only.keys()).find(|name| !fields.contains(&name.as_str())) {
             Some(unknown) => Err(Error::config(format!("`{unknown}` is no field of the pattern `{}`", self.pattern))),
             None => Ok(()),
@@ -71,16 +87,16 @@ impl Listing {
         pieces.iter().filter_map(|piece| if let Piece::Field(name, _) = piece { Some(((*name).to_owned(), "0".to_owned())) } else { None }).collect()
     }
 
-    /// Picks the newest link of each kind.
+    /// Picks the newest links of each kind.
     ///
     /// # Shape
-    /// In the order of their keys.
+    /// In the order of their keys, of each kind the oldest first.
     ///
     /// # Errors
     /// `Config`, when the pattern is not valid.
     pub fn newest(&self, links: &[String]) -> Result<Vec<Listed>> {
         let pieces = pieces(&self.pattern)?;
-        let mut best: BTreeMap<Vec<String>, Listed> = BTreeMap::new();
+        let mut found: BTreeMap<Vec<String>, Vec<Listed>> = BTreeMap::new();
         for link in links {
             let path = link.split(['?', '#']).next().unwrap_or(link);
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -88,20 +104,26 @@ impl Listing {
             if !self.is_wanted(&fields) {
                 continue;
             }
-            let is_key = |name: &str| self.per.iter().any(|per| per == name) || alternatives(&pieces, name).is_some();
+            let tells_issues_apart = |name: &str| self.last > 1 && self.newest_by.iter().any(|by| by == name);
+            let is_key = |name: &str| self.per.iter().any(|per| per == name) || alternatives(&pieces, name).is_some() || tells_issues_apart(name);
             let keys = fields.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
             let listed = Listed { link: link.clone(), keys, fields };
             let kind: Vec<String> = self.per.iter().map(|name| listed.fields[name].clone()).collect();
-            match best.entry(kind) {
-                std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(listed)),
-                std::collections::btree_map::Entry::Occupied(mut place) => {
-                    if self.compare(&pieces, &listed, place.get()).is_gt() {
-                        place.insert(listed);
-                    }
-                }
-            }
+            found.entry(kind).or_default().push(listed);
         }
-        Ok(best.into_values().collect())
+        let newest = |mut listed: Vec<Listed>| {
+            listed.sort_by(|one, other| self.compare(&pieces, other, one));
+            listed.dedup_by(|later, kept| self.is_same_issue(later, kept));
+            listed.truncate(self.last);
+            listed.reverse();
+            listed
+        };
+        Ok(found.into_values().flat_map(newest).collect())
+    }
+
+    /// Whether two files are one issue under two names, such as one packed and one not.
+    fn is_same_issue(&self, one: &Listed, other: &Listed) -> bool {
+        self.newest_by.iter().all(|name| one.fields[name] == other.fields[name])
     }
 
     /// Whether a file of these fields is asked for. A field that is not among them says nothing.
@@ -203,6 +225,7 @@ mod tests {
             pattern: "{state:letters2}R{year:digits4}Q{quarter:digits1}{month:month}{day:digits1-2}.{extension:zip|csv|txt}".to_owned(),
             per: vec!["state".to_owned()],
             newest_by: ["year", "quarter", "month", "day"].map(str::to_owned).into(),
+            last: 1,
             only: BTreeMap::new(),
             otherwise: Vec::new(),
         }
@@ -235,6 +258,15 @@ mod tests {
         let listed = listing().newest(&["https://a/MNR2026Q2FEB18.ZIP".to_owned()]).unwrap().remove(0);
         assert_eq!(listed.keys, BTreeMap::from([("state".to_owned(), "MN".to_owned()), ("extension".to_owned(), "zip".to_owned())]));
         assert_eq!(listed.fields["day"], "18");
+    }
+
+    #[test]
+    fn the_newest_two_are_picked_and_known_by_their_issue() {
+        let two = Listing { pattern: "Rates_{year:digits2}Q{quarter:digits1}{end:_0.zip|.zip}".to_owned(), per: Vec::new(), newest_by: vec!["year".to_owned(), "quarter".to_owned()], last: 2, ..listing() };
+        let links = ["https://a/Rates_26Q3.zip", "https://a/Rates_27Q1.zip", "https://a/Rates_26Q4.zip", "https://a/Rates_26Q4_0.zip"];
+        assert_eq!(newest(&two, &links), [links[3], links[1]]);
+        let listed = two.newest(&[links[1].to_owned()]).unwrap().remove(0);
+        assert_eq!(listed.keys, BTreeMap::from([("end", ".zip"), ("quarter", "1"), ("year", "27")].map(|(name, value)| (name.to_owned(), value.to_owned()))));
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn published_percentages_are_those_of_the_bureau_download() {
 fn published_lines_are_those_of_the_agencies_files() {
     let Some(data) = shared_data() else { return };
     let gazetteer = "census/gazetteer/basic/source/www2.census.gov/geo/docs/maps-data/data/gazetteer/2025_Gazetteer";
-    let schools = "nces/ccd_directory/basic/source/nces.ed.gov/ccd/Data/zip/ccd_sch_029_2526_w_0a_050626.zip";
+    let schools = "nces/ccd_directory/basic/source/nces.ed.gov/ccd/data/zip/ccd_sch_029_2526_w_0a_050626.zip";
     let geocodes = "nces/edge_geocode/basic/source/nces.ed.gov/programs/edge/data/EDGE_GEOCODE_PUBLICSCH_2425.zip";
     // Archive, agency's file, published lines at its beginning.
     let cases = [

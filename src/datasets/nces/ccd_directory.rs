@@ -12,7 +12,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Context, Table, settings};
 use crate::error::{Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, us_date};
+use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, text_column, us_date};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -29,6 +29,8 @@ struct Settings {
     grade_offered: BTreeMap<String, String>,
     grade: Grades,
     min_geocoded_percent: f64,
+    /// Columns of which an unknown value stops the task, because it decides what is published.
+    decides: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -53,16 +55,21 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
 pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let directory = context.read_one("nces.ccd_directory")?;
-    let characteristics = context.read_one("nces.ccd_characteristics")?;
+    let characteristics = context.read_optional("nces.ccd_characteristics")?;
     let geocodes = context.read_one("nces.edge_geocode")?;
-    let mut issues: Vec<Issue> = directory.issues(SCHOOL).chain(characteristics.issues(SCHOOL)).chain(geocodes.issues(SCHOOL)).collect();
+    let mut issues: Vec<Issue> = directory.issues(SCHOOL).chain(geocodes.issues(SCHOOL)).collect();
+    issues.extend(characteristics.iter().flat_map(|file| file.issues(SCHOOL)));
 
     let renamed = |frame: DataFrame, pairs: &[(&str, &str)]| -> Result<DataFrame> {
         let (from, to): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
         Ok(context.without_repeats(&frame)?.lazy().rename(from, to, true).collect()?)
     };
     let schools = context.without_repeats(&directory.frame)?;
-    let characteristics = renamed(characteristics.frame, &[(POINTERS, "characteristics_pointers")])?;
+    let characteristics = match characteristics {
+        Some(file) => file.frame,
+        None => no_characteristics()?,
+    };
+    let characteristics = renamed(characteristics, &[(POINTERS, "characteristics_pointers"), ("school_year", "characteristics_school_year")])?;
     let geocodes = renamed(geocodes.frame, &[(POINTERS, "geocode_pointers"), ("school_year", "geocode_school_year")])?;
     let frame = left_join(schools, only_keyed(characteristics)?, "ncessch").context(|| "nces.ccd_characteristics".to_owned())?;
     let frame = left_join(frame, only_keyed(geocodes)?, "ncessch").context(|| "nces.edge_geocode".to_owned())?;
@@ -70,12 +77,19 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut reader = Reader { frame: &frame, rejects: Rejects::new(frame.height()), unknown: Vec::new() };
     let columns = reader.columns(&settings)?;
     let Reader { rejects, unknown, .. } = reader;
-    add_findings(context, &frame, &rejects, unknown, &mut issues)?;
+    add_findings(context, &frame, &rejects, &unknown, &settings.decides, &mut issues)?;
     let table = DataFrame::new(frame.height(), columns)?.filter(&rejects.kept())?;
     if !context.is_replay() {
         check_geocodes(&settings, &table, &mut issues)?;
     }
     Ok(vec![Table { dataset_id: SCHOOL.to_owned(), partition: BTreeMap::new(), frame: table, issues }])
+}
+
+/// The characteristics file without a row, where the publisher does not have it yet.
+fn no_characteristics() -> Result<DataFrame> {
+    let texts = ["ncessch", "school_year", "virtual_status"].map(|name| text_column(name, std::iter::empty::<Option<String>>()));
+    let columns = texts.into_iter().chain([pointer_column(std::iter::empty())]).collect();
+    Ok(DataFrame::new(0, columns)?)
 }
 
 fn only_keyed(frame: DataFrame) -> Result<DataFrame> {
@@ -92,7 +106,7 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     fn columns(&mut self, settings: &Settings) -> Result<Vec<Column>> {
-        for column in ["ncessch", "school_year", "name", "leaid", "district_name", "status", "school_type", "level"] {
+        for column in ["ncessch", "school_year", "name", "leaid", "district_name", "status"] {
             require(self.frame, column, &mut self.rejects)?;
         }
         let ids = text(self.frame, "ncessch")?;
@@ -132,6 +146,8 @@ impl Reader<'_> {
         for name in ["ncessch", "school_year", "name", "leaid", "district_name", "city", "state_code", "postal_code", "county_fips", "geocode_school_year"] {
             columns.push(self.frame.column(name)?.clone());
         }
+        columns.push(self.frame.column("characteristics_school_year")?.clone());
+        columns.push(self.unknown_values());
         Ok(columns)
     }
 
@@ -157,6 +173,18 @@ impl Reader<'_> {
         Ok(values)
     }
 
+    /// What the publisher has where a category is null because it is not known.
+    fn unknown_values(&self) -> Column {
+        let mut cells = vec![String::new(); self.frame.height()];
+        for (row, column, cell) in &self.unknown {
+            if !cells[*row].is_empty() {
+                cells[*row].push_str(LIST_SEPARATOR);
+            }
+            cells[*row].push_str(&format!("{column}={}", cell.replace(LIST_SEPARATOR, " ")));
+        }
+        strings("unknown_values", cells.into_iter().map(Some))
+    }
+
     /// The grades offered, joined with commas, and whether the school reports them.
     fn grades_offered(&mut self, settings: &Settings) -> Result<(Vec<String>, Vec<bool>)> {
         let mut offered = vec![String::new(); self.frame.height()];
@@ -173,7 +201,10 @@ impl Reader<'_> {
                     }
                     Some(Some("no")) => {}
                     Some(Some(_)) | None => is_reported[row] = false,
-                    Some(None) => self.unknown.push((row, "grades_offered", cell.unwrap_or_default().to_owned())),
+                    Some(None) => {
+                        is_reported[row] = false;
+                        self.unknown.push((row, "grades_offered", cell.unwrap_or_default().to_owned()));
+                    }
                 }
             }
         }
@@ -207,12 +238,14 @@ fn strings(name: &str, values: impl Iterator<Item = Option<String>>) -> Column {
     StringChunked::from_iter(values).with_name(name.into()).into_column()
 }
 
-/// A row that cannot be read is set aside; a category that no declaration knows stops the dataset: its meaning has to be decided.
+/// A row that cannot be read is set aside. A category that no declaration knows is a warning; where it decides what is published it stops
+/// the dataset, because its meaning has to be decided first.
 fn add_findings(
     context: &Context<'_>,
     frame: &DataFrame,
     rejects: &Rejects,
-    unknown: Vec<(usize, &'static str, String)>,
+    unknown: &[(usize, &'static str, String)],
+    decides: &[String],
     issues: &mut Vec<Issue>,
 ) -> Result<()> {
     let ids = text(frame, "ncessch")?;
@@ -226,12 +259,12 @@ fn add_findings(
         add(row, code, Severity::Quarantine, detail.to_owned());
     }
     for (row, column, cell) in unknown {
-        add(
-            row,
-            "unknown_category",
-            Severity::Block,
-            format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there"),
-        );
+        let (code, severity) = match decides.iter().any(|decides| decides == column) {
+            true => ("unknown_category", Severity::Block),
+            false => ("unknown_value", Severity::Warning),
+        };
+        let detail = format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there");
+        add(*row, code, severity, detail);
     }
     Ok(())
 }

@@ -168,20 +168,14 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>>
     let read = |format: &DateFormat| match format {
         DateFormat::MonthDayYear => us_date(day),
         DateFormat::Iso => Day::from_iso(day.as_bytes()).map(|day| day.to_string()),
-        DateFormat::EpochSeconds => epoch_day(text, 86_400),
-        DateFormat::EpochMilliseconds => epoch_day(text, 86_400_000),
+        DateFormat::EpochSeconds => Day::from_epoch(text, 86_400).map(|day| day.to_string()),
+        DateFormat::EpochMilliseconds => Day::from_epoch(text, 86_400_000).map(|day| day.to_string()),
     };
     let date = formats.iter().find_map(read)?;
     if PLACEHOLDERS.contains(&date.as_str()) {
         return Some(None);
     }
     (date.as_str() > EARLIEST && date.as_str() < LATEST).then_some(Some(date))
-}
-
-/// The UTC day of a number of seconds or milliseconds: publishers write midnight, UTC or their own.
-fn epoch_day(text: &str, units_per_day: i64) -> Option<String> {
-    let units: i64 = text.parse().ok()?;
-    i32::try_from(units.div_euclid(units_per_day)).ok().filter(|day| (-80_000..80_000).contains(day)).map(|day| Day::from_number(day).to_string())
 }
 
 fn amount(text: &str) -> Option<i64> {

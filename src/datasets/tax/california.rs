@@ -12,7 +12,7 @@ use crate::canonical::address::city;
 use crate::canonical::state;
 use crate::datasets::{Context, Table, settings};
 use crate::error::{Error, Result};
-use crate::normalise::{pointers, text, unscaled, us_date};
+use crate::normalise::{Day, pointers, text, unscaled, us_date};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -78,9 +78,9 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             if district < 0 {
                 return Err(("bad_value", format!("the rate {} is less than the state's and the county's parts", combined.get(row).unwrap_or_default())));
             }
-            // Midnight in California, written in universal time.
+            // Midnight in California, written in universal time: as milliseconds by the service, as a date and a time by its exports.
             let text = required(start.get(row), "start date")?;
-            let begin_date = text.split(' ').next().and_then(us_date).ok_or_else(|| ("bad_value", format!("start date is `{text}`")))?;
+            let begin_date = Day::from_epoch(text, 86_400_000).map(|day| day.to_string()).or_else(|| us_date(text.split(' ').next()?)).ok_or_else(|| ("bad_value", format!("start date is `{text}`")))?;
             let own_city = (!name.starts_with(&settings.unincorporated)).then(|| city(name));
             let code = code_of(name);
             let mut pointers = own.clone();

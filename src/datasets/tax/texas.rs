@@ -1,6 +1,7 @@
 //! Turns the Comptroller's list of local rates into jurisdictions, and one place per city and county, or county alone. Layout:
 //! Comptroller of Public Accounts, "Sales Tax Rate File" (EDI): cities, their counties and up to two special districts; the first line says
-//! for which quarter and names the state's rate. Rates have no days of their own: the quarter is their period.
+//! for which quarter and names the state's rate, and lines of days on which returns are due follow it. Rates have no days of their own: the
+//! quarter is their period.
 
 use std::collections::BTreeMap;
 
@@ -65,6 +66,9 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     });
     let notice = notice.ok_or_else(|| Error::format("no line says for which quarter the rates are"))??;
 
+    let due_days = (0..frame.height()).filter(|row| is_notice(*row) && all_pointers[*row] != notice.pointers);
+    context.leave_out("filing_dates", due_days.flat_map(|row| all_pointers[row].iter().copied()).collect());
+
     let mut rows = StateRows { boundary_issues: file.issues(BOUNDARY).collect(), ..StateRows::default() };
     let mut rates: BTreeMap<(&str, String), Rate> = BTreeMap::new();
     for row in (0..frame.height()).filter(|row| !is_notice(*row)) {
@@ -73,6 +77,10 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         let mut codes: Vec<(&str, &str, String, Rate)> = Vec::new();
         let mut read = || -> std::result::Result<Boundary, Refusal> {
             let county = required(county_name.get(row), "county")?.trim().to_owned();
+            // The file has `n/a` where there is no district.
+            if levels[2..].iter().all(|(_, _, name, code, value)| name.get(row).or(code.get(row)).or(value.get(row)).is_none()) {
+                return Err(("missing_value", "the line ends before its districts".to_owned()));
+            }
             let fips = names.county_code(state_fips, &county);
             for (class, kind, name, code, value) in &levels {
                 let Some(code) = some(code.get(row)) else { continue };

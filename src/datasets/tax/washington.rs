@@ -1,6 +1,7 @@
 //! Turns the Department of Revenue's location codes and rates, and its address file, into jurisdictions and where they apply. Layouts:
 //! Washington State Department of Revenue, "Location codes and rate tables – field descriptions" and "Data field descriptions" (address
-//! database). The local rate of a location code is one figure for county, city and transit, and holds the regional transit's rate too.
+//! database). The local rate of a location code is one figure for county, city and transit, the regional transit among them. Of a period that two
+//! files tell of, the later file counts.
 //! The state's own Streamlined files are not read: they state the same rates a second time.
 
 use serde::Deserialize;
@@ -33,9 +34,16 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
 pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut rows = StateRows::default();
+    // In the order of their quarters.
     for file in context.read(RATES)? {
         rows.rate_issues.extend(file.issues(RATE));
-        read_rates(context, &file, &settings, &mut rows)?;
+        let mut of_file = StateRows::default();
+        read_rates(context, &file, &settings, &mut of_file)?;
+        let tells_of = |old: &Rate| of_file.rates.iter().any(|new| (&new.type_raw, &new.code, &new.begin_date) == (&old.type_raw, &old.code, &old.begin_date));
+        let (replaced, kept): (Vec<Rate>, Vec<Rate>) = rows.rates.into_iter().partition(tells_of);
+        context.leave_out("replaced", replaced.into_iter().flat_map(|rate| rate.pointers).collect());
+        rows.rates = kept.into_iter().chain(of_file.rates).collect();
+        rows.rate_issues.extend(of_file.rate_issues);
     }
     for file in context.read(ADDRESSES)? {
         rows.boundary_issues.extend(file.issues(BOUNDARY));
@@ -48,6 +56,7 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, ro
     let usps = settings.state.as_str();
     let column = |name: &str| text(&file.frame, name);
     let (name, code, state_rate, local, combined) = (column("name")?, column("code")?, column("state_rate")?, column("local_rate")?, column("rate")?);
+    let transit = column("rta_rate")?;
     let (begin, end) = (column("begin_date")?, column("end_date")?);
     let mut state_rates: Vec<(String, i64)> = Vec::new();
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
@@ -57,9 +66,14 @@ fn read_rates(context: &Context<'_>, file: &SourceFrame, settings: &Settings, ro
             let missing = |what: &str| ("missing_value", format!("{what} is empty"));
             let own = rate(state_rate.get(row), "state rate")?.ok_or_else(|| missing("state rate"))?;
             let local = rate(local.get(row), "local rate")?.ok_or_else(|| missing("local rate"))?;
-            if rate(combined.get(row), "rate")?.is_some_and(|combined| combined != own + local) {
-                return Err(("sum_differs", "the state's and the local rate do not come to the combined rate".to_owned()));
-            }
+            let transit = rate(transit.get(row), "regional transit's rate")?.unwrap_or_default();
+            let local = match rate(combined.get(row), "rate")? {
+                Some(combined) if combined == own + local + transit => local + transit,
+                Some(combined) if combined != own + local => {
+                    return Err(("sum_differs", "the state's and the local rate do not come to the combined rate".to_owned()));
+                }
+                _ => local,
+            };
             let rate = Rate {
                 state: usps.to_owned(),
                 source_id: RATES.to_owned(),

@@ -10,6 +10,8 @@ use crate::issue::Issue;
 use crate::normalise::{degrees, pointers, text};
 use crate::provenance::POINTERS;
 
+const CROSSWALK: &str = "hrsa.zip_zcta";
+
 /// A record of GeoNames' postal codes.
 pub(super) struct Place {
     pub(super) name: String,
@@ -86,7 +88,7 @@ impl Sources {
     }
 
     fn read_crosswalk(&mut self, context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<()> {
-        let Some(source) = context.read("udsmapper.zip_zcta")?.pop() else { return Ok(()) };
+        let Some(source) = context.read(CROSSWALK)?.pop() else { return Ok(()) };
         issues.extend(source.issues(super::ZIP));
         let frame = context.without_repeats(&source.frame)?;
         let column = |name: &str| text(&frame, name);
@@ -95,18 +97,18 @@ impl Sources {
         for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
             let pointers = pointers.unwrap_or_default();
             let mut refuse = |code: &str, detail: String| {
-                let record = format!("{}@{}", "udsmapper.zip_zcta", pointers.get(2).copied().unwrap_or_default());
+                let record = format!("{}@{}", CROSSWALK, pointers.get(2).copied().unwrap_or_default());
                 add_quarantine(issues, context, code, &record, detail, &pointers);
             };
-            let Some(code) = zip.get(row).filter(|code| is_code(code)) else {
-                refuse("bad_value", format!("ZIP_CODE is `{}`, not five digits", zip.get(row).unwrap_or_default()));
+            let Some(code) = zip.get(row).and_then(code_of_number) else {
+                refuse("bad_value", format!("ZIP_CODE is `{}`, not five digits or a number of three to five", zip.get(row).unwrap_or_default()));
                 continue;
             };
             let (Some(city), Some(state)) = (city.get(row), usps.get(row).and_then(state::usps)) else {
                 refuse("missing_value", format!("{code} has no post office, or no state ({})", usps.get(row).unwrap_or_default()));
                 continue;
             };
-            if self.crosswalk.contains_key(code) {
+            if self.crosswalk.contains_key(&code) {
                 refuse("duplicate_key", format!("{code} is there before, with other values"));
                 continue;
             }
@@ -114,11 +116,11 @@ impl Sources {
                 city: city.to_owned(),
                 state: state.to_owned(),
                 zip_type: zip_type.get(row).map(str::to_owned),
-                zcta: zcta.get(row).filter(|code| is_code(code)).map(str::to_owned),
+                zcta: zcta.get(row).and_then(code_of_number),
                 join: join.get(row).map(str::to_owned),
                 pointers,
             };
-            self.crosswalk.insert(code.to_owned(), record);
+            self.crosswalk.insert(code, record);
         }
         Ok(())
     }
@@ -196,4 +198,10 @@ fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMa
 
 fn is_code(code: &str) -> bool {
     code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A code that a workbook may keep as a number: the lowest is 00501.
+fn code_of_number(cell: &str) -> Option<String> {
+    let is_number = (3..=5).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("{cell:0>5}"))
 }

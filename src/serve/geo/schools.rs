@@ -99,7 +99,7 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
 
 fn is_wanted(table: &SchoolTable, row: usize, query: &Query) -> bool {
     let flag = |name: &str, value: Option<bool>| query.get(name).is_none_or(|wanted| (wanted == "true") == (value == Some(true)));
-    let has_level = query.get("level").is_none_or(|level| table.levels.at(row) == level);
+    let has_level = query.get("level").is_none_or(|level| table.levels.get(row) == Some(level));
     let has_grade = query.get("grade").is_none_or(|grade| table.grades_offered.at(row).any(|offered| offered == grade));
     has_level && has_grade && flag("charter", table.is_charter(row)) && flag("virtual", table.is_virtual(row))
 }
@@ -113,8 +113,8 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
             json.key("id").text(table.district_ids.at(row));
             json.key("name").text(table.district_names.at(row));
         });
-        json.key("type").text(table.types.at(row));
-        json.key("level").text(table.levels.at(row));
+        json.key("type").optional_text(table.types.get(row));
+        json.key("level").optional_text(table.levels.get(row));
         json.key("grades").object(|json| {
             json.key("low").optional_text(table.grades_low.get(row));
             json.key("high").optional_text(table.grades_high.get(row));

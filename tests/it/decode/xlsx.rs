@@ -103,7 +103,7 @@ fn a_long_text_that_is_named_very_often_does_not_fill_the_memory() {
 
 #[test]
 fn every_row_of_the_fixture_leads_back_to_its_bytes() {
-    let path = project("fixtures/zip/zip/basic/source/udsmapper.org/zip-code-to-zcta-crosswalk/ZIPCodetoZCTACrosswalk2022UDS.xlsx");
+    let path = project("fixtures/zip/zip/basic/source/data.hrsa.gov/DataDownload/GeoCareNavigator/ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx");
     let columns = ["ZIP_CODE", "PO_NAME", "STATE", "ZIP_TYPE", "zcta", "zip_join_type"];
     let source = Source::new(&std::fs::read(path).unwrap(), Some(SHEET), Format::Xlsx, plan_of(&columns));
     let decoded = source.decode(None).unwrap();

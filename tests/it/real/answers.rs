@@ -32,7 +32,7 @@ impl Server {
         let place = Place::new();
         let lines = std::fs::read_to_string(zips.join("US.txt")).unwrap();
         std::fs::write(place.file("export/zip/US.zip"), archive(&[("US.txt", lines.as_bytes())])).unwrap();
-        std::fs::copy(zips.join("ZIPCodetoZCTACrosswalk2022UDS.xlsx"), place.file("ZIPCodetoZCTACrosswalk2022UDS.xlsx")).unwrap();
+        std::fs::copy(zips.join("ZIPCodetoZCTACrosswalk2022UDS.xlsx"), place.file("ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx")).unwrap();
         for (file, name) in [("WIR2026Q2FEB18.csv", "Rates/WIR2026Q2FEB18.csv"), ("NER2013Q2FEB25.txt", "Rates/NER2013Q2FEB25.txt")] {
             std::fs::copy(tax.join(file), place.file(name)).unwrap();
         }

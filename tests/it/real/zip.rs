@@ -1,4 +1,4 @@
-//! ZIP codes from the whole files of GeoNames and the UDS Mapper, against a reading of them that shares no code with the program.
+//! ZIP codes from the whole files of GeoNames and the crosswalk of 2022, whose codes are text, against a reading of them that shares no code with the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::peers::{python, script};
 use crate::publisher::archive;
 use crate::support::{Place, run_here, settings, shared_data};
 
-const WORKBOOK: &str = "udsmapper.org/zip-code-to-zcta-crosswalk/ZIPCodetoZCTACrosswalk2022UDS.xlsx";
+const WORKBOOK: &str = "data.hrsa.gov/DataDownload/GeoCareNavigator/ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx";
 
 /// The fixtures' mirror with the publishers' whole files in place of the small ones.
 fn place(data: &Path) -> Place {

@@ -1,6 +1,6 @@
 //! Files that are not what they were: each is refused with a message that names the place and the way out, and the last good rows stay.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ACS_2023;
 use crate::publisher::{archive, bomb};
@@ -90,9 +90,14 @@ fn an_unknown_school_status() {
 }
 
 #[test]
-fn an_unknown_school_level() {
-    let damage = |place: &Place| place.edit_member(DIRECTORY, |text| with_cell(&text, "069037000001", "LEVEL", "Junior High"));
-    refused(damage, 20, SCHOOLS, &["geo.school:069037000001", "level is `Junior High`", "the settings of"]);
+fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
+    let place = Place::published();
+    place.edit_member(DIRECTORY, |text| with_cell(&text, "069037000001", "LEVEL", "Junior High"));
+    place.run(&[]).expect(0);
+    let (school, _) = &place.rows("geo.school")["geo.school:069037000001"];
+    assert_eq!(school["level"], Value::Null);
+    assert_eq!((&school["unknown_values"], &school["warnings"]), (&json!(["level=Junior High"]), &json!(["unknown_value"])));
+    assert_eq!(school["validation_status"], "passed_with_warnings");
 }
 
 #[test]
