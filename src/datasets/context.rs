@@ -50,7 +50,7 @@ struct SourceColumns {
 }
 
 /// Fewer rows say nothing about a column in which none has a value.
-const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 100;
+const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
 
 impl RowsRead {
     pub(super) fn add(&mut self, part: &SourcePart, rows: u64) {

@@ -9,6 +9,9 @@ use crate::pipeline::{Declaration, LayoutEvidence};
 use crate::publish::StagedBuild;
 use crate::store::Manifest;
 
+/// A mapped column of a source in which no row has a value.
+const EMPTY_COLUMN: &str = "empty_column";
+
 /// A column of a published table that had values in the last release and has none any more.
 const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
 
@@ -20,7 +23,12 @@ const FEWEST_ROWS: u64 = 100;
 
 /// Returns what the exit code of a run with that finding is at least.
 pub(super) fn exit_code(finding: &SourceFinding) -> ExitCode {
-    if finding.code == FILE_MISSING { ExitCode::SourceMissing } else { ExitCode::Quarantined }
+    match finding.code.as_str() {
+        FILE_MISSING => ExitCode::SourceMissing,
+        // Some lists have columns that nobody fills: worth a look once, no alarm each night.
+        EMPTY_COLUMN => ExitCode::Ok,
+        _ => ExitCode::Quarantined,
+    }
 }
 
 /// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.
