@@ -10,6 +10,8 @@ use crate::pipeline::{Encoding, Format, fold};
 pub(super) struct Layout<'a> {
     pub(super) delimiters: &'a [char],
     pub(super) is_quoting: bool,
+    /// What stands before a quotation mark inside a quoted cell.
+    pub(super) escape: Option<u8>,
     pub(super) header: &'a [String],
     /// Fewest cells of a record, where some are shorter than the header.
     pub(super) fewest_cells: Option<usize>,
@@ -26,12 +28,13 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// The layout of a format; none when it is another.
     pub(super) fn of(format: &'a Format) -> Option<Self> {
-        let Format::Delimited { delimiters, quoting, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding } = format else {
+        let Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding } = format else {
             return None;
         };
         Some(Self {
             delimiters,
             is_quoting: *quoting,
+            escape: escape.and_then(|escape| u8::try_from(escape).ok()),
             header,
             fewest_cells: *fewest_cells,
             label_lines: *label_lines,
@@ -85,7 +88,7 @@ pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     while let Some((_, line)) = lines.next_line()? {
         let is_inside = is_open;
         if layout.is_quoting {
-            is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
+            is_open ^= leaves_open(line, layout);
         }
         count += u64::from(!is_inside && !line.is_empty());
     }
@@ -102,7 +105,7 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
     let text = header.as_str();
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
-    let cells = cells_of(text.as_bytes(), narrow(delimiter), layout.is_quoting).unwrap_or_default();
+    let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
     let name_of = |cell: &Vec<u8>| {
         let name = std::str::from_utf8(cell).unwrap_or_default().trim();
         if layout.is_folding { fold(name) } else { name.to_owned() }
@@ -166,7 +169,7 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
     }
     // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
-        return match cells_of(record, delimiter, true) {
+        return match cells_of(record, delimiter, layout) {
             Some(cells) if has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
                 frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice))
             }
@@ -190,7 +193,7 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
 /// Whether a line is the header that was declared for a file without one: some copies have it.
 fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
     let same = |cell: &[u8], name: &String| text_of(layout.encoding, cell).is_some_and(|text| fold(&text) == fold(name));
-    let cells = cells_of(line, delimiter, layout.is_quoting).unwrap_or_default();
+    let cells = cells_of(line, delimiter, layout).unwrap_or_default();
     !layout.header.is_empty() && cells.len() == layout.header.len() && cells.iter().zip(layout.header).all(|(cell, name)| same(cell, name))
 }
 
@@ -204,8 +207,10 @@ fn wrong_width(resolved: &Resolved, cells: usize) -> String {
 }
 
 /// Splits one record into cells; none when it is more than one record.
-fn cells_of(record: &[u8], delimiter: u8, is_quoting: bool) -> Option<Vec<Vec<u8>>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).quoting(is_quoting).from_reader(record);
+fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.has_headers(false).flexible(true).delimiter(delimiter).quoting(layout.is_quoting).escape(layout.escape);
+    let mut reader = builder.from_reader(record);
     let mut cells = csv::ByteRecord::new();
     reader.read_byte_record(&mut cells).ok()?;
     let mut rest = csv::ByteRecord::new();
@@ -213,30 +218,90 @@ fn cells_of(record: &[u8], delimiter: u8, is_quoting: bool) -> Option<Vec<Vec<u8
     (!has_more).then(|| cells.iter().map(<[u8]>::to_vec).collect())
 }
 
+/// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
+/// escaped, so that an odd number of others says so.
+fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
+    let escaped = |place: usize| layout.escape.is_some_and(|escape| line[..place].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
+    memchr::memchr_iter(b'"', line).filter(|place| !escaped(*place)).count() % 2 == 1
+}
+
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
 fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
-    let mut record: Vec<u8> = Vec::new();
-    let mut is_open = false;
+    let mut open: Vec<u8> = Vec::new();
     let mut start = 0;
+    let mut is_open = false;
     while let Some((offset, line)) = lines.next_line_with_end()? {
-        if record.is_empty() {
-            start = offset;
-        }
-        record.extend_from_slice(line);
-        // Inside an open cell every quotation mark is doubled, so an odd number means that the cell goes on in the next line.
-        is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
-        if is_open && record.len() < MAX_LINE {
+        let turns = leaves_open(line, layout);
+        if open.is_empty() && !turns {
+            let whole = trim_line_end(line);
+            if !whole.is_empty() {
+                push_record(frame, resolved, delimiter, layout, whole, offset)?;
+            }
             continue;
         }
-        let whole = trim_line_end(&record);
-        if !whole.is_empty() {
-            push_record(frame, resolved, delimiter, layout, whole, start)?;
+        if open.is_empty() {
+            start = offset;
         }
-        record.clear();
-        is_open = false;
+        open.extend_from_slice(line);
+        is_open ^= turns;
+        if is_open && open.len() < MAX_LINE {
+            continue;
+        }
+        let read = push_open(frame, resolved, delimiter, layout, &open, start, Ending::GoesOn)?;
+        open.drain(..read);
+        start += read as u64;
+        is_open = !open.is_empty();
     }
-    if !record.is_empty() {
-        frame.malformed("a quotation mark is never closed".into(), &record, start)?;
+    push_open(frame, resolved, delimiter, layout, &open, start, Ending::EndOfFile).map(drop)
+}
+
+/// What comes behind lines of which a record is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    GoesOn,
+    EndOfFile,
+}
+
+/// Adds the records of lines of which the first leaves a quotation mark open, and gives how many bytes they are; the others go on in lines to come. Where
+/// several lines make no record, a mark of the first is stray: it alone is malformed, and those behind it are read by themselves.
+fn push_open(
+    frame: &mut TextFrame<'_, '_>,
+    resolved: &Resolved,
+    delimiter: u8,
+    layout: &Layout<'_>,
+    lines: &[u8],
+    start: u64,
+    ending: Ending,
+) -> Result<usize> {
+    let line_end = |at: usize| memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |found| at + found + 1);
+    let mut at = 0;
+    while at < lines.len() {
+        let first_end = line_end(at);
+        let mut end = first_end;
+        let mut is_open = leaves_open(&lines[at..end], layout);
+        while is_open && end < lines.len() {
+            let next = line_end(end);
+            is_open ^= leaves_open(&lines[end..next], layout);
+            end = next;
+        }
+        if is_open && ending == Ending::GoesOn && end - at < MAX_LINE {
+            break;
+        }
+        let whole = trim_line_end(&lines[at..end]);
+        if is_open || (end > first_end && !is_record(resolved, delimiter, layout, whole)) {
+            frame.malformed("a quotation mark is never closed".into(), trim_line_end(&lines[at..first_end]), start + at as u64)?;
+            at = first_end;
+        } else {
+            if !whole.is_empty() {
+                push_record(frame, resolved, delimiter, layout, whole, start + at as u64)?;
+            }
+            at = end;
+        }
     }
-    Ok(())
+    Ok(at)
+}
+
+/// Whether bytes of several lines are one record.
+fn is_record(resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8]) -> bool {
+    cells_of(record, delimiter, layout).is_some_and(|cells| has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)))
 }

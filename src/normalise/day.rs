@@ -89,6 +89,11 @@ impl Day {
     }
 }
 
+/// The day of a text that may be followed by a time: portals write `2025-01-21T00:00:00.000` or `01/21/2025 12:00:00 AM`.
+pub fn without_time(text: &str) -> &str {
+    text.trim().split(['T', ' ']).next().unwrap_or_default()
+}
+
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.civil();
@@ -107,7 +112,7 @@ fn days_in_month(year: u32, month: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::Day;
+    use super::{Day, without_time};
 
     #[test]
     fn every_day_of_four_centuries_reads_back_and_agrees_with_a_calendar() {
@@ -130,6 +135,20 @@ mod tests {
         }
         for (text, pattern) in [("9272023", "MMDDYYYY"), ("02302023", "MMDDYYYY"), ("09-27-2023", "MM/DD/YYYY"), ("0927202é", "MMDDYYYY"), ("", "MMDDYYYY")] {
             assert_eq!(Day::from_pattern(text, pattern), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_behind_a_day_is_cut() {
+        for (text, day) in [
+            ("2025-01-21T00:00:00.000", "2025-01-21"),
+            ("01/21/2025 12:00:00 AM", "01/21/2025"),
+            (" 01/21/2025", "01/21/2025"),
+            ("20250121", "20250121"),
+            ("T", ""),
+            ("", ""),
+        ] {
+            assert_eq!(without_time(text), day, "{text}");
         }
     }
 

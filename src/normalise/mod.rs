@@ -5,7 +5,7 @@ mod instant;
 
 use polars::prelude::*;
 
-pub use day::Day;
+pub use day::{Day, without_time};
 pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
 
 use crate::error::{Error, Result};

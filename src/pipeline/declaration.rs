@@ -310,6 +310,9 @@ pub enum Format {
         delimiters: Vec<char>,
         /// Whether `"` quotes a cell. When false a quotation mark is an ordinary character.
         quoting: bool,
+        /// The character that stands before a quotation mark inside a quoted cell, where the publisher does not double it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escape: Option<char>,
         /// Column names of a file without a header line. Where a copy begins with them all the same, that line is no record.
         #[serde(default)]
         header: Vec<String>,

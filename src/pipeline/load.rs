@@ -248,8 +248,11 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
         }
     };
     match &source.format {
-        Format::Delimited { delimiters, header, fold_header, .. } => {
+        Format::Delimited { delimiters, header, fold_header, quoting, escape, .. } => {
             unknown(&mut header.iter(), "header");
+            if escape.is_some_and(|escape| !quoting || !escape.is_ascii() || escape == '"') {
+                report("format", "`escape`: an ASCII character, in a format with quoting".to_owned());
+            }
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
                 report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }

@@ -1,18 +1,27 @@
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use polars::prelude::*;
 
 use super::{Breach, Contract, POINTERS, Result, show_key};
 use crate::contract::Severity;
 
-/// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first; of the others, gives the
-/// places.
+/// A table in which no row repeats another.
+pub struct Distinct {
+    pub frame: DataFrame,
+    /// Pointers of the rows that were dropped.
+    pub dropped: Vec<u64>,
+    /// How many rows said the same, by the row that was kept of them; one, where it is not here.
+    said: HashMap<usize, usize>,
+}
+
+/// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first.
 ///
 /// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected); that is no contradiction.
-pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame, Vec<u64>)> {
+pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
     let suspects = repeated_rows(&frame, &contract.primary_key)?;
     if suspects.is_empty() {
-        return Ok((frame, Vec::new()));
+        return Ok(Distinct { frame, dropped: Vec::new(), said: HashMap::new() });
     }
     let content: Vec<PlSmallStr> = frame.get_column_names_owned().into_iter().filter(|name| *name != POINTERS).collect();
     let suspect_rows = IdxCa::from_vec("row".into(), suspects.iter().flatten().map(|row| *row as IdxSize).collect());
@@ -20,6 +29,7 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame
     let pointers = excerpt.column(POINTERS)?.list()?;
     let mut is_kept = vec![true; frame.height()];
     let mut dropped = Vec::new();
+    let mut said = Vec::new();
     for equal_rows in groups(&excerpt, &content)?.into_iter().filter(|rows| rows.len() > 1) {
         let mut by_place: Vec<(Vec<Option<u64>>, usize)> = Vec::new();
         for row in equal_rows {
@@ -27,30 +37,43 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<(DataFrame
             by_place.push((numbers.unwrap_or_default(), row));
         }
         by_place.sort();
+        let place = |row: usize| suspect_rows.get(row).expect("an index of the excerpt") as usize;
+        said.push((place(by_place[0].1), by_place.len()));
         for (numbers, row) in by_place.into_iter().skip(1) {
-            is_kept[suspect_rows.get(row).expect("an index of the excerpt") as usize] = false;
+            is_kept[place(row)] = false;
             dropped.extend(numbers.into_iter().flatten());
         }
     }
-    Ok((frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?, dropped))
+    let before: Vec<usize> = is_kept.iter().scan(0, |kept, is_kept| Some(std::mem::replace(kept, *kept + usize::from(*is_kept)))).collect();
+    let said = said.into_iter().map(|(row, count)| (before[row], count)).collect();
+    Ok(Distinct { frame: frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?, dropped, said })
 }
 
-/// Finds different rows under one primary key, and different keys under one record id: none of them can be trusted.
-pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
+/// Finds different rows under one primary key, and different keys under one record id. Where more than half of the rows of a key say the same, that is
+/// what the source says and the others are set aside; otherwise none of them can be trusted.
+pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
+    let Distinct { frame, said, .. } = distinct;
     let mut breaches = Vec::new();
     let mut add = |code: &str, row: usize, detail: String| breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
-    let mut has_duplicate_key = vec![false; frame.height()];
+    let mut is_judged = vec![false; frame.height()];
     for rows in repeated_rows(frame, &contract.primary_key)? {
         let key = show_key(contract, frame, &contract.primary_key, rows[0])?;
+        let count = |row: usize| said.get(&row).copied().unwrap_or(1);
+        let all: usize = rows.iter().map(|row| count(*row)).sum();
+        let most = rows.iter().copied().find(|row| 2 * count(*row) > all);
         for row in &rows {
-            has_duplicate_key[*row] = true;
-            add("duplicate_key", *row, format!("{} different records have the key {key}, expected one", rows.len()));
+            is_judged[*row] = true;
+            match most {
+                Some(most) if most == *row => {}
+                Some(most) => add("duplicate_key", *row, format!("{} of {all} records with the key {key} say the same, and this one does not", count(most))),
+                None => add("duplicate_key", *row, format!("{} different records have the key {key}, expected one", rows.len())),
+            }
         }
     }
     let record_id = ["record_id".to_owned()];
     for rows in repeated_rows(frame, &record_id)? {
         let count = rows.len();
-        for row in rows.into_iter().filter(|row| !has_duplicate_key[*row]) {
+        for row in rows.into_iter().filter(|row| !is_judged[*row]) {
             add("duplicate_record_id", row, format!("{count} records have the {}, expected one", show_key(contract, frame, &record_id, row)?));
         }
     }

@@ -109,9 +109,10 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     }
     let frame = shape::conform(contract, frame, &partition, inputs)?;
     let mut notes = Vec::new();
-    let (frame, repeated) = keys::drop_repeated(contract, frame)?;
-    let mut breaches = columns::check(contract, &frame)?;
-    breaches.extend(keys::check(contract, &frame)?);
+    let distinct = keys::drop_repeated(contract, frame)?;
+    let mut breaches = columns::check(contract, &distinct.frame)?;
+    breaches.extend(keys::check(contract, &distinct)?);
+    let keys::Distinct { frame, dropped: repeated, .. } = distinct;
     breaches.extend(invariants::check(contract, &frame)?);
     let (to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
 

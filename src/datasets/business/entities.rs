@@ -14,7 +14,7 @@ use crate::datasets::Context;
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Day, Rejects, pointers};
+use crate::normalise::{Day, Rejects, pointers, without_time};
 use crate::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
@@ -219,8 +219,7 @@ impl<'f> Reader<'f> {
         if self.settings.placeholder_dates.iter().any(|placeholder| text.starts_with(placeholder.as_str())) {
             return None;
         }
-        let date = text.split_once('T').map_or(text, |(date, _)| date);
-        let day = self.settings.date_formats.iter().find_map(|format| Day::from_pattern(date, format));
+        let day = self.settings.date_formats.iter().find_map(|format| Day::from_pattern(without_time(text), format));
         if day.is_none() {
             self.warnings.push((row, "bad_date", format!("{column} is `{text}`, not a date {}", self.settings.date_formats.join(" or "))));
         }

@@ -120,7 +120,8 @@ fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
     Ok(all)
 }
 
-/// One row per entity from rows that each name one of its parties. Entities whose rows contradict each other are set aside.
+/// One row per entity from rows that each name one of its parties. Of an entity whose rows contradict each other, those that say what most do not are
+/// set aside, or all of them.
 fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) -> Result<(DataFrame, DataFrame, Vec<Vec<usize>>)> {
     let numbers = frame.column("entity_number")?.str()?;
     let own: Vec<&StringChunked> =
@@ -140,15 +141,20 @@ fn grouped(context: &Context<'_>, frame: &DataFrame, issues: &mut Vec<Issue>) ->
         }
     }
     let numbers_of_row = pointers(frame, POINTERS)?;
-    groups.retain(|rows| {
+    groups.retain_mut(|rows| {
         let Some(column) = own.iter().find(|column| rows.iter().any(|row| column.get(*row) != column.get(rows[0]))) else { return true };
-        for row in rows {
-            let detail = format!("the rows of {} differ in `{}`, which is the entity's own", numbers.get(*row).unwrap_or_default(), column.name());
-            let mut issue = finding("contradicting_rows", Severity::Quarantine, ENTITY, &format!("{ENTITY}:{}", numbers.get(*row).unwrap_or_default()), detail);
-            issue.pointer = numbers_of_row[*row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+        let same = |one: usize, other: usize| own.iter().all(|column| column.get(one) == column.get(other));
+        // What more than half of the rows say is what the registry says.
+        let most = rows.iter().copied().find(|row| 2 * rows.iter().filter(|other| same(*row, **other)).count() > rows.len());
+        let (kept, odd): (Vec<usize>, Vec<usize>) = rows.iter().copied().partition(|row| most.is_some_and(|most| same(most, *row)));
+        for row in odd {
+            let detail = format!("the rows of {} differ in `{}`, which is the entity's own", numbers.get(row).unwrap_or_default(), column.name());
+            let mut issue = finding("contradicting_rows", Severity::Quarantine, ENTITY, &format!("{ENTITY}:{}", numbers.get(row).unwrap_or_default()), detail);
+            issue.pointer = numbers_of_row[row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
             issues.push(issue);
         }
-        false
+        *rows = kept;
+        !rows.is_empty()
     });
     let firsts = IdxCa::from_vec("row".into(), groups.iter().map(|rows| rows[0] as IdxSize).collect());
     let mut entities = frame.take(&firsts)?;

@@ -26,7 +26,7 @@ pub(super) struct Settings {
     /// Whether an entity has a row for each of its parties.
     #[serde(default)]
     pub is_row_per_party: bool,
-    /// Forms of a date, such as `MMDDYYYY`; a time behind a `T` is cut.
+    /// Forms of a date, such as `MMDDYYYY`; a time behind it is cut.
     pub date_formats: Vec<String>,
     /// What stands for no date. The first characters are enough.
     #[serde(default)]

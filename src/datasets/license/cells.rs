@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::settings::{DateFormat, Settings};
 use crate::error::Result;
-use crate::normalise::{Day, pointers, unscaled};
+use crate::normalise::{Day, pointers, unscaled, without_time};
 use crate::provenance::POINTERS;
 
 /// The text columns of a decoded source, by our names.
@@ -79,11 +79,11 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
     }
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let parse = |format: &DateFormat| {
-        let day = text.split('T').next().unwrap_or_default();
+        let day = without_time(text);
         let iso = match format {
             DateFormat::Iso => day.get(..10)?.to_owned(),
             DateFormat::UsSlashes => {
-                let mut parts = day.split_whitespace().next()?.split('/');
+                let mut parts = day.split('/');
                 let (month, of_month, year) = (parts.next()?, parts.next()?, parts.next()?);
                 if parts.next().is_some() || month.len() > 2 || of_month.len() > 2 || year.len() != 4 {
                     return None;
@@ -130,6 +130,7 @@ mod tests {
         assert_eq!(read("04272021", DateFormat::UsDigits), Read::Value("2021-04-27".to_owned()));
         assert_eq!(read("20210427", DateFormat::Digits), Read::Value("2021-04-27".to_owned()));
         assert_eq!(read("2021-04-27T00:00:00", DateFormat::Iso), Read::Value("2021-04-27".to_owned()));
+        assert_eq!(read("04/27/2021 12:00:00 AM", DateFormat::UsSlashes), Read::Value("2021-04-27".to_owned()));
         for nothing in ["00000000", "00/00/0000", "01/01/1900", "19000101", "12319999", "29991231", "9999-12-31"] {
             assert_eq!(date(nothing, &all), Read::Nothing, "{nothing}");
         }

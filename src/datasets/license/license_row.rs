@@ -1,5 +1,7 @@
 //! One license of a row: number, holder, standing, and what of it may be published.
 
+use std::borrow::Cow;
+
 use super::cells::{Read, Row, class_code, date, money};
 use super::holder::{Holder, holder};
 use super::joined::Joins;
@@ -118,13 +120,14 @@ impl Warnings {
 /// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
 pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> Result<Option<License>, Refused> {
     let settings = &reader.settings;
-    let Some(number_raw) = row.text("number") else {
+    let Some(number_raw) = number(settings, row) else {
         return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
     };
     let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {
         return Err(("missing_state", format!("license {number_raw} is of no known state: `{}`", row.text("license_state").unwrap_or_default())));
     };
-    let number = license_number::display(number_raw);
+    let number_raw = number_raw.as_ref();
+    let shown = license_number::display(number_raw);
     let number_normalized = normalized(settings, row, number_raw);
     if number_normalized.is_empty() {
         return Err(("missing_number", format!("`{number_raw}` is no license number")));
@@ -161,7 +164,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         Some(record_id.clone()),
         Some(license_id.clone()),
         Some(reader.source_id.clone()),
-        Some(number),
+        Some(shown),
         Some(number_raw.to_owned()),
         Some(number_normalized),
         own("board").or_else(|| Some(settings.board.clone())),
@@ -212,6 +215,15 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     cells.push(Cell::Cents(warnings.money(insurance, "insurance_amount")));
     let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
     Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers }, warnings: warnings.found.into_iter().map(issue).collect() }))
+}
+
+/// The number of a row, or what stands for it.
+pub(super) fn number<'r>(settings: &Settings, row: Row<'r>) -> Option<Cow<'r, str>> {
+    if let Some(number) = row.text("number") {
+        return Some(Cow::Borrowed(number));
+    }
+    let parts: Option<Vec<&str>> = settings.number_from.iter().map(|column| row.text(column)).collect();
+    parts.filter(|parts| !parts.is_empty()).map(|parts| Cow::Owned(parts.concat()))
 }
 
 fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
@@ -287,7 +299,10 @@ fn classifications(settings: &Settings, row: Row<'_>) -> String {
         found.extend(codes.map(|code| describe(code, None)));
     }
     for (code, text) in [("class_code", "class_text"), ("class_code_2", "class_text_2")] {
-        found.extend(row.text(code).map(|code| describe(class_code(code, settings.class_is_padded), row.text(text))));
+        let (code, text) = (row.text(code), row.text(text));
+        // Some boards repeat the code in front of its description.
+        let text = code.and_then(|code| text?.strip_prefix(code)).map(str::trim).filter(|bare| !bare.is_empty()).or(text);
+        found.extend(code.map(|code| describe(class_code(code, settings.class_is_padded), text)));
     }
     let mut listed = Vec::new();
     found.into_iter().for_each(|class| {

@@ -26,13 +26,15 @@ use crate::pipeline::Declaration;
 
 const LICENSE: &str = "license.license";
 const ACTION: &str = "license.action";
+/// Numbers of a pointer.
+const POINTER_NUMBERS: usize = 4;
 const ACTION_COLUMNS: &[&str] = &["record_id", "license_id", "case_number", "action", "effective_date", "end_date", "seq"];
 
 pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = read_settings(declaration)?;
     let problem = |text: String| Err(Error::config(format!("pipelines/{}.toml: settings: {text}", declaration.pipeline_id.replace('.', "/"))));
     let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
-    for source in std::iter::once(&settings.licenses).chain(joined.into_iter().flatten()) {
+    for source in std::iter::once(&settings.licenses).chain(&settings.more_licenses).chain(joined.into_iter().flatten()) {
         if !declaration.sources.iter().any(|declared| declared.source_id == *source) {
             return problem(format!("no source `{source}`"));
         }
@@ -65,28 +67,42 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         date_formats: &settings.date_formats,
     };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
-    for source in context.read(&settings.licenses)? {
-        findings.extend(source.issues_without_text(LICENSE));
-        let cells = Cells::new(&source.frame, &settings)?;
-        let reader = Reader { context, settings: &settings, source_id: settings.licenses.clone() };
-        let mut cases = Cases::default();
-        for row in 0..cells.height() {
-            for repeat in repeats(&settings) {
-                let row = cells.row(row, repeat);
-                if let Some(status) = row.text("status").filter(|status| is_listed(&settings.not_licenses, status)) {
-                    findings.push(reader.passed_over(status, row));
-                    continue;
-                }
-                numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
-                match license_row::license(&reader, row, &joins) {
-                    Ok(Some(license)) if settings.row_per_case => cases.add(license, row, &mut licenses),
-                    Ok(Some(license)) => _ = push(&mut licenses, license),
-                    Ok(None) => {}
-                    Err((code, detail)) => findings.push(reader.refused(code, detail, row)),
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for source_id in std::iter::once(&settings.licenses).chain(&settings.more_licenses) {
+        let mut of_source = BTreeSet::new();
+        for source in context.read(source_id)? {
+            findings.extend(source.issues_without_text(LICENSE));
+            let cells = Cells::new(&source.frame, &settings)?;
+            let reader = Reader { context, settings: &settings, source_id: source_id.clone() };
+            let mut cases = Cases::default();
+            for row in 0..cells.height() {
+                for repeat in repeats(&settings) {
+                    let row = cells.row(row, repeat);
+                    if let Some(why) = no_license(&settings, row) {
+                        findings.push(reader.passed_over(why, row));
+                        continue;
+                    }
+                    numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
+                    match license_row::license(&reader, row, &joins) {
+                        Ok(Some(license)) if known.contains(&license.license_id) => context.leave_out("repeated", license.row.pointers),
+                        Ok(Some(license)) => {
+                            if !settings.more_licenses.is_empty() {
+                                of_source.insert(license.license_id.clone());
+                            }
+                            if settings.row_per_case {
+                                cases.add(license, row);
+                            } else {
+                                push(&mut licenses, license);
+                            }
+                        }
+                        Ok(None) => {}
+                        Err((code, detail)) => findings.push(reader.refused(code, detail, row)),
+                    }
                 }
             }
+            cases.publish(&reader, &mut licenses, &mut actions);
         }
-        cases.publish(&reader, &mut actions);
+        known.append(&mut of_source);
     }
     if !context.is_replay() {
         findings.extend(without_license(context, &settings, &joins, &numbers));
@@ -117,10 +133,19 @@ fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
     (numbered == 0).then_some(None).into_iter().chain((1..=numbered).map(Some))
 }
 
-/// Adds a license and says in which row of its state's table it is.
-fn push(licenses: &mut Tables, license: License) -> usize {
+/// What a row says that is about no license.
+fn no_license(settings: &Settings, row: Row<'_>) -> Option<String> {
+    if let Some(status) = row.text("status").filter(|status| is_listed(&settings.not_licenses, status)) {
+        return Some(format!("the row's status is `{status}`"));
+    }
+    let kind = row.text("type_code").filter(|kind| is_listed(&settings.not_license_types, kind));
+    kind.filter(|_| license_row::number(settings, row).is_none()).map(|kind| format!("the row is of type `{kind}` and has no number"))
+}
+
+/// Adds a license to the table of its state.
+fn push(licenses: &mut Tables, license: License) {
     licenses.report(&license.state, license.warnings);
-    licenses.push(&license.state, license.row)
+    licenses.push(&license.state, license.row);
 }
 
 /// Rows of joined files whose license the list does not have: not lost silently, but no license of their own.
@@ -148,8 +173,8 @@ impl Reader<'_> {
     }
 
     /// A row that is not about a license: counted, not set aside.
-    fn passed_over(&self, status: &str, row: Row<'_>) -> Issue {
-        self.finding("not_a_license", Severity::Warning, &self.place(row), format!("the row's status is `{status}`"), row.pointers())
+    fn passed_over(&self, why: String, row: Row<'_>) -> Issue {
+        self.finding("not_a_license", Severity::Warning, &self.place(row), why, row.pointers())
     }
 
     /// Where a row without a key of its own stands.
@@ -164,8 +189,8 @@ impl Reader<'_> {
     }
 }
 
-/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are one license; rows that differ in more stay
-/// several, which validation sets aside as contradicting.
+/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are one license. Of rows that differ in more, those that
+/// say what most do not are set aside; where no more than half say the same they stay several, which validation sets aside as contradicting.
 #[derive(Default)]
 struct Cases {
     by_license: BTreeMap<String, Known>,
@@ -173,8 +198,8 @@ struct Cases {
 
 struct Known {
     state: String,
-    /// Digest of the published cells, and the row they are published in.
-    rows: Vec<(Digest, usize)>,
+    /// What the rows say: digest of the published cells, the license, and how many rows say so.
+    licenses: Vec<(Digest, License, usize)>,
     cases: Vec<Case>,
 }
 
@@ -189,21 +214,40 @@ struct Case {
 }
 
 impl Cases {
-    fn add(&mut self, license: License, row: Row<'_>, licenses: &mut Tables) {
+    fn add(&mut self, license: License, row: Row<'_>) {
         let digest = Digest::of(format!("{:?}", license.row.cells).as_bytes());
-        let known =
-            self.by_license.entry(license.license_id.clone()).or_insert_with(|| Known { state: license.state.clone(), rows: Vec::new(), cases: Vec::new() });
-        match known.rows.iter().find(|(other, _)| *other == digest) {
-            Some((_, place)) => licenses.add_pointers(&license.state, *place, &license.row.pointers),
-            None => known.rows.push((digest, push(licenses, license))),
+        let known = self.by_license.entry(license.license_id.clone()).or_insert_with(|| Known {
+            state: license.state.clone(),
+            licenses: Vec::new(),
+            cases: Vec::new(),
+        });
+        match known.licenses.iter_mut().find(|(other, ..)| *other == digest) {
+            Some((_, same, count)) => {
+                same.row.pointers.extend(license.row.pointers);
+                *count += 1;
+            }
+            None => known.licenses.push((digest, license, 1)),
         }
         if row.text("case_number").or(row.text("action")).is_some() {
             known.cases.push(Case::read(row));
         }
     }
 
-    fn publish(self, reader: &Reader<'_>, actions: &mut Tables) {
+    fn publish(self, reader: &Reader<'_>, licenses: &mut Tables, actions: &mut Tables) {
         for (license_id, mut known) in self.by_license {
+            let all: usize = known.licenses.iter().map(|(.., count)| count).sum();
+            let most = known.licenses.iter().position(|(.., count)| 2 * count > all);
+            for (place, (_, license, _)) in known.licenses.into_iter().enumerate() {
+                if most.is_none_or(|most| most == place) {
+                    push(licenses, license);
+                    continue;
+                }
+                let odd = |pointers: &[u64]| {
+                    let detail = format!("most of the {all} rows of {license_id} say the same of it, and this one does not");
+                    reader.finding("duplicate_key", Severity::Quarantine, &format!("{LICENSE}:{license_id}"), detail, pointers)
+                };
+                licenses.report(&known.state, license.row.pointers.chunks(POINTER_NUMBERS).map(odd));
+            }
             known.cases.sort();
             known
                 .cases

@@ -17,6 +17,9 @@ pub(super) struct Settings {
     pub(super) board: String,
     /// The source with one row per license.
     pub(super) licenses: String,
+    /// Sources of further licenses in the same words. One that an earlier source has too is left out.
+    #[serde(default)]
+    pub(super) more_licenses: Vec<String>,
     /// Sources with further rows about a license, found by its number.
     #[serde(default)]
     pub(super) joined: Joined,
@@ -30,6 +33,9 @@ pub(super) struct Settings {
     pub(super) number_suffixes: Vec<String>,
     /// A column whose text also stands before the number.
     pub(super) number_prefix_column: Option<String>,
+    /// Columns whose texts, one behind the other, are the number of a row that has none.
+    #[serde(default)]
+    pub(super) number_from: Vec<String>,
     pub(super) date_formats: Vec<DateFormat>,
     /// Cells that say nothing, such as `-`.
     #[serde(default)]
@@ -39,7 +45,7 @@ pub(super) struct Settings {
     /// Whether every name with a comma is a person's, unless it ends in a designator; else only one that reads like one.
     #[serde(default)]
     pub(super) comma_is_person: bool,
-    /// Text of the holder's kind → what it is; `*` in front or at the end stands for any text.
+    /// Text of the holder's kind → what it is; `*` in front, at the end or at both stands for any text.
     #[serde(default)]
     pub(super) holder_kind: BTreeMap<String, HolderKind>,
     pub(super) evidence: String,
@@ -50,6 +56,9 @@ pub(super) struct Settings {
     /// Statuses of rows that are no licenses; written as in the tables.
     #[serde(default)]
     pub(super) not_licenses: Vec<String>,
+    /// Types of rows without a number that are no licenses.
+    #[serde(default)]
+    pub(super) not_license_types: Vec<String>,
     /// Columns whose texts are looked up for the profession, in this order, and what they mean.
     pub(super) profession_from: Vec<String>,
     #[serde(default)]
@@ -146,7 +155,7 @@ pub(super) fn is_listed(list: &[String], text: &str) -> bool {
     list.iter().any(|entry| fits(entry, &text.trim().to_lowercase()))
 }
 
-/// What a table says of a text, in any case: the entry itself, else the longest entry with a `*` in front or at its end that fits.
+/// What a table says of a text, in any case: the entry itself, else the longest entry with a `*` in front, at its end or at both that fits.
 pub(super) fn look_up<'t, T>(table: &'t BTreeMap<String, T>, text: &str) -> Option<&'t T> {
     let text = text.trim().to_lowercase();
     let found = table.iter().filter(|(entry, _)| fits(entry, &text));
@@ -156,7 +165,9 @@ pub(super) fn look_up<'t, T>(table: &'t BTreeMap<String, T>, text: &str) -> Opti
 fn fits(entry: &str, lower: &str) -> bool {
     let entry = entry.to_lowercase();
     match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
-        (Some(end), _) => lower.ends_with(end),
+        (Some(""), _) => true,
+        (Some(end), Some(_)) => lower.contains(end.trim_end_matches('*')),
+        (Some(end), None) => lower.ends_with(end),
         (None, Some(begin)) => lower.starts_with(begin),
         (None, None) => entry == lower,
     }
@@ -169,10 +180,11 @@ mod tests {
     #[test]
     fn the_closest_entry_of_a_table_decides() {
         let table: BTreeMap<String, u8> =
-            [("Barber*", 1), ("* susp", 2), ("barber shop", 3)].into_iter().map(|(text, value)| (text.to_owned(), value)).collect();
+            [("Barber*", 1), ("* susp", 2), ("barber shop", 3), ("*plumbing*", 4)].into_iter().map(|(text, value)| (text.to_owned(), value)).collect();
         assert_eq!(look_up(&table, "BARBER, CLASS A"), Some(&1));
         assert_eq!(look_up(&table, " Barber Shop "), Some(&3));
         assert_eq!(look_up(&table, "Work Comp Susp"), Some(&2));
+        assert_eq!(look_up(&table, "CR-37 Plumbing and Gas"), Some(&4));
         assert_eq!(look_up(&table, "Clear"), None);
     }
 }

@@ -50,22 +50,14 @@ impl Tables {
         Self { dataset_id, source: source.to_owned(), bucket: bucket.to_owned(), names, by_state: BTreeMap::new() }
     }
 
-    /// Adds a row to the table of a state; its place there.
-    pub(super) fn push(&mut self, state: &str, row: PublishedRow) -> usize {
+    /// Adds a row to the table of a state.
+    pub(super) fn push(&mut self, state: &str, row: PublishedRow) {
         let rows = self.by_state.entry(state.to_owned()).or_default();
         if rows.builders.is_empty() {
             rows.builders = self.names.iter().zip(&row.cells).map(|(name, cell)| Builder::new(name, cell)).collect();
         }
         rows.builders.iter_mut().zip(row.cells).for_each(|(builder, cell)| builder.append(cell));
         rows.pointers.push(row.pointers);
-        rows.pointers.len() - 1
-    }
-
-    /// Adds another row's pointers to those of a published row.
-    pub(super) fn add_pointers(&mut self, state: &str, place: usize, pointers: &[u64]) {
-        if let Some(known) = self.by_state.get_mut(state).and_then(|rows| rows.pointers.get_mut(place)) {
-            known.extend_from_slice(pointers);
-        }
     }
 
     /// The first state with rows.

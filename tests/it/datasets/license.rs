@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use pubdata::declared::DeclarationFiles;
+use pubdata::pipeline::Declarations;
 use pubdata::store::Record;
 use serde_json::{Value, json};
 
@@ -124,6 +126,54 @@ fn rows_that_are_no_license_are_set_aside_with_a_reason() {
 }
 
 #[test]
+fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
+    let place = Place::new();
+    place.run(&["license.tx_tdlr"]).expect(0);
+    let of = |place: &Place, id: &str| place.rows(LICENSE).get(&format!("license.license:TX-tdlr-{id}")).map(|(record, _)| record["source_id"].clone());
+    assert_eq!(of(&place, "ba-9000001"), Some(json!("license.tx_tdlr")), "the word of the list that is named first");
+    assert_eq!(of(&place, "ba-9000003"), Some(json!("license.tx_tdlr_barber")));
+    let without = Place::new();
+    std::fs::remove_file(without.file("ltbarbers.csv")).unwrap();
+    let answer = without.run(&["license.tx_tdlr"]);
+    assert!(matches!(answer.code, 0 | 10), "{answer:?}");
+    assert_eq!((of(&without, "ba-9000001"), of(&without, "ba-9000003")), (Some(json!("license.tx_tdlr")), None));
+}
+
+/// Of several rows of a license and its cases, those that most of the others contradict.
+#[test]
+fn an_odd_row_of_a_license_is_set_aside_and_the_others_are_one_license() {
+    let place = Place::new();
+    place.edit("7s5z-vewr/rows.csv@accessType=DOWNLOAD", |text| {
+        let line = text.lines().find(|line| line.contains("2012-1")).unwrap();
+        let odd = line.replace("DENVER", "BOULDER").replace("2012-1", "2013-7");
+        let more: String = (0..500).map(|number| text.lines().nth(4).unwrap().replace("0000101", &format!("7{number:06}")) + "\n").collect();
+        format!("{text}{odd}\n{more}")
+    });
+    let answer = place.run(&["license.co_dora"]);
+    assert_eq!(answer.task("license.co_dora")["quarantined"][LICENSE], json!({ "duplicate_key": 1 }), "{answer:?}");
+    let licenses = place.rows(LICENSE);
+    assert_eq!(licenses["license.license:CO-dora-rn-101"].0["city"], "DENVER");
+    assert_eq!(licenses["license.license:CO-dora-rn-101"].1.len(), 3, "the rows that say so");
+}
+
+#[test]
+fn dated_lists_are_found_on_their_pages_by_month_and_day() {
+    let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
+    let newest = |source_id: &str, links: &[&str]| -> Vec<String> {
+        let (_, source) = declarations.source(source_id).unwrap();
+        let links: Vec<String> = links.iter().map(|link| (*link).to_owned()).collect();
+        source.listing.as_ref().unwrap().newest(&links).unwrap().into_iter().map(|listed| listed.link).collect()
+    };
+    let months = ["September_2026", "May_2026", "December_2025", "August_2026", "091426_092026_Weekly"];
+    let links = months.map(|month| format!("https://download.cms.gov/nppes/NPPES_Data_Dissemination_{month}_V2.zip"));
+    assert_eq!(newest("license.nppes", &links.each_ref().map(String::as_str)), [links[0].as_str()]);
+    assert_eq!(newest("license.nppes", &[&links[1], &links[2]]), [links[1].as_str()], "the month that is three letters long");
+    let lists = ["2026-08-13", "2026-09-02", "2025-12-31", "Dual_2026-09-08", "Residential_2026-09-08"];
+    let links = lists.map(|list| format!("https://roc.az.gov/sites/default/files/ROC_Posting-List_{list}.csv"));
+    assert_eq!(newest("license.az_roc", &links.each_ref().map(String::as_str)), [links[1].as_str()]);
+}
+
+#[test]
 fn a_status_or_type_that_nobody_declared_blocks_when_there_are_many() {
     let place = Place::new();
     let more: String = (0..30).map(|number| barber("Robot Barber Repair", &format!("8000{number}"), "12/31/2099", "\"SAMPLE, SAM\"")).collect();
@@ -166,6 +216,8 @@ fn nothing_is_merged_and_nothing_is_lost_silently() {
     let joined = ["license.wa_lni_bond", "license.wa_lni_insurance", "license.wa_lni_principal"].map(|source| left_out("license.wa_lni", source));
     assert_eq!(joined.iter().filter_map(|counts| counts["license_not_listed"].as_u64()).sum::<u64>(), 6, "{joined:?}");
     assert_eq!(left_out("license.ct_elicense", "license.ct_elicense"), json!({ "not_a_license": 1 }));
+    assert_eq!(left_out("license.fl_dbpr", "license.fl_dbpr"), json!({ "not_a_license": 2 }), "firms without a number");
+    assert_eq!(left_out("license.tx_tdlr", "license.tx_tdlr_barber"), json!({ "repeated": 1 }), "a barber of both lists");
     let licenses = place.rows(LICENSE);
     let of = |id: &str| -> &Record { &licenses[&format!("license.license:{id}")] };
     assert_eq!((&of("TX-tdlr-ba-29995").0["number"], &of("TX-tdlr-te-29995").0["number"]), (&json!("29995"), &json!("29995")));

@@ -14,6 +14,7 @@ fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
     let format = Format::Delimited {
         delimiters: vec![','],
         quoting: true,
+        escape: None,
         header: Vec::new(),
         fewest_cells: None,
         label_lines: 1,

@@ -11,6 +11,7 @@ fn folded(header: &[&str]) -> Format {
         Format::Delimited { delimiters, quoting, header, .. } => Format::Delimited {
             delimiters,
             quoting,
+            escape: None,
             header,
             fewest_cells: None,
             label_lines: 0,

@@ -97,6 +97,7 @@ proptest! {
         let format = Format::Delimited {
         delimiters: vec![','],
         quoting: true,
+        escape: None,
         header: Vec::new(),
         fewest_cells: None,
         label_lines: 1,

@@ -8,6 +8,7 @@ mod hostile;
 mod json_records;
 mod members;
 mod preamble;
+mod quotes;
 mod spill;
 mod xlsx;
 mod xml;
@@ -79,6 +80,7 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
     Format::Delimited {
         delimiters: vec![delimiter],
         quoting,
+        escape: None,
         header: header.iter().map(|name| (*name).to_owned()).collect(),
         fewest_cells: None,
         label_lines: 0,

@@ -8,6 +8,7 @@ fn index(text: &str) -> Source {
     let format = Format::Delimited {
         delimiters: vec!['|'],
         quoting: false,
+        escape: None,
         header: Vec::new(),
         fewest_cells: None,
         label_lines: 0,

@@ -49,6 +49,17 @@ pub fn cordata(records: &[&[u8]]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
+/// Where Iowa has its list.
+pub const IOWA: &str = "idh-be.iowa.gov/api/v1/datasets/554/rows.csv";
+
+/// A list as the portal of Iowa packs it.
+pub fn packed(list: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file("active_iowa_business_entities.csv", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(list).unwrap();
+    archive.finish().unwrap().into_inner()
+}
+
 /// A field by its first byte, counted from 1, and its length, as text without the blanks around it.
 fn field(record: &[u8], first: usize, length: usize) -> Option<String> {
     let bytes = &record[first - 1..first - 1 + length];
@@ -215,7 +226,7 @@ fn every_row_of_new_york_and_iowa_is_published() {
     assert_eq!(chairmen, rows.iter().filter_map(|row| row["chairman_name"].as_deref()).collect::<Vec<_>>());
 
     let iowa = folder.join("ia_active_business_entities.excerpt.csv");
-    let file = ("data.iowa.gov/api/views/ez5t-3qay/rows.csv@accessType=DOWNLOAD".to_owned(), std::fs::read(&iowa).unwrap());
+    let file = (IOWA.to_owned(), packed(&std::fs::read(&iowa).unwrap()));
     let published = publish("business.ia_sos", &[file]);
     let rows = csv_rows(&iowa);
     let pairs = [

@@ -14,7 +14,7 @@ use crate::support::{Answer, Place, rows_below, shared_data};
 const FILES: &[(&str, &str)] = &[
     ("ltbarbers.csv", "www.tdlr.texas.gov/dbproduction2/ltbarbers.csv"),
     ("ltcosmos.csv", "www.tdlr.texas.gov/dbproduction2/ltcosmos.csv"),
-    ("MasterLicenseData.csv", "www.cslb.ca.gov/onlineservices/dataportal/ContractorList/MasterLicenseData.csv"),
+    ("MasterLicenseData.csv", CALIFORNIA),
     ("Legally_Operating_Businesses.csv", "data.cityofnewyork.us/api/views/w7w3-xahh/rows.csv@accessType=DOWNLOAD"),
     ("wa_lni_contractor_general.excerpt.csv", "data.wa.gov/api/views/m8qx-ubtq/rows.csv@accessType=DOWNLOAD"),
     ("wa_lni_contractor_bond.excerpt.csv", "data.wa.gov/api/views/bzff-4fmt/rows.csv@accessType=DOWNLOAD"),
@@ -22,6 +22,20 @@ const FILES: &[(&str, &str)] = &[
     ("wa_lni_contractor_principal.excerpt.csv", "data.wa.gov/api/views/4xk5-x9j6/rows.csv@accessType=DOWNLOAD"),
     ("ct_state_licenses.excerpt.csv", "data.ct.gov/api/views/ngch-56tr/rows.csv@accessType=DOWNLOAD"),
 ];
+
+/// Where California has its list.
+pub const CALIFORNIA: &str = "www.cslb.ca.gov/OnlineServices/DataPortal/DownLoadFile.ashx@fName=MasterLicenseData&type=C";
+
+/// California's list of 2020, which has no header line in the copy, as it is published today.
+pub fn with_header(list: &[u8]) -> Vec<u8> {
+    let header = "LicenseNo,LastUpdate,BusinessName,BUS-NAME-2,FullBusinessName,MailingAddress,City,State,County,ZIPCode,country,BusinessPhone,BusinessType,\
+                  IssueDate,ReissueDate,ExpirationDate,InactivationDate,ReactivationDate,PendingSuspension,PendingClassRemoval,PendingClassReplace,\
+                  PrimaryStatus,SecondaryStatus,Classifications(s),AsbestosReg,WorkersCompCoverageType,WCInsuranceCompany,WCPolicyNumber,WCEffectiveDate,\
+                  WCExpirationDate,WCCancellationDate,WCSuspendDate,CBSuretyCompany,CBNumber,CBEffectiveDate,CBCancellationDate,CBAmount,WBSuretyCompany,\
+                  WBNumber,WBEffectiveDate,WBCancellationDate,WBAmount,DBSuretyCompany,DBNumber,DBEffectiveDate,DBCancellationDate,DBAmount,DateRequired,\
+                  DiscpCaseRegion,DBBondReason,DBCaseNo,NAME-TP-2\r\n";
+    [header.as_bytes(), list].concat()
+}
 
 /// 2021-06-15: some of the licenses have run out, others have not.
 const AS_OF: &str = "2021-06-15";
@@ -47,7 +61,8 @@ fn every_row_of_the_real_lists_is_accounted_for() {
     let as_of = SystemTime::UNIX_EPOCH + Duration::from_secs(18_793 * 86_400 + 43_200);
     for (file, url) in FILES {
         let target = place.mirror().join(url);
-        std::fs::write(&target, std::fs::read(data.join(file)).unwrap()).unwrap();
+        let bytes = std::fs::read(data.join(file)).unwrap();
+        std::fs::write(&target, if *url == CALIFORNIA { with_header(&bytes) } else { bytes }).unwrap();
         std::fs::File::options().append(true).open(&target).unwrap().set_modified(as_of).unwrap();
     }
     let lists = ["license.tx_tdlr", "license.ca_cslb", "license.nyc_dcwp", "license.wa_lni", "license.ct_elicense"];

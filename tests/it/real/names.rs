@@ -13,14 +13,13 @@ use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use super::business::cordata;
+use super::business::{IOWA, cordata, packed};
+use super::license::{CALIFORNIA, with_header};
 use crate::support::shared_data;
 
 /// The agencies' files, and where their publishers have them.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 9] = [
     ("business/ny_active_corporations.excerpt.csv", "data.ny.gov/api/views/n9v6-gdp6/rows.csv@accessType=DOWNLOAD"),
-    ("business/ia_active_business_entities.excerpt.csv", "data.iowa.gov/api/views/ez5t-3qay/rows.csv@accessType=DOWNLOAD"),
-    ("license/MasterLicenseData.csv", "www.cslb.ca.gov/onlineservices/dataportal/ContractorList/MasterLicenseData.csv"),
     ("license/ct_state_licenses.excerpt.csv", "data.ct.gov/api/views/ngch-56tr/rows.csv@accessType=DOWNLOAD"),
     ("license/Legally_Operating_Businesses.csv", "data.cityofnewyork.us/api/views/w7w3-xahh/rows.csv@accessType=DOWNLOAD"),
     ("license/ltbarbers.csv", "www.tdlr.texas.gov/dbproduction2/ltbarbers.csv"),
@@ -161,7 +160,10 @@ fn lay_out(agency: &Path, mirror: &Path) {
     for (file, url) in FILES {
         put(mirror.join(url), &std::fs::read(agency.join(file)).unwrap());
     }
-    let daily = std::fs::read(agency.join("business/20230929c.txt")).unwrap();
+    let read = |file: &str| std::fs::read(agency.join(file)).unwrap();
+    put(mirror.join(IOWA), &packed(&read("business/ia_active_business_entities.excerpt.csv")));
+    put(mirror.join(CALIFORNIA), &with_header(&read("license/MasterLicenseData.csv")));
+    let daily = read("business/20230929c.txt");
     let records: Vec<&[u8]> = daily.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
     put(mirror.join(SUNBIZ).join("quarterly/cor/cordata.zip"), &cordata(&records));
     put(mirror.join(SUNBIZ).join("cor/20230929c.txt"), &daily);

@@ -23,11 +23,39 @@ fn different_rows_under_one_key_are_all_set_aside() {
 }
 
 #[test]
-fn repetition_is_dropped_before_contradictions_are_counted() {
+fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_set_aside() {
+    let odd = |value: i64, offset: u64| Row { value: Some(value), pointers: vec![1, 0, offset, 3], ..row("01", "population") };
+    let same = |offset: u64| Row { pointers: vec![0, 1, offset, 20], ..row("01", "population") };
+    let verdict = verdict_of(&[odd(999, 7), same(500), same(300), row("02", "population"), same(400)]);
+    let kept: Vec<&str> = verdict.frame.column("record_id").unwrap().str().unwrap().iter().flatten().collect();
+    assert_eq!(kept, ["test.thing:2023:01:population", "test.thing:2023:02:population"]);
+    assert_eq!(lines(&verdict.frame), lines(&verdict_of(&[same(300), row("02", "population")]).frame), "as if the odd one were not there");
+    let found: Vec<_> = verdict.quarantine.iter().map(|issue| (issue.code.as_str(), issue.detail.as_str(), issue.pointer.as_ref().unwrap().offset)).collect();
+    let detail = "3 of 4 records with the key year 2023, state `01`, metric `population` say the same, and this one does not";
+    assert_eq!(found, [("duplicate_key", detail, 7)]);
+    assert_eq!((verdict.set_aside.len(), verdict.repeated.len()), (4, 8), "one pointer, and two of rows that only repeat");
+}
+
+#[test]
+fn half_of_the_rows_of_a_key_are_not_most_of_them() {
+    let other = |value: i64| Row { value: Some(value), ..row("01", "population") };
+    for rows in [vec![other(1), other(1), other(2), other(2)], vec![other(1), other(1), other(2), other(3)], vec![other(1), other(2)]] {
+        let verdict = verdict_of(&rows);
+        assert_eq!(verdict.frame.height(), 0, "{:?}", lines(&verdict.frame));
+    }
+}
+
+#[test]
+fn two_equal_rows_outweigh_one_wherever_it_stands() {
     let other = Row { value: Some(999), ..row("01", "population") };
-    let verdict = verdict_of(&[row("01", "population"), row("01", "population"), other]);
-    assert_eq!(verdict.repeated.len(), 4, "one pointer");
-    assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
+    for place in 0..3 {
+        let mut rows = vec![row("01", "population"), row("01", "population")];
+        rows.insert(place, other.clone());
+        let verdict = verdict_of(&rows);
+        assert_eq!(verdict.repeated.len(), 4, "one pointer");
+        assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 1)].into());
+        assert_eq!(lines(&verdict.frame), lines(&verdict_of(&[row("01", "population")]).frame));
+    }
 }
 
 #[test]
