@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use pubdata::declared::DeclarationFiles;
+use pubdata::decode::member_name;
 use pubdata::fetch::mirror_path;
-use pubdata::pipeline::{Declarations, Format};
+use pubdata::pipeline::{Declarations, Format, expand};
 use pubdata::run::{ExitCode, RunReport, RunSettings};
 use serde_json::{Value, json};
 
-use crate::publisher::{Publisher, Reply, archive};
-use crate::support::{Place, only_member, run_here, settings};
+use crate::publisher::{Publisher, Reply};
+use crate::support::{Place, members, packed, run_here, settings};
 
 const RATES: &str = "www.streamlinedsalestax.org/ratesandboundry/Rates";
 const TERRITORY: &str = "/download.geonames.org/export/zip/PR.zip";
@@ -80,8 +81,12 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
         let path = place.mirror().join(mirror_path(url).unwrap());
         let bytes = std::fs::read(&path).unwrap();
         if bytes.starts_with(b"PK\x03\x04") {
-            let (name, text) = only_member(&path);
-            std::fs::write(&path, archive(&[(&name, widened(&text, &source.format).as_bytes())])).unwrap();
+            let keys = input["keys"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
+            let name = member_name(&path, &expand(source.member.as_deref().unwrap(), &keys).unwrap()).unwrap();
+            let mut members = members(&path);
+            let text = widened(&members[&name], &source.format);
+            members.insert(name, text);
+            std::fs::write(&path, packed(&members)).unwrap();
         } else {
             // Each byte is a character here: what is not UTF-8 stays as it is.
             let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
