@@ -313,7 +313,9 @@ fn published_permits_in_the_layouts_of_today_have_the_cells_of_the_cities_files(
         let rows = reader.records().map(|record| header.iter().cloned().zip(record.unwrap().iter().map(str::to_owned)).collect::<BTreeMap<_, _>>());
         rows.map(|row| (row[key].clone(), row)).collect()
     };
-    let ours = |folder: &str| std::fs::read_to_string(crate::support::files_below(&fixture(folder)).into_iter().find(|path| !path.ends_with(".pubdata-mirror")).unwrap()).unwrap();
+    let ours = |folder: &str| {
+        std::fs::read_to_string(crate::support::files_below(&fixture(folder)).into_iter().find(|path| !path.ends_with(".pubdata-mirror")).unwrap()).unwrap()
+    };
 
     let nashville = original("nashville_building_permits.csv", "ObjectId");
     let page: serde_json::Value = serde_json::from_str(&ours("permit/nashville/basic/source")).unwrap();
