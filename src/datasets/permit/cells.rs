@@ -146,9 +146,14 @@ impl<'a> Reader<'a> {
 
     /// Latitude and longitude of two columns or of one that holds both; nothing at 0, 0.
     pub(super) fn coordinates(&mut self) -> Option<(f64, f64)> {
-        let both = self.text("location").and_then(|text| text.strip_prefix('(')?.strip_suffix(')')?.split_once(','));
-        let (lat, lon) = self.text("lat").zip(self.text("lon")).or(both)?;
+        let Some((lat, lon)) = self.text("lat").zip(self.text("lon")).or_else(|| self.text("location").and_then(point)) else {
+            if let Some(cell) = self.text("location").filter(|cell| cell.contains('(')) {
+                self.warn("bad_coordinates", format!("location is `{cell}`"));
+            }
+            return None;
+        };
         match degrees(lat.trim(), 90.0).zip(degrees(lon.trim(), 180.0)) {
+            None if self.settings.has_projected_coordinates && is_projected(lat) && is_projected(lon) => None,
             Some((lat, lon)) => (lat.abs() > f64::EPSILON || lon.abs() > f64::EPSILON).then_some((lat, lon)),
             None => {
                 self.warn("bad_coordinates", format!("latitude and longitude are `{lat}` and `{lon}`"));
@@ -156,6 +161,24 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which they stand the other way round.
+fn point(cell: &str) -> Option<(&str, &str)> {
+    let (is_well_known_text, rest) = match cell.split_at_checked(5) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("point") => (true, rest.trim()),
+        _ => (false, cell),
+    };
+    let pair = rest.strip_prefix('(')?.strip_suffix(')')?;
+    match is_well_known_text {
+        true => pair.trim().split_once(' ').map(|(lon, lat)| (lat, lon)),
+        false => pair.split_once(','),
+    }
+}
+
+/// A length on a plane, which is too large for an angle.
+fn is_projected(cell: &str) -> bool {
+    cell.trim().parse::<f64>().is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
 }
 
 /// Reads a date; none when it is none, `Some(None)` for a placeholder.
@@ -168,6 +191,7 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>>
     let read = |format: &DateFormat| match format {
         DateFormat::MonthDayYear => us_date(day),
         DateFormat::Iso => Day::from_iso(day.as_bytes()).map(|day| day.to_string()),
+        DateFormat::YearMonthDay => Day::from_pattern(day, "YYYY/MM/DD").map(|day| day.to_string()),
         DateFormat::EpochSeconds => Day::from_epoch(text, 86_400).map(|day| day.to_string()),
         DateFormat::EpochMilliseconds => Day::from_epoch(text, 86_400_000).map(|day| day.to_string()),
     };
@@ -190,12 +214,13 @@ mod tests {
     /// The forms that stand in the cities' files.
     #[test]
     fn dates_in_every_form() {
-        let all = [DateFormat::MonthDayYear, DateFormat::Iso, DateFormat::EpochSeconds];
+        let all = [DateFormat::MonthDayYear, DateFormat::Iso, DateFormat::YearMonthDay, DateFormat::EpochSeconds];
         let cases = [
             ("03/22/2016", "2016-03-22"),
             ("01/04/2024 00:00:00", "2024-01-04"),
             ("2016-03-29T12:00:00", "2016-03-29"),
             ("2013-01-02", "2013-01-02"),
+            ("2024/03/09", "2024-03-09"),
             ("1255910400", "2009-10-19"),
             ("122601600", "1973-11-20"),
         ];
@@ -212,6 +237,18 @@ mod tests {
         for wrong in ["0020-01-01T00:00:00", "13/45/2016", "31-JAN-00", "2016-02-30", "soon", "99999999999999"] {
             assert_eq!(date(wrong, &all), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn points_are_read_in_either_order() {
+        for cell in ["(37.78, -122.40)", "POINT (-122.40 37.78)", "point(-122.40 37.78)"] {
+            let (lat, lon) = point(cell).unwrap();
+            assert_eq!((lat.trim(), lon.trim()), ("37.78", "-122.40"), "{cell}");
+        }
+        for cell in ["140 Ellis St", "POINT EMPTY", "(37.78)", "POINT (-122.40)", "", "é"] {
+            assert_eq!(point(cell), None, "{cell}");
+        }
+        assert!(is_projected("2130000.1") && !is_projected("-98.49") && !is_projected("none"));
     }
 
     #[test]

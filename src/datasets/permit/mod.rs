@@ -51,11 +51,12 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut frame = frame.ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))?;
     frame.rechunk_mut();
     let rows = Rows::new(&frame)?;
-    let (groups, without_key) = rows::grouped(&rows, &settings);
-    for row in without_key {
+    let grouped = rows::grouped(&rows, &settings);
+    context.leave_out("in_another_list", grouped.of_another_list.iter().flat_map(|row| rows.pointers(*row)).copied().collect());
+    for row in grouped.without_key {
         issues.push(located(context, &rows, row, "missing_value", Severity::Quarantine, None, "the permit has no number".to_owned()));
     }
-    let makers = groups.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
+    let makers = grouped.permits.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
     let mut permits = tables::permits(&[], &settings, &feed)?;
     let mut contacts = tables::contacts(&[], &settings, &feed)?;
     for made in makers.collect::<Result<Vec<Made>>>()? {

@@ -60,12 +60,23 @@ fn path_safe(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The rows of each permit, in the order of the file.
-pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> (Vec<(String, Vec<usize>)>, Vec<usize>) {
+/// The rows of each permit in the order of the file, those that have no key, and those of permits that another list has.
+pub(super) struct Grouped {
+    pub(super) permits: Vec<(String, Vec<usize>)>,
+    pub(super) without_key: Vec<usize>,
+    pub(super) of_another_list: Vec<usize>,
+}
+
+pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut without_key = Vec::new();
+    let (mut without_key, mut of_another_list) = (Vec::new(), Vec::new());
+    let is_of_another_list = |row: usize, before: &String| date(rows.cell(row, "issued_date")?, &settings.dates).flatten().map(|day| day >= *before);
     for row in 0..rows.height() {
+        if settings.issued_before.as_ref().and_then(|before| is_of_another_list(row, before)) == Some(true) {
+            of_another_list.push(row);
+            continue;
+        }
         match key(rows, row, settings) {
             None => without_key.push(row),
             Some(key) => match places.get(&key) {
@@ -77,7 +88,7 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> (Vec<(String, Vec
             },
         }
     }
-    (groups, without_key)
+    Grouped { permits: groups, without_key, of_another_list }
 }
 
 /// Makes one permit of the rows of one key.

@@ -25,6 +25,11 @@ pub(super) struct Settings {
     /// Whether `line1` holds city, state and ZIP code too.
     #[serde(default)]
     pub(super) has_whole_addresses: bool,
+    /// The day of issue from which on permits are left out, because another list of the city has them.
+    pub(super) issued_before: Option<String>,
+    /// Whether some rows have coordinates on a plane in the place of degrees: these rows have none, without a warning.
+    #[serde(default)]
+    pub(super) has_projected_coordinates: bool,
     /// Columns of the value of the work; the first that has one.
     #[serde(default = "stated_value")]
     pub(super) job_value: Vec<String>,
@@ -74,6 +79,8 @@ pub(super) enum DateFormat {
     MonthDayYear,
     /// `YYYY-MM-DD`, with or without a time, which is local: never shifted.
     Iso,
+    /// `YYYY/MM/DD`.
+    YearMonthDay,
     EpochSeconds,
     EpochMilliseconds,
 }

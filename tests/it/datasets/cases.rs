@@ -56,7 +56,7 @@ pub async fn publish(case: &Case) -> Published {
         "2024_layout" => {
             let path = "pipelines/census/gazetteer.toml";
             let text = std::fs::read_to_string(project(path)).unwrap();
-            let earlier = text.replace("{ year = [\"2025\"] }", "{ year = [\"2024\"] }");
+            let earlier = text.replace("{ from = \"2025\", to = \"now\", last = 1 }", "[\"2024\"]");
             assert_ne!(text, earlier);
             files = files.with(&[(path, &earlier)]);
         }
