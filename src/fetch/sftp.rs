@@ -146,7 +146,7 @@ async fn look(session: &RawSftpSession, path: &str, target: &Target<'_>) -> Resu
     }
     let modified = attributes.mtime.and_then(|seconds| Timestamp::from_second(i64::from(seconds)).ok());
     let last_modified = modified.and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
-    Ok(Some(PartialOf { origin: target.origin.clone(), etag: None, last_modified, total_bytes: attributes.size }))
+    Ok(Some(PartialOf { origin: target.origin.clone(), last_modified, total_bytes: attributes.size, ..PartialOf::default() }))
 }
 
 /// Takes what is missing of a file, many pieces at a time, in order.
@@ -227,12 +227,7 @@ mod tests {
 
     #[test]
     fn a_file_has_a_stamp_once_it_is_older_than_a_change_that_does_not_show() {
-        let of = |last_modified: Option<&str>| PartialOf {
-            origin: String::new(),
-            etag: None,
-            last_modified: last_modified.map(str::to_owned),
-            total_bytes: Some(5),
-        };
+        let of = |last_modified: Option<&str>| PartialOf { last_modified: last_modified.map(str::to_owned), total_bytes: Some(5), ..PartialOf::default() };
         let modified = of(Some("Fri, 29 Sep 2023 12:00:00 GMT"));
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let expected = FileStamp { size_bytes: 5, modified_ns: 1_695_988_800_000_000_000, changed_ns: 0 };
