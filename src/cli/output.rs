@@ -32,7 +32,17 @@ pub(super) fn json(value: &impl serde::Serialize) {
 pub(super) fn coloured(word: &str) -> String {
     let style = match word {
         "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
-        "new_column" | "empty_column" | "column_turned_empty" | "optional_file_missing" | "unconfirmed_layout" | "stale" | "carried" | "absent" | "not_published" | "not configured" | "expired" => YELLOW,
+        "new_column"
+        | "empty_column"
+        | "column_turned_empty"
+        | "optional_file_missing"
+        | "unconfirmed_layout"
+        | "stale"
+        | "carried"
+        | "absent"
+        | "not_published"
+        | "not configured"
+        | "expired" => YELLOW,
         "blocked" | "missing" | "file_missing" | "failed" | "mismatch" => RED,
         _ => Style::new(),
     };

@@ -74,7 +74,9 @@ impl RowsRead {
             if !columns.new.is_empty() {
                 let shown = |name: &String| if name.is_empty() { "a column without a name".to_owned() } else { format!("`{name}`") };
                 let names = columns.new.iter().map(shown).collect::<Vec<_>>().join(", ");
-                let detail = format!("the file has {names}, neither mapped nor ignored: nothing of it is published until the declaration maps it; list what is not wanted under `ignore`");
+                let detail = format!(
+                    "the file has {names}, neither mapped nor ignored: nothing of it is published until the declaration maps it; list what is not wanted under `ignore`"
+                );
                 findings.push(SourceFinding::new(source_id, "new_column", detail));
             }
             let is_empty = |(name, has_value): &(&String, &bool)| !**has_value && !optional.contains(name);

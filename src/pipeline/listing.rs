@@ -262,7 +262,13 @@ mod tests {
 
     #[test]
     fn the_newest_two_are_picked_and_known_by_their_issue() {
-        let two = Listing { pattern: "Rates_{year:digits2}Q{quarter:digits1}{end:_0.zip|.zip}".to_owned(), per: Vec::new(), newest_by: vec!["year".to_owned(), "quarter".to_owned()], last: 2, ..listing() };
+        let two = Listing {
+            pattern: "Rates_{year:digits2}Q{quarter:digits1}{end:_0.zip|.zip}".to_owned(),
+            per: Vec::new(),
+            newest_by: vec!["year".to_owned(), "quarter".to_owned()],
+            last: 2,
+            ..listing()
+        };
         let links = ["https://a/Rates_26Q3.zip", "https://a/Rates_27Q1.zip", "https://a/Rates_26Q4.zip", "https://a/Rates_26Q4_0.zip"];
         assert_eq!(newest(&two, &links), [links[3], links[1]]);
         let listed = two.newest(&[links[1].to_owned()]).unwrap().remove(0);

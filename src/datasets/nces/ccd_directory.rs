@@ -263,7 +263,8 @@ fn add_findings(
             true => ("unknown_category", Severity::Block),
             false => ("unknown_value", Severity::Warning),
         };
-        let detail = format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there");
+        let detail =
+            format!("{column} is `{cell}`, which is not among the settings of pipelines/nces/ccd_directory.toml: decide what it means and add it there");
         add(*row, code, severity, detail);
     }
     Ok(())

@@ -80,7 +80,10 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             }
             // Midnight in California, written in universal time: as milliseconds by the service, as a date and a time by its exports.
             let text = required(start.get(row), "start date")?;
-            let begin_date = Day::from_epoch(text, 86_400_000).map(|day| day.to_string()).or_else(|| us_date(text.split(' ').next()?)).ok_or_else(|| ("bad_value", format!("start date is `{text}`")))?;
+            let begin_date = Day::from_epoch(text, 86_400_000)
+                .map(|day| day.to_string())
+                .or_else(|| us_date(text.split(' ').next()?))
+                .ok_or_else(|| ("bad_value", format!("start date is `{text}`")))?;
             let own_city = (!name.starts_with(&settings.unincorporated)).then(|| city(name));
             let code = code_of(name);
             let mut pointers = own.clone();

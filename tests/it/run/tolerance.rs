@@ -181,7 +181,8 @@ async fn a_register_of_several_states_is_published_without_the_one_that_is_missi
     assert!(states(&site.place).contains(&"MN".to_owned()) && !states(&site.place).contains(&"WI".to_owned()));
     // The next night it is there, and the night after that its last file stays in use.
     site.publisher.serve_folder(&site.place.mirror());
-    site.publisher.route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::file(std::fs::read(site.place.mirror().join(RATES).join("WIR2026Q2FEB18.csv")).unwrap())]);
+    site.publisher
+        .route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::file(std::fs::read(site.place.mirror().join(RATES).join("WIR2026Q2FEB18.csv")).unwrap())]);
     let whole = run_here(&site.settings("tax.sst_rates")).await;
     assert_eq!((whole.exit_code, findings(&whole)), (ExitCode::Ok, Vec::new()), "{whole:#?}");
     let rows = site.place.rows("tax.rate");
