@@ -31,19 +31,9 @@ pub(super) fn json(value: &impl serde::Serialize) {
 /// Colours a word by what it says of a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let style = match word {
-        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
-        "new_column"
-        | "empty_column"
-        | "column_turned_empty"
-        | "optional_file_missing"
-        | "unconfirmed_layout"
-        | "stale"
-        | "carried"
-        | "absent"
-        | "not_published"
-        | "not configured"
-        | "expired" => YELLOW,
-        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" => RED,
+        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => GREEN,
+        "new_column" | "empty_column" | "column_turned_empty" | "optional_file_missing" | "unconfirmed_layout" | "stale" | "carried" | "absent" | "not_published" | "not configured" | "expired" | "not_asked" | "publish_with_findings" | "keep_last" => YELLOW,
+        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => RED,
         _ => Style::new(),
     };
     format!("{style}{word}{style:#}")

@@ -179,6 +179,16 @@ impl Http {
         Ok(next)
     }
 
+    /// Asks for a range of a file's bytes and gives the answer as it begins, with the host's transfer that it takes.
+    pub(super) async fn send_for_piece(&self, url: &Url, range: &str) -> Result<(Response, OwnedSemaphorePermit), Failure> {
+        let host = url.host_str().unwrap_or_default();
+        let transfer = self.pace.transfer(host).await;
+        self.pace.request(host).await;
+        let request = self.clients.get(url, NamedBy::Person)?.get(url.clone());
+        let sent = request.header(ACCEPT_ENCODING, "identity").header(RANGE, range).send().await;
+        Ok((sent.map_err(not_answered)?, transfer))
+    }
+
     /// Reads a small text, such as a mirror's description of itself.
     pub(super) async fn small_text(&self, address: &Address<'_>) -> Result<Option<String>, Failure> {
         let Reached { mut response, _transfer, .. } = self.send(address, &|_| HeaderMap::new()).await?;

@@ -20,6 +20,7 @@ mod releases;
 mod scratch;
 mod snapshots;
 mod staging;
+mod temporary;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
@@ -40,6 +41,7 @@ pub use releases::{IncompleteRelease, Releases};
 pub use scratch::Scratch;
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
+pub use temporary::TemporaryHome;
 
 use crate::error::{IoExt, Result};
 
