@@ -251,25 +251,25 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
             list,
             with_range("from = \"Q1\", to = \"now\""),
             &[
-                "pipelines/test/parcels.toml:22: source.variables: source `test.parcel_list`: `part`: `from`: `Q1` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `Q1` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
             ],
         ),
         (
             list,
             with_range("from = \"2019\", to = \"2018\""),
-            &["pipelines/test/parcels.toml:22: source.variables: source `test.parcel_list`: `part`: `from`: `2019` is after `to`, `2018`"],
+            &["pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `2019` is after `to`, `2018`"],
         ),
         (
             list,
             with_range("from = \"2026-09\", to = \"now\""),
             &[
-                "pipelines/test/parcels.toml:22: source.variables: source `test.parcel_list`: `part`: labels such as `2026-09` need a calendar of their own step: give the source a `calendar` with `every = \"month\"`",
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: labels such as `2026-09` need a calendar of their own step: give the source a `calendar` with `every = \"month\"`",
             ],
         ),
         (
             list,
             "variables = { part = { from = \"2019\", to = \"now\" }, other = { from = \"2019\", to = \"now\" } }".to_owned(),
-            &["pipelines/test/parcels.toml:22: source.variables: source `test.parcel_list`: one variable of a source can be a range of labels, not several"],
+            &["pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: one variable of a source can be a range of labels, not several"],
         ),
     ];
     for (from, to, expected) in cases {

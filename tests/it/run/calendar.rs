@@ -12,7 +12,7 @@ use pubdata::fetch::FetchSettings;
 use pubdata::pipeline::{Declarations, Editions, Variable, are_labels};
 use pubdata::run::{ExitCode, Plan, PlannedTask, RunSettings, TaskReport, TaskState};
 
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Reply};
 use crate::support::{ClockAt, Place, plan_here, run_here, settings};
 
 const QUARTERS: &str = "permit.cincinnati";
@@ -295,6 +295,20 @@ async fn while_a_page_cannot_be_read_the_addresses_that_are_known_are_asked_for(
     assert!(task(&plan, MONTHS).entry.as_ref().unwrap().findings.is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_without_label_is_the_edition_of_its_day_also_when_its_bytes_are_the_same() {
+    let site = Site::new().await;
+    site.list("November_2026");
+    let issued = |date: &str| Reply::file("A\n1\n").last_modified(date);
+    let dates = ["Wed, 11 Nov 2026 05:00:00 GMT", "Fri, 11 Dec 2026 05:00:00 GMT"];
+    site.publisher.route("/example.org/npi/NPI_November_2026_V2.txt", dates.map(issued).into());
+    for (now, due) in [("2026-11-22T09:00:00Z", date(2026, 12, 16)), ("2026-12-12T09:00:00Z", date(2027, 1, 16))] {
+        let plan = site.plan(now, &[MONTHS]).await;
+        let entry = task(&plan, MONTHS).entry.as_ref().unwrap();
+        assert_eq!((entry.inputs[0].source_date.as_str(), entry.due["test.month"]), ("2026-11-11", due), "{now}");
+    }
+}
+
 /// The declarations of the gazetteer as they are, but for floors that samples do not reach and a calendar of this test.
 fn gazetteer() -> DeclarationFiles {
     let files = DeclarationFiles::built_in();
@@ -353,21 +367,10 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
 }
 
 /// Sources whose lists of labels are history: nothing is added to them.
-const CLOSED: &[&str] = &["sec.us_gaap_dated", "sec.srt_dated", "sec.dei_dated"];
+const CLOSED: &[&str] = &["sec.us_gaap_dated", "sec.srt_dated", "sec.dei_dated", "sec.dei_of_day"];
 
 /// Sources whose labels are still typed one by one. None may be added.
-const STILL_TYPED: &[&str] = &[
-    "business.fl_daily",
-    "census.gazetteer_county",
-    "census.gazetteer_zcta",
-    "license.az_roc",
-    "license.nppes",
-    "nces.edge_geocode",
-    "sec.dei",
-    "sec.srt",
-    "sec.us_gaap",
-    "sec.xbrl_index",
-];
+const STILL_TYPED: &[&str] = &["business.fl_daily"];
 
 #[test]
 fn no_declaration_goes_stale_by_itself() {
