@@ -45,6 +45,9 @@ pub struct Snapshot {
     pub last_modified: Option<String>,
     /// When the bytes were first fetched, RFC 3339 UTC.
     pub fetched_at: String,
+    /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Empty when the URL itself did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirected_through: Vec<String>,
 }
 
 /// What became of the rows that a build read from one of its sources. The counts add up to `read`.

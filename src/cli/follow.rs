@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -31,6 +32,9 @@ pub(super) struct FollowArgs {
     /// Who the publisher can write to, sent in the User-Agent as it asks.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
+    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Asks each feed once, prints what came, and ends.
     #[arg(long)]
     once: bool,
@@ -40,7 +44,8 @@ pub(super) struct FollowArgs {
 }
 
 pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
-    let fetch = FetchSettings { mirrors: arguments.mirror.clone(), contact: arguments.contact.clone(), tries: 3, ..FetchSettings::default() };
+    let (mirrors, contact, ca_file) = (arguments.mirror.clone(), arguments.contact.clone(), arguments.ca.clone());
+    let fetch = FetchSettings { mirrors, contact, ca_file, tries: 3, ..FetchSettings::default() };
     let settings = FollowSettings { home: global.home()?, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
     if !arguments.once {
         follow::follow(settings, told_to_stop()).await?;

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ pub(super) struct SourceArgs {
     /// Who publishers can write to, sent in the User-Agent as they ask.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
+    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// The channel to compare with and to move.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -60,7 +64,7 @@ pub(super) struct RunArgs {
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
-    let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ..FetchSettings::default() };
+    let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ca_file: source.ca.clone(), ..FetchSettings::default() };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;

@@ -5,10 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
 
-use super::http::{Answer, Http, Target};
+use super::http::{Address, Answer, Http, Target};
 use super::mirror::{self, Mirror, Place};
 use super::pace::is_loopback;
+use super::redirect::Reach;
 use super::retry::{Tries, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
@@ -37,6 +39,7 @@ struct Arrival {
     etag: Option<String>,
     last_modified: Option<String>,
     stamp: Option<FileStamp>,
+    redirected_through: Vec<String>,
 }
 
 impl Fetcher {
@@ -86,7 +89,7 @@ impl Fetcher {
 
     async fn fetch_file(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
         self.prepare().await?;
-        let url = SecretUrl::parse(&request.url)?;
+        let url = SecretUrl::parse(&request.url)?.with_header(request.app_token.as_ref().map(|token| token.variable.clone()));
         if request.url.starts_with("bundled:") {
             return self.take_bundled(request, &url).await;
         }
@@ -100,7 +103,8 @@ impl Fetcher {
                 return Ok(Outcome::NotConfigured { variable: variable.clone() });
             }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
-            return self.download(request, &url, to_send, url.recorded.clone(), progress).await;
+            let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
+            return self.download(request, address, url.recorded.clone(), progress).await;
         }
         let path = mirror::mirror_path(&url.recorded)?;
         for mirror in &self.mirrors {
@@ -109,7 +113,9 @@ impl Fetcher {
                 Place::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
-                    self.download(request, &url, to_send, origin, progress).await?
+                    // A mirror is no publisher: it gets no secret.
+                    let address = Address { url: to_send, secrets: &url, reach: Reach::Mirror, token: None };
+                    self.download(request, address, origin, progress).await?
                 }
             };
             if outcome != Outcome::Absent {
@@ -119,10 +125,22 @@ impl Fetcher {
         Ok(Outcome::Absent)
     }
 
-    async fn download(&self, request: &Request, url: &SecretUrl, to_send: Url, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
+    /// The header of a source's secret, when that is configured.
+    fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
+        let Some(token) = &request.app_token else { return Ok(None) };
+        let Some(secret) = (self.settings.secret)(&token.variable) else { return Ok(None) };
+        let name = token.header.parse::<HeaderName>().map_err(|_| Error::config(format!("`{}` is not the name of a header", token.header)))?;
+        let value = HeaderValue::from_str(&secret).map_err(|_| Error::config(format!("the value of {} cannot be sent in a header", token.variable)))?;
+        let mut value = value;
+        value.set_sensitive(true);
+        Ok(Some((name, value)))
+    }
+
+    async fn download(&self, request: &Request, address: Address<'_>, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
+        let url = address.secrets;
         let known = self.known(request, url).filter(|known| known.origin == origin);
         let mut partial = self.partial(request, url).await?;
-        let target = Target { origin, url: to_send, secrets: url, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
+        let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut tries = Tries::new(&self.settings);
         let answer = loop {
             match self.http.attempt(&target, &mut partial, progress).await {
@@ -136,8 +154,8 @@ impl Fetcher {
         };
         match answer {
             Ok(Answer::Whole) => {
-                let (etag, last_modified) = partial.of().map_or((None, None), |of| (of.etag.clone(), of.last_modified.clone()));
-                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp: None }).await
+                let PartialOf { etag, last_modified, redirected_through, .. } = partial.of().cloned().unwrap_or_default();
+                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp: None, redirected_through }).await
             }
             Ok(Answer::NotModified(known)) => {
                 partial.discard()?;
@@ -179,7 +197,8 @@ impl Fetcher {
         let last_modified = before.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok());
         let last_modified = last_modified.and_then(|at| jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
         let mut partial = self.partial(request, url).await?;
-        partial.begin(PartialOf { origin: origin.clone(), etag: None, last_modified: last_modified.clone(), total_bytes: Some(before.len()) })?;
+        let total_bytes = Some(before.len());
+        partial.begin(PartialOf { origin: origin.clone(), last_modified: last_modified.clone(), total_bytes, ..PartialOf::default() })?;
         let mut file = file.into_std().await;
         loop {
             let total = before.len();
@@ -197,7 +216,7 @@ impl Fetcher {
             return Err(Error::fetch("the file changed while it was being read").hint("run again when the mirror is complete").context(origin));
         }
         let stamp = is_settled(stamp, self.settings.clock.now()).then_some(stamp);
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp }).await
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp, redirected_through: Vec::new() }).await
     }
 
     async fn take_bundled(&self, request: &Request, url: &SecretUrl) -> Result<Outcome> {
@@ -207,9 +226,9 @@ impl Fetcher {
         }
         let mut partial = self.partial(request, url).await?;
         let origin = url.recorded.clone();
-        partial.begin(PartialOf { origin: origin.clone(), etag: None, last_modified: None, total_bytes: Some(bytes.len() as u64) })?;
+        partial.begin(PartialOf { origin: origin.clone(), total_bytes: Some(bytes.len() as u64), ..PartialOf::default() })?;
         partial.write(bytes)?;
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None }).await
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None, redirected_through: Vec::new() }).await
     }
 
     /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
@@ -228,6 +247,7 @@ impl Fetcher {
             etag: arrival.etag,
             last_modified: arrival.last_modified,
             fetched_at: now.to_string(),
+            redirected_through: arrival.redirected_through,
         };
         let previous = previous.filter(|previous| previous.sha256 == snapshot.sha256);
         if let Some(previous) = &previous {
@@ -271,9 +291,11 @@ impl Fetcher {
 
     async fn ask_whether_sample(&self, base: &Url) -> Result<bool> {
         let url = mirror::mirror_url(base, mirror::MIRROR_FILE)?;
+        let secrets = SecretUrl::parse(url.as_str())?;
+        let address = Address { url: url.clone(), secrets: &secrets, reach: Reach::Mirror, token: None };
         let mut tries = Tries::new(&self.settings);
         loop {
-            match self.http.small_text(&url).await {
+            match self.http.small_text(&address).await {
                 Ok(None) => return Ok(false),
                 Ok(Some(content)) => return mirror::is_sample_mirror(&content, base.as_str()),
                 Err(failure) => tries.after(failure, url.as_str()).await?,

@@ -1,12 +1,13 @@
-use std::sync::OnceLock;
-
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MODIFIED_SINCE};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE};
 use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::body::{self, Coding, restarted};
 use super::check;
+use super::client::{Clients, NamedBy, causes, is_private_name};
 use super::pace::Pace;
+use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
 use super::{FetchProgress, FetchSettings};
@@ -19,18 +20,24 @@ const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 /// Downloads over HTTP, one try at a time.
 pub(super) struct Http {
     settings: FetchSettings,
-    user_agent: String,
     pace: Pace,
-    encrypted: OnceLock<Client>,
-    plain: OnceLock<Client>,
+    clients: Clients,
+}
+
+/// An address to begin at.
+pub(super) struct Address<'a> {
+    pub(super) url: Url,
+    pub(super) secrets: &'a SecretUrl,
+    pub(super) reach: Reach<'a>,
+    /// A header with a secret, for this host only.
+    pub(super) token: Option<(HeaderName, HeaderValue)>,
 }
 
 /// What is asked for.
 pub(super) struct Target<'a> {
     /// The place asked, without secrets.
     pub(super) origin: String,
-    pub(super) url: Url,
-    pub(super) secrets: &'a SecretUrl,
+    pub(super) address: Address<'a>,
     pub(super) max_bytes: u64,
     pub(super) is_page: bool,
     /// What is known of the same place.
@@ -45,18 +52,19 @@ pub(super) enum Answer<'a> {
     Absent,
 }
 
+/// The answer at the end of the way to it.
+struct Reached {
+    response: Response,
+    /// The places that servers sent on to, without queries.
+    way: Vec<String>,
+    _transfer: OwnedSemaphorePermit,
+}
+
 impl Http {
     /// # Errors
-    /// `Config`, when the contact cannot be sent in a header.
+    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate authorities are not usable.
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
-        let user_agent = match &settings.contact {
-            Some(contact) => format!("pubdata/{} ({contact})", env!("CARGO_PKG_VERSION")),
-            None => format!("pubdata/{}", env!("CARGO_PKG_VERSION")),
-        };
-        if user_agent.contains(|character: char| !(character.is_ascii_graphic() || character == ' ')) {
-            return Err(Error::config("the contact must be plain ASCII text on one line").hint("set it to an e-mail address"));
-        }
-        Ok(Self { pace: Pace::new(&settings), settings, user_agent, encrypted: OnceLock::new(), plain: OnceLock::new() })
+        Ok(Self { pace: Pace::new(&settings), clients: Clients::new(settings.clone())?, settings })
     }
 
     /// Asks once and takes what comes; bytes that came before the connection broke stay in the partial download.
@@ -64,54 +72,120 @@ impl Http {
         if partial.of().is_some_and(|of| of.origin == target.origin && of.total_bytes == Some(partial.len()) && !partial.is_empty()) {
             return Ok(Answer::Whole);
         }
-        let host = target.url.host_str().unwrap_or_default();
-        let _transfer = self.pace.transfer(host).await;
-        self.pace.request(host).await;
-        let resumed = partial.of().filter(|of| of.origin == target.origin && !partial.is_empty()).and_then(|of| Some((of.clone(), strong_validator(of)?)));
-        let mut request = self.client(&target.url)?.get(target.url.clone()).header(ACCEPT_ENCODING, "identity");
-        if let Some((_, validator)) = &resumed {
-            request = request.header(RANGE, format!("bytes={}-", partial.len())).header(IF_RANGE, validator);
-        }
-        if let Some(KnownUrl { snapshot, .. }) = target.known {
-            request = match (&snapshot.etag, &snapshot.last_modified) {
-                (Some(etag), _) => request.header(IF_NONE_MATCH, etag),
-                (None, Some(last_modified)) => request.header(IF_MODIFIED_SINCE, last_modified),
-                (None, None) => request,
-            };
-        }
-        let response = request.send().await.map_err(|error| Failure::again(Error::fetch(format!("no answer: {}", causes(error)))))?;
-        tracing::debug!(url = %target.origin, status = response.status().as_u16(), resumed_at = partial.len(), "answer");
-        let resumed = resumed.map(|(of, _)| of);
-        match self.judge(&response, target, resumed.as_ref(), partial)? {
+        let resumed = partial.of().filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
+        let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
+        let begins_at = partial.len();
+        // Conditions mean something at the place that gave them, and are sent to no other on the way there.
+        let headers = |way: &[String]| {
+            let mut headers = HeaderMap::new();
+            if let Some((_, validator)) = resumed.as_ref().filter(|(of, _)| of.redirected_through.last() == way.last()) {
+                headers.extend([(RANGE, header(&format!("bytes={begins_at}-"))), (IF_RANGE, header(validator))].into_iter().filter_map(both));
+            }
+            if let Some(known) = target.known.map(|known| &known.snapshot).filter(|known| known.redirected_through.last() == way.last()) {
+                let condition = match (&known.etag, &known.last_modified) {
+                    (Some(etag), _) => Some((IF_NONE_MATCH, header(etag))),
+                    (None, last_modified) => last_modified.as_ref().map(|date| (IF_MODIFIED_SINCE, header(date))),
+                };
+                headers.extend(condition.and_then(both));
+            }
+            headers
+        };
+        let Reached { response, way, _transfer } = self.send(&target.address, &headers).await?;
+        tracing::debug!(url = %target.origin, status = response.status().as_u16(), resumed_at = begins_at, redirects = way.len(), "answer");
+        let resumed = resumed.filter(|(of, _)| of.redirected_through.last() == way.last()).map(|(of, _)| of);
+        let end = way.last().cloned();
+        let answer = self.take(response, way, target, resumed.as_ref(), partial, progress).await;
+        answer.map_err(|failure| at_end_of_way(failure, end.as_deref()))
+    }
+
+    async fn take<'a>(
+        &self,
+        response: Response,
+        way: Vec<String>,
+        target: &Target<'a>,
+        resumed: Option<&PartialOf>,
+        partial: &mut Partial,
+        progress: &dyn FetchProgress,
+    ) -> Result<Answer<'a>, Failure> {
+        let coding = match self.judge(&response, target, resumed, partial)? {
             Judgement::Absent => return Ok(Answer::Absent),
             Judgement::NotModified(known) => return Ok(Answer::NotModified(known)),
-            Judgement::Rest => {}
-            Judgement::Beginning => {
+            Judgement::Rest => None,
+            Judgement::Beginning(coding) => {
                 let header = |name| text_of(response.headers(), name);
                 partial.begin(PartialOf {
                     origin: target.origin.clone(),
                     etag: header(ETAG),
                     last_modified: header(LAST_MODIFIED),
-                    total_bytes: response.content_length(),
+                    total_bytes: response.content_length().filter(|_| coding.is_none()),
+                    redirected_through: way,
+                    is_decoded: coding.is_some(),
                 })?;
+                coding
             }
-        }
+        };
         progress.started(&target.origin, partial.of().and_then(|of| of.total_bytes));
         progress.advanced(partial.len());
-        self.take_body(response, target, partial, progress).await?;
+        match coding {
+            None => body::take(response, target.max_bytes, partial, progress).await?,
+            Some(coding) => body::take_packed(response, coding, target.max_bytes, partial, progress).await?,
+        }
         Ok(Answer::Whole)
     }
 
+    /// Asks an address, and those that servers send on to, with the headers that belong to each.
+    async fn send(&self, address: &Address<'_>, headers: &(dyn Fn(&[String]) -> HeaderMap + Sync)) -> Result<Reached, Failure> {
+        let (mut url, mut way) = (address.url.clone(), Vec::new());
+        let mut asked = vec![url.clone()];
+        loop {
+            let host = url.host_str().unwrap_or_default();
+            let transfer = self.pace.transfer(host).await;
+            self.pace.request(host).await;
+            let is_first_host = host == address.url.host_str().unwrap_or_default();
+            let named_by = if is_first_host { NamedBy::Person } else { NamedBy::Server };
+            let mut request = self.clients.get(&url, named_by)?.get(url.clone()).header(ACCEPT_ENCODING, "identity").headers(headers(&way));
+            if let Some((name, value)) = address.token.as_ref().filter(|_| url.origin() == address.url.origin()) {
+                request = request.header(name, value);
+            }
+            let sent = request.send().await.map_err(|error| at_end_of_way(not_answered(error), way.last().map(String::as_str)));
+            let response = sent?;
+            if !is_redirect(&response) {
+                return Ok(Reached { response, way, _transfer: transfer });
+            }
+            url = self.next(address, &url, &response, &asked).map_err(|failure| at_end_of_way(failure, way.last().map(String::as_str)))?;
+            way.push(address.secrets.redacted(&redirect::without_query(&url), self.settings.secret));
+            asked.push(url.clone());
+        }
+    }
+
+    /// The address that an answer sends on to, when it may be asked.
+    fn next(&self, address: &Address<'_>, url: &Url, response: &Response, asked: &[Url]) -> Result<Url, Failure> {
+        let location = text_of(response.headers(), LOCATION).unwrap_or_default();
+        let shown = address.secrets.redacted(&location, self.settings.secret);
+        let refuse = |reason: &str, hint: &str| {
+            let message = format!("the server answered {} and points to `{shown}`, {reason}", response.status());
+            Failure::from(Error::fetch(message).hint(hint.to_owned()))
+        };
+        let next = redirect::follow(&address.url, address.reach, url, &location).map_err(|(reason, hint)| refuse(reason, hint))?;
+        if next.host_str() != address.url.host_str() && address.secrets.is_in(next.as_str(), self.settings.secret) {
+            return Err(refuse("another host, with the secret in it", "the secret is for the publisher's own server; ask the publisher"));
+        }
+        if asked.contains(&next) {
+            return Err(refuse("where it was asked already: the redirects lead round in a circle", check::NOT_THE_FILE_HINT));
+        }
+        if asked.len() > MOST_REDIRECTS {
+            return Err(refuse(&format!("the {}th redirect; no more than {MOST_REDIRECTS} are followed", asked.len()), check::NOT_THE_FILE_HINT));
+        }
+        Ok(next)
+    }
+
     /// Reads a small text, such as a mirror's description of itself.
-    pub(super) async fn small_text(&self, url: &Url) -> Result<Option<String>, Failure> {
-        let host = url.host_str().unwrap_or_default();
-        self.pace.request(host).await;
-        let sent = self.client(url)?.get(url.clone()).send().await;
-        let mut response = sent.map_err(|error| Failure::again(Error::fetch(format!("no answer: {}", causes(error)))))?;
+    pub(super) async fn small_text(&self, address: &Address<'_>) -> Result<Option<String>, Failure> {
+        let Reached { mut response, _transfer, .. } = self.send(address, &|_| HeaderMap::new()).await?;
         match response.status() {
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
             StatusCode::OK => {}
-            status => return Err(self.refusal(status, response.headers(), None)),
+            status => return Err(self.refusal(status, response.headers())),
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::again(Error::fetch(causes(error))))? {
@@ -125,8 +199,9 @@ impl Http {
 
     fn judge<'a>(&self, response: &Response, target: &Target<'a>, resumed: Option<&PartialOf>, partial: &mut Partial) -> Result<Judgement<'a>, Failure> {
         let (status, headers) = (response.status(), response.headers());
+        let redacted = |text: &str| target.address.secrets.redacted(text, self.settings.secret);
         if headers.contains_key(KEY_ERROR) {
-            return Err(key_error(target).into());
+            return Err(key_error(target.address.secrets).into());
         }
         if let Some(known) = target.known.filter(|_| status == StatusCode::NOT_MODIFIED) {
             return Ok(Judgement::NotModified(known));
@@ -137,69 +212,41 @@ impl Http {
 
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Judgement::Absent),
             StatusCode::RANGE_NOT_SATISFIABLE if resumed.is_some() => return Err(restarted(partial, "the server no longer has the bytes to resume at")),
-            status => return Err(self.refusal(status, headers, Some(target))),
+            status => return Err(self.refusal(status, headers)),
         }
         if !target.is_page {
             check::content_type(&text_of(headers, CONTENT_TYPE).unwrap_or_default())?;
         }
-        if let Some(encoding) = text_of(headers, CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-            let encoding = target.secrets.redacted(&encoding, self.settings.secret);
-            return Err(Error::fetch(format!("the server sent the file with content encoding {encoding}, which was not asked for")).into());
-        }
+        let encoding = text_of(headers, CONTENT_ENCODING).unwrap_or_default();
+        let coding = Coding::parse(&encoding)
+            .map_err(|encoding| Error::fetch(format!("the server sent the file with content encoding {}, which was not asked for", redacted(encoding))))?;
         let begins_at = if status == StatusCode::PARTIAL_CONTENT { partial.len() } else { 0 };
         if let Some(size_bytes) = response.content_length().map(|length| length + begins_at).filter(|size_bytes| *size_bytes > target.max_bytes) {
             return Err(check::too_large(size_bytes, target.max_bytes).into());
         }
-        let Some(of) = resumed.filter(|_| status == StatusCode::PARTIAL_CONTENT) else { return Ok(Judgement::Beginning) };
+        let Some(of) = resumed.filter(|_| status == StatusCode::PARTIAL_CONTENT) else { return Ok(Judgement::Beginning(coding)) };
         let range = text_of(headers, CONTENT_RANGE).unwrap_or_default();
         let is_same = |known: &Option<String>, name| known.is_none() || text_of(headers, name).is_none_or(|now| Some(now) == *known);
         if !(is_same(&of.etag, ETAG) && is_same(&of.last_modified, LAST_MODIFIED)) {
             return Err(restarted(partial, "the file changed while it was being downloaded"));
         }
+        if coding.is_some() {
+            return Err(restarted(partial, "the server packed the rest of the file"));
+        }
         if !range_fits(&range, partial.len(), of.total_bytes) {
-            let range = target.secrets.redacted(&range, self.settings.secret);
-            return Err(restarted(partial, &format!("the server sent another range than the one asked for (`{range}`)")));
+            return Err(restarted(partial, &format!("the server sent another range than the one asked for (`{}`)", redacted(&range))));
         }
         Ok(Judgement::Rest)
     }
 
-    async fn take_body(&self, mut response: Response, target: &Target<'_>, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<(), Failure> {
-        let total_bytes = partial.of().and_then(|of| of.total_bytes);
-        let of_total = total_bytes.map_or_else(String::new, |total_bytes| format!(" of {total_bytes}"));
-        loop {
-            let chunk = response.chunk().await;
-            let chunk = chunk
-                .map_err(|error| Failure::again(Error::fetch(format!("the transfer broke after {}{of_total} bytes: {}", partial.len(), causes(error)))))?;
-            let Some(chunk) = chunk else { break };
-            if partial.len() + chunk.len() as u64 > target.max_bytes {
-                let size_bytes = partial.len() + chunk.len() as u64;
-                partial.restart()?;
-                return Err(check::too_large(size_bytes, target.max_bytes).into());
-            }
-            partial.write(&chunk)?;
-            progress.advanced(chunk.len() as u64);
-        }
-        match total_bytes {
-            Some(total_bytes) if partial.len() < total_bytes => {
-                Err(Failure::again(Error::fetch(format!("the transfer ended after {}{of_total} bytes", partial.len()))))
-            }
-            Some(total_bytes) if partial.len() > total_bytes => Err(restarted(partial, "the server sent more bytes than it announced")),
-            _ => Ok(()),
-        }
-    }
-
-    fn refusal(&self, status: StatusCode, headers: &HeaderMap, target: Option<&Target<'_>>) -> Failure {
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Failure {
         let answered = format!("the server answered {status}");
-        if status.is_redirection() {
-            let location = text_of(headers, LOCATION).unwrap_or_default();
-            let location = target.map_or_else(|| location.clone(), |target| target.secrets.redacted(&location, self.settings.secret));
-            let hint = "redirects are not followed; open the URL in a browser, and if the file has moved, change its URL in the declaration";
-            return Error::fetch(format!("{answered} and points to `{location}`")).hint(hint).into();
+        let after = || text_of(headers, RETRY_AFTER).and_then(|text| retry_after(&text, self.settings.clock.now()));
+        if status == StatusCode::ACCEPTED {
+            return Failure::Making { after: after() };
         }
-        let is_passing = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
-        if is_passing {
-            let after = text_of(headers, RETRY_AFTER).and_then(|text| retry_after(&text, self.settings.clock.now()));
-            return Failure::Again { error: Error::fetch(answered).hint("run again later; the last good snapshot stays in use"), after };
+        if matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504) {
+            return Failure::Again { error: Error::fetch(answered).hint("run again later; the last good snapshot stays in use"), after: after() };
         }
         let hint = match status {
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED if self.settings.contact.is_none() => {
@@ -212,50 +259,48 @@ impl Http {
         };
         Error::fetch(answered).hint(hint).into()
     }
-
-    fn client(&self, url: &Url) -> Result<&Client, Error> {
-        let is_plain = url.scheme() == "http";
-        let cell = if is_plain { &self.plain } else { &self.encrypted };
-        if let Some(client) = cell.get() {
-            return Ok(client);
-        }
-        let mut builder = Client::builder()
-            .user_agent(&self.user_agent)
-            .redirect(Policy::none())
-            .referer(false)
-            .connect_timeout(self.settings.connect_timeout)
-            .read_timeout(self.settings.read_timeout)
-            .timeout(self.settings.total_timeout);
-        if is_plain {
-            // This machine or a mirror near it: no proxy, and no need for the system to have certificate authorities.
-            builder = builder.no_proxy().tls_certs_only([]);
-        }
-        let client = builder.build().map_err(|error| Error::fetch(format!("cannot set up the network client: {}", causes(error))))?;
-        Ok(cell.get_or_init(|| client))
-    }
 }
 
 enum Judgement<'a> {
     Absent,
     NotModified(&'a KnownUrl),
-    /// The body is the whole file.
-    Beginning,
+    /// The body is the whole file, packed on its way or not.
+    Beginning(Option<Coding>),
     /// The body is what is missing of the partial download.
     Rest,
 }
 
-fn key_error(target: &Target<'_>) -> Error {
-    match target.secrets.variables.first() {
-        Some(variable) => Error::fetch(format!("the API key in {variable} was refused"))
-            .hint(format!("check the key (it must have been activated by e-mail), or unset {variable} to go without these files")),
-        None => Error::fetch("the server asks for an API key, and the declared URL has none").hint("add `key={env:NAME}` to the URL in the declaration"),
+/// Whether an answer sends on to another address. The refusal of an API key does too, and is no redirect.
+fn is_redirect(response: &Response) -> bool {
+    matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) && !response.headers().contains_key(KEY_ERROR)
+}
+
+fn not_answered(error: reqwest::Error) -> Failure {
+    if is_private_name(&error) {
+        return Error::fetch("the server sent on to this machine or a private network").hint(redirect::MISUSED).into();
+    }
+    let causes = causes(error);
+    if causes.contains("invalid peer certificate") {
+        let hint = "a proxy that looks into connections has an authority of its own: give its certificate with --ca; otherwise the publisher must mend this";
+        return Error::fetch(format!("the server's certificate is not trusted: {causes}")).hint(hint).into();
+    }
+    Failure::again(Error::fetch(format!("no answer: {causes}")))
+}
+
+/// Says in a failure which server it was, when it is not the one that was asked first.
+fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
+    match (end, failure) {
+        (Some(end), Failure::Final(error)) => Failure::Final(error.context(format!("redirected to {end}"))),
+        (Some(end), Failure::Again { error, after }) => Failure::Again { error: error.context(format!("redirected to {end}")), after },
+        (_, failure) => failure,
     }
 }
 
-fn restarted(partial: &mut Partial, reason: &str) -> Failure {
-    match partial.restart() {
-        Ok(()) => Failure::again(Error::fetch(reason.to_owned())),
-        Err(error) => error.into(),
+fn key_error(secrets: &SecretUrl) -> Error {
+    match secrets.variables.first() {
+        Some(variable) => Error::fetch(format!("the API key in {variable} was refused"))
+            .hint(format!("check the key (it must have been activated by e-mail), or unset {variable} to go without these files")),
+        None => Error::fetch("the server asks for an API key, and the declared URL has none").hint("add `key={env:NAME}` to the URL in the declaration"),
     }
 }
 
@@ -274,20 +319,16 @@ fn range_fits(range: &str, start: u64, total_bytes: Option<u64>) -> bool {
     first == start && last >= first && has_total
 }
 
-fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+fn header(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(text).ok()
 }
 
-/// An error and what it comes from, without the URL, which may hold a secret.
-fn causes(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
+fn both<A, B>((first, second): (A, Option<B>)) -> Option<(A, B)> {
+    second.map(|second| (first, second))
+}
+
+fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 #[cfg(test)]

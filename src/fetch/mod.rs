@@ -1,7 +1,9 @@
 //! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from `https://`, a mirror or a `file://` path, checked
 //! before they are accepted. The only user of the network client. Does not look into archives and knows no agency.
 
+mod body;
 mod check;
+mod client;
 mod clock;
 mod fetcher;
 mod http;
@@ -9,19 +11,24 @@ mod links;
 mod mirror;
 mod pace;
 mod progress;
+mod redirect;
 mod retry;
 mod secret;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use client::ProxySettings;
 pub use clock::{Clock, SystemClock};
 pub use fetcher::Fetcher;
 pub use links::links;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
 
+use crate::pipeline::AppToken;
 use crate::provenance::Snapshot;
 
 /// One file to fetch.
@@ -46,6 +53,10 @@ pub struct Request {
     pub max_bytes: u64,
     /// The bytes of a `bundled:` URL.
     pub bundled: Option<Vec<u8>>,
+    /// Hosts that the publisher's server may send on to, besides those of its own domain: `host` or `*.host`.
+    pub redirects: Vec<String>,
+    /// A secret that the publisher takes in a header, sent when it is configured.
+    pub app_token: Option<AppToken>,
 }
 
 /// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place then.
@@ -64,7 +75,7 @@ pub enum Outcome {
     },
 }
 
-/// How to fetch. The defaults suit the publishers; tests replace the clock.
+/// How to fetch. The defaults suit the publishers; tests replace the clock and say where names lead.
 #[derive(Clone)]
 pub struct FetchSettings {
     /// Folders or URLs that stand in for all publishers; the first that has a file wins, and no publisher is asked.
@@ -84,6 +95,8 @@ pub struct FetchSettings {
     /// Wait before the second try; doubles with each further one, up to `longest_wait`.
     pub first_wait: Duration,
     pub longest_wait: Duration,
+    /// For how long a file is asked for that the publisher is still making.
+    pub patience: Patience,
     /// Longest `Retry-After` that is waited for; a server that asks for more is left alone until the next run.
     pub longest_retry_after: Duration,
     pub connect_timeout: Duration,
@@ -91,7 +104,25 @@ pub struct FetchSettings {
     pub read_timeout: Duration,
     /// Longest duration of one try.
     pub total_timeout: Duration,
+    /// The way out of a closed network.
+    pub proxy: ProxySettings,
+    /// Certificates of authorities (PEM) that are trusted besides those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// Where names lead in tests, whose publishers are on this machine. Names that stand here may lead there; all others are looked up.
+    pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
+}
+
+/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the tries: nothing has failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Requests for the file, the first included.
+    pub requests: u32,
+    /// Wait before the second request where the server does not say; doubles up to `longest_wait`.
+    pub first_wait: Duration,
+    pub longest_wait: Duration,
+    /// All waits together.
+    pub total: Duration,
 }
 
 /// No host is asked more often, whatever the settings say: the SEC's published limit, and no publisher allows more.
@@ -109,10 +140,14 @@ impl Default for FetchSettings {
             tries: 6,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
+            patience: Patience { requests: 60, first_wait: Duration::from_secs(10), longest_wait: Duration::from_secs(60), total: Duration::from_secs(1800) },
             longest_retry_after: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(20),
             read_timeout: Duration::from_secs(60),
             total_timeout: Duration::from_secs(3 * 3600),
+            proxy: ProxySettings::from_environment(),
+            ca_file: None,
+            resolve: BTreeMap::new(),
             clock: Arc::new(SystemClock),
         }
     }

@@ -6,12 +6,17 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use super::FetchSettings;
 use crate::error::{Error, Result};
 
+/// Between two requests for a file that is being made.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
 /// How a try failed.
 pub(super) enum Failure {
     /// Another try will not help.
     Final(Error),
     /// Another try may help, after the time the server asked for if it did.
     Again { error: Error, after: Option<Duration> },
+    /// Nothing failed: the publisher is making the file, and may have said when to ask again.
+    Making { after: Option<Duration> },
 }
 
 impl Failure {
@@ -30,11 +35,13 @@ impl From<Error> for Failure {
 pub(super) struct Tries<'a> {
     settings: &'a FetchSettings,
     failures: u32,
+    /// Requests answered by saying that the file is being made, and the time waited for it.
+    while_made: (u32, Duration),
 }
 
 impl<'a> Tries<'a> {
     pub(super) fn new(settings: &'a FetchSettings) -> Self {
-        Self { settings, failures: 0 }
+        Self { settings, failures: 0, while_made: (0, Duration::ZERO) }
     }
 
     /// Waits for the next try.
@@ -45,6 +52,7 @@ impl<'a> Tries<'a> {
         let (error, after) = match failure {
             Failure::Final(error) => return Err(error),
             Failure::Again { error, after } => (error, after),
+            Failure::Making { after } => return self.while_made(after, origin).await,
         };
         self.failures += 1;
         let longest = self.settings.longest_retry_after;
@@ -59,6 +67,25 @@ impl<'a> Tries<'a> {
         }
         let wait = after.unwrap_or_else(|| backoff(self.settings.first_wait, self.settings.longest_wait, self.failures));
         tracing::warn!(url = origin, %error, failures = self.failures, wait_ms = wait.as_millis() as u64, "trying again");
+        self.settings.clock.sleep(wait).await;
+        Ok(())
+    }
+}
+
+impl Tries<'_> {
+    /// Waits until a file that is being made may be there.
+    async fn while_made(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
+        let patience = self.settings.patience;
+        let (requests, waited) = (self.while_made.0 + 1, self.while_made.1);
+        let growing = patience.first_wait.saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX)).min(patience.longest_wait);
+        // A server that says "at once" is not asked without end in one second.
+        let wait = after.unwrap_or(growing).max(SHORTEST_WAIT);
+        if requests >= patience.requests || waited + wait > patience.total {
+            let message = format!("the publisher is still making the file after {requests} requests in {} s (202 Accepted)", waited.as_secs());
+            return Err(Error::fetch(message).hint("run again later; the last good snapshot stays in use"));
+        }
+        self.while_made = (requests, waited + wait);
+        tracing::info!(url = origin, requests, wait_ms = wait.as_millis() as u64, "the publisher is making the file");
         self.settings.clock.sleep(wait).await;
         Ok(())
     }

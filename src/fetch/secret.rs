@@ -9,6 +9,8 @@ pub(super) struct SecretUrl {
     declared: String,
     /// The environment variables its secrets come from.
     pub(super) variables: Vec<String>,
+    /// The environment variable of a secret that is sent in a header.
+    in_header: Option<String>,
 }
 
 impl SecretUrl {
@@ -31,7 +33,12 @@ impl SecretUrl {
         if recorded.contains("{env:") {
             return Err(Error::config(format!("URL {recorded}: a secret can only be the whole value of a query parameter")).hint("write `…?key={env:NAME}`"));
         }
-        Ok(Self { recorded, declared: declared.to_owned(), variables })
+        Ok(Self { recorded, declared: declared.to_owned(), variables, in_header: None })
+    }
+
+    /// Knows a secret that is sent in a header with the URL.
+    pub(super) fn with_header(self, variable: Option<String>) -> Self {
+        Self { in_header: variable, ..self }
     }
 
     /// Puts the secrets in. The result is for the wire only.
@@ -43,10 +50,16 @@ impl SecretUrl {
         self.variables.iter().fold(self.declared.clone(), put)
     }
 
+    /// Whether one of the secrets stands in a text, in any form.
+    pub(super) fn is_in(&self, text: &str, secret: fn(&str) -> Option<String>) -> bool {
+        let values = self.variables.iter().chain(&self.in_header).filter_map(|variable| secret(variable)).filter(|value| !value.is_empty());
+        values.flat_map(|value| [percent_encoded(&value), value]).any(|value| text.contains(&value))
+    }
+
     /// Makes a text that came from outside fit to show: without the URL's secrets and control characters, at most 200 characters.
     pub(super) fn redacted(&self, text: &str, secret: fn(&str) -> Option<String>) -> String {
         let mut text = text.to_owned();
-        for variable in &self.variables {
+        for variable in self.variables.iter().chain(&self.in_header) {
             for value in secret(variable).into_iter().flat_map(|value| [percent_encoded(&value), value]).filter(|value| !value.is_empty()) {
                 text = text.replace(&value, &format!("{{env:{variable}}}"));
             }

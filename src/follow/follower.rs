@@ -201,6 +201,8 @@ impl Follower {
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: None,
+            redirects: source.redirects.clone(),
+            app_token: source.app_token.clone(),
             keys,
         };
         let snapshot = match self.fetcher.fetch(&request, &NoProgress).await? {

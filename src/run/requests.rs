@@ -79,6 +79,8 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             min_bytes: source.min_bytes,
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,
+            redirects: source.redirects.clone(),
+            app_token: source.app_token.clone(),
             url,
             keys,
         };
@@ -107,6 +109,8 @@ pub(super) fn listing_page(source: &Source) -> Wanted {
         min_bytes: 0,
         max_bytes: MAX_PAGE_BYTES,
         bundled: None,
+        redirects: source.redirects.clone(),
+        app_token: source.app_token.clone(),
     };
     Wanted { request, paging: None, dated_by: None }
 }

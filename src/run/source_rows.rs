@@ -121,6 +121,7 @@ mod tests {
             etag: None,
             last_modified: None,
             fetched_at: String::new(),
+            redirected_through: Vec::new(),
         };
         Inputs::new(vec![snapshot("a"), snapshot("b")])
     }

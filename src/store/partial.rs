@@ -24,13 +24,19 @@ pub struct Partial {
 }
 
 /// The publisher's file that a partial download is the beginning of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialOf {
     /// The URL asked, or the place on a mirror.
     pub origin: String,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub total_bytes: Option<u64>,
+    /// The places that the origin sent on to, without queries; the last gave the bytes, ETag and date.
+    #[serde(default)]
+    pub redirected_through: Vec<String>,
+    /// Whether the server packed the bytes on their way, so that no place in them is one in what it sends.
+    #[serde(default)]
+    pub is_decoded: bool,
 }
 
 #[derive(Serialize, Deserialize)]

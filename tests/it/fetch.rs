@@ -2,8 +2,12 @@
 
 mod conditions;
 mod desk;
+mod encodings;
+mod making;
 mod mirrors;
+mod network;
 mod politeness;
+mod redirects;
 mod refusals;
 mod resuming;
 mod secrets;

@@ -1,15 +1,20 @@
 //! An in-process HTTP server that plays the publishers, well behaved or not. Each path answers with its replies in turn, the last one
-//! again and again; paths without replies are files of a folder, when there is one, or 404. Speaks HTTP/1.1, one request per connection.
+//! again and again; paths without replies are files of a folder, when there is one, or 404. Speaks HTTP/1.1, one request per connection,
+//! with TLS under names of its own where a test asks for that.
+
+mod network;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use bytes::Bytes;
+pub use network::{Authority, TunnelProxy};
 use pubdata::ids::Digest;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// A running server; stops when dropped.
@@ -34,6 +39,7 @@ pub struct Received {
     pub target: String,
     /// By lower-case name.
     pub headers: BTreeMap<String, String>,
+    pub at: Instant,
 }
 
 impl Received {
@@ -50,8 +56,17 @@ pub struct Reply {
     headers: Vec<(String, String)>,
     body: Bytes,
     is_file: bool,
-    has_length: bool,
+    framing: Framing,
     delivery: Delivery,
+}
+
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    Length,
+    Chunks,
+    /// The connection ends.
+    Close,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,16 +83,41 @@ enum Delivery {
 impl Publisher {
     /// Starts on a free port of this machine.
     pub async fn start() -> Self {
+        Self::listen(None).await
+    }
+
+    /// Starts with TLS, by certificates of an authority for these hosts.
+    pub async fn start_tls(authority: &Authority, hosts: &[&str]) -> Self {
+        Self::listen(Some(authority.server(hosts, &[]).into())).await
+    }
+
+    async fn listen(tls: Option<tokio_rustls::TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let site = Arc::new(Site::default());
         let served = Arc::clone(&site);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(answer(stream, Arc::clone(&served)));
+                let (site, tls) = (Arc::clone(&served), tls.clone());
+                tokio::spawn(async move {
+                    match tls {
+                        None => answer(stream, site).await,
+                        // A client that does not trust the certificate hangs up.
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                answer(stream, site).await;
+                            }
+                        }
+                    }
+                });
             }
         });
         Self { address, site, task }
+    }
+
+    /// Where the hosts of a publisher with TLS are found.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// `http://127.0.0.1:PORT`, without a final slash. Also a mirror's URL, with [`Publisher::serve_folder`].
@@ -126,7 +166,7 @@ impl Reply {
 
     /// A status with a body, whatever was asked.
     pub fn body(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), is_file: false, has_length: true, delivery: Delivery::Whole }
+        Self { status, headers: Vec::new(), body: body.into(), is_file: false, framing: Framing::Length, delivery: Delivery::Whole }
     }
 
     /// A status without a body.
@@ -183,7 +223,13 @@ impl Reply {
 
     /// Declares no length: the body ends with the connection.
     pub fn without_length(mut self) -> Self {
-        self.has_length = false;
+        self.framing = Framing::Close;
+        self
+    }
+
+    /// Declares no length: the body comes in chunks.
+    pub fn chunked(mut self) -> Self {
+        self.framing = Framing::Chunks;
         self
     }
 
@@ -215,20 +261,28 @@ impl Reply {
         }
     }
 
-    async fn send(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+    async fn send(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> std::io::Result<()> {
         let mut head = format!("HTTP/1.1 {} Scripted\r\nConnection: close\r\n", self.status);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        if self.has_length && self.status != 304 {
-            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        let has_body = self.status != 304;
+        match self.framing {
+            Framing::Length if has_body => head.push_str(&format!("Content-Length: {}\r\n", self.body.len())),
+            Framing::Chunks if has_body => head.push_str("Transfer-Encoding: chunked\r\n"),
+            _ => {}
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).await?;
         match self.delivery {
-            Delivery::Whole => stream.write_all(&self.body).await?,
-            Delivery::CutAfter(bytes) => stream.write_all(&self.body[..bytes.min(self.body.len())]).await?,
+            Delivery::Whole => {
+                self.send_body(stream, &self.body).await?;
+                if self.framing == Framing::Chunks && has_body {
+                    stream.write_all(b"0\r\n\r\n").await?;
+                }
+            }
+            Delivery::CutAfter(bytes) => self.send_body(stream, &self.body[..bytes.min(self.body.len())]).await?,
             Delivery::StallAfter(bytes) => {
-                stream.write_all(&self.body[..bytes.min(self.body.len())]).await?;
+                self.send_body(stream, &self.body[..bytes.min(self.body.len())]).await?;
                 stream.flush().await?;
                 // Ends when the client hangs up.
                 let mut nothing = [0; 1];
@@ -239,6 +293,18 @@ impl Reply {
             },
         }
         stream.shutdown().await
+    }
+
+    async fn send_body(&self, stream: &mut (impl AsyncWrite + Unpin), body: &[u8]) -> std::io::Result<()> {
+        if self.framing != Framing::Chunks {
+            return stream.write_all(body).await;
+        }
+        for chunk in body.chunks(1000) {
+            stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await?;
+            stream.write_all(chunk).await?;
+            stream.write_all(b"\r\n").await?;
+        }
+        Ok(())
     }
 }
 
@@ -267,7 +333,7 @@ pub fn bomb(name: &str, inflated_bytes: usize) -> Vec<u8> {
     archive(&[(name, &vec![b'A'; inflated_bytes])])
 }
 
-async fn answer(mut stream: TcpStream, site: Arc<Site>) {
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
     let Some(request) = receive(&mut stream).await else { return };
     site.received.lock().unwrap().push(request.clone());
     let scripted = {
@@ -280,7 +346,7 @@ async fn answer(mut stream: TcpStream, site: Arc<Site>) {
     let _ = reply.to(&request).send(&mut stream).await;
 }
 
-async fn receive(stream: &mut TcpStream) -> Option<Received> {
+async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     while memchr::memmem::find(&bytes, b"\r\n\r\n").is_none() {
@@ -294,7 +360,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
     let (method, rest) = lines.next()?.split_once(' ')?;
     let target = rest.split(' ').next()?.to_owned();
     let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Some(Received { method: method.to_owned(), target, headers })
+    Some(Received { method: method.to_owned(), target, headers, at: Instant::now() })
 }
 
 /// A folder's file as any static server gives it: the path percent-decoded, no way out of the folder.

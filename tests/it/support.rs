@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata::declared::DeclarationFiles;
-use pubdata::fetch::{FetchProgress, FetchSettings};
+use pubdata::fetch::{FetchProgress, FetchSettings, ProxySettings};
 use pubdata::pipeline::Declarations;
 use pubdata::run::{self, Observer, RunReport, RunSettings, SharedObserver, TaskReport};
 use pubdata::store::{self, Home, Record, Releases};
@@ -184,9 +184,17 @@ impl Place {
     /// The program with this home, and no setting from the environment of the tests.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        for name in
-            ["PUBDATA_HOME", "PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_CONTACT", "PUBDATA_LOG", "PUBDATA_LOG_FORMAT", "CENSUS_API_KEY", "NO_COLOR"]
-        {
+        for name in [
+            "PUBDATA_HOME",
+            "PUBDATA_STORE",
+            "PUBDATA_DECLARATIONS",
+            "PUBDATA_CONTACT",
+            "PUBDATA_CA",
+            "PUBDATA_LOG",
+            "PUBDATA_LOG_FORMAT",
+            "CENSUS_API_KEY",
+            "NO_COLOR",
+        ] {
             command.env_remove(name);
         }
         command.args(arguments).arg("--home").arg(self.home());
@@ -323,7 +331,8 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
 /// A few tries with waits that no test notices.
 pub fn instant_waits() -> FetchSettings {
     let wait = std::time::Duration::from_millis(1);
-    FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, ..FetchSettings::default() }
+    let proxy = ProxySettings::default();
+    FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, proxy, ..FetchSettings::default() }
 }
 
 /// Runs in this process.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use pubdata::error::Error;
-use pubdata::fetch::{Clock, FetchSettings, Fetcher, NoProgress, Outcome, Request};
+use pubdata::fetch::{Clock, FetchSettings, Fetcher, NoProgress, Outcome, ProxySettings, Request};
 use pubdata::provenance::Snapshot;
 use pubdata::store::{Home, Snapshots};
 
-use crate::publisher::{Publisher, Reply};
+use crate::publisher::{Authority, Publisher, Reply};
 
 /// The bytes of the file most tests fetch; not a repetition, so that a wrong join shows.
 pub fn table(rows: u32) -> Vec<u8> {
@@ -40,7 +40,7 @@ impl Clock for TestClock {
     }
 
     fn instant(&self) -> Instant {
-        self.start + self.waits.lock().unwrap().iter().sum()
+        self.start + self.waits.lock().unwrap().iter().sum::<Duration>()
     }
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -62,8 +62,23 @@ impl TestClock {
 impl Desk {
     pub async fn new() -> Self {
         let clock = TestClock::at("2100-01-01T00:00:00Z");
-        let settings = FetchSettings { clock: Arc::<TestClock>::clone(&clock), tries: 3, ..FetchSettings::default() };
+        let settings = FetchSettings { clock: Arc::<TestClock>::clone(&clock), tries: 3, proxy: ProxySettings::default(), ..FetchSettings::default() };
         Self { folder: tempfile::tempdir().unwrap(), publisher: Publisher::start().await, clock, settings }
+    }
+
+    /// A desk whose publisher speaks TLS and answers for all these hosts.
+    pub async fn with_tls(hosts: &[&str]) -> Self {
+        let authority = Authority::new();
+        let mut desk = Self::new().await;
+        desk.publisher = Publisher::start_tls(&authority, hosts).await;
+        desk.settings.ca_file = Some(authority.write(desk.folder.path()));
+        desk.settings.resolve = hosts.iter().map(|host| ((*host).to_owned(), desk.publisher.address())).collect();
+        desk
+    }
+
+    /// The hosts and targets that were asked for, in order.
+    pub fn asked(&self) -> Vec<String> {
+        self.publisher.all_requests().iter().map(|received| format!("{}{}", received.header("host"), received.target)).collect()
     }
 
     pub fn snapshots(&self) -> Snapshots {
@@ -93,6 +108,8 @@ impl Desk {
             min_bytes: 0,
             max_bytes: 10_000_000,
             bundled: None,
+            redirects: Vec::new(),
+            app_token: None,
         }
     }
 

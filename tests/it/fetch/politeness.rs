@@ -86,11 +86,17 @@ async fn the_client_says_who_it_is() {
     desk.settings.contact = Some("Example Agency data@example.org".to_owned());
     desk.publisher.route("/table.dat", vec![Reply::file(table(50))]);
     desk.fetch_new(&desk.request("/table.dat")).await;
-    let expected = format!("pubdata/{} (Example Agency data@example.org)", env!("CARGO_PKG_VERSION"));
+    let expected = format!("pubdata/{} Example Agency data@example.org", env!("CARGO_PKG_VERSION"));
     assert_eq!(desk.publisher.all_requests()[0].header("user-agent"), expected);
-    desk.settings.contact = Some("two\nlines".to_owned());
-    let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "the contact must be plain ASCII text on one line"));
+    let not_sendable = "the contact must be plain ASCII text on one line";
+    let refused = "the contact has parentheses or is the address of a web page; publishers refuse programs that send one";
+    for (contact, expected) in
+        [("two\nlines", not_sendable), ("Example (data@example.org)", refused), ("https://example.org/contact", refused), ("Example www.example.org", refused)]
+    {
+        desk.settings.contact = Some(contact.to_owned());
+        let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str(), error.way_out()), (ErrorKind::Config, expected, Some("set it to an e-mail address")));
+    }
 }
 
 #[tokio::test]

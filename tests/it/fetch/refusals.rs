@@ -50,8 +50,8 @@ async fn what_cannot_be_the_file_is_refused_by_its_headers() {
     let request = desk.request("/table.dat");
     let picture = Reply::body(200, table(9)).content_type("image/png");
     desk.check_refused(&request, &table(50), picture, "the server sent content type image/png in place of the file").await;
-    let packed = Reply::body(200, table(9)).header("Content-Encoding", "gzip");
-    desk.check_refused(&request, &table(50), packed, "the server sent the file with content encoding gzip, which was not asked for").await;
+    let packed = Reply::body(200, table(9)).header("Content-Encoding", "zstd");
+    desk.check_refused(&request, &table(50), packed, "the server sent the file with content encoding zstd, which was not asked for").await;
     let unasked = Reply::body(206, table(9)).header("Content-Range", "bytes 0-9/10");
     desk.check_refused(&request, &table(50), unasked, "the server answered 206 Partial Content").await;
 }
@@ -65,26 +65,6 @@ async fn careless_content_types_are_no_reason_to_refuse() {
         desk.publisher.route(target, vec![Reply::file(table(50)).content_type(content_type)]);
         assert_eq!(desk.fetch_new(&desk.request(target)).await.sha256, Digest::of(&table(50)), "{content_type}");
     }
-}
-
-#[tokio::test]
-async fn a_redirect_is_not_followed() {
-    let desk = Desk::new().await;
-    desk.publisher.route("/moved.html", vec![Reply::page(200)]);
-    for status in [301, 302, 303, 307, 308] {
-        let reason = match status {
-            301 => "301 Moved Permanently",
-            302 => "302 Found",
-            303 => "303 See Other",
-            307 => "307 Temporary Redirect",
-            _ => "308 Permanent Redirect",
-        };
-        let expected = format!("the server answered {reason} and points to `/moved.html`");
-        let bad = Reply::page(status).header("Location", "/moved.html");
-        let error = desk.check_refused(&desk.request("/table.dat"), &table(50), bad, &expected).await;
-        assert!(error.way_out().unwrap().starts_with("redirects are not followed; open the URL in a browser"), "{error}");
-    }
-    assert_eq!(desk.publisher.requests("/moved.html"), []);
 }
 
 #[tokio::test]

@@ -122,7 +122,7 @@ async fn a_download_that_is_already_whole_is_accepted_without_asking() {
     let request = desk.request("/table.dat");
     let mut partial = desk.snapshots().partial("test.table", &request.url).unwrap();
     let total_bytes = Some(table(50).len() as u64);
-    partial.begin(PartialOf { origin: request.url.clone(), etag: Some("\"v1\"".to_owned()), last_modified: None, total_bytes }).unwrap();
+    partial.begin(PartialOf { origin: request.url.clone(), etag: Some("\"v1\"".to_owned()), total_bytes, ..PartialOf::default() }).unwrap();
     partial.write(&table(50)).unwrap();
     drop(partial);
     let snapshot = desk.fetch_new(&request).await;
@@ -137,7 +137,7 @@ async fn a_partial_download_of_another_place_is_not_resumed() {
     let request = desk.request("/table.dat");
     let mut partial = desk.snapshots().partial("test.table", &request.url).unwrap();
     partial
-        .begin(PartialOf { origin: "file:///mirror/table.dat".to_owned(), etag: Some("\"v1\"".to_owned()), last_modified: None, total_bytes: Some(3) })
+        .begin(PartialOf { origin: "file:///mirror/table.dat".to_owned(), etag: Some("\"v1\"".to_owned()), total_bytes: Some(3), ..PartialOf::default() })
         .unwrap();
     partial.write(b"abc").unwrap();
     drop(partial);

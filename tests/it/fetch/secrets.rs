@@ -59,7 +59,7 @@ async fn a_server_that_repeats_the_secret_does_not_get_it_shown() {
     assert_eq!(
         desk.text(&error),
         "source `test.table`: PUBLISHER/data?get=NAME&for=county:*: the server answered 302 Found and points to \
-         `https://elsewhere.example/data?key={env:TEST_KEY}&plain={env:TEST_KEY}`"
+         `https://elsewhere.example/data?key={env:TEST_KEY}&plain={env:TEST_KEY}`, which is in another domain"
     );
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let error = desk.fail(&desk.request_url(&format!("http://{gone}/data?key={{env:TEST_KEY}}"))).await;

@@ -76,6 +76,7 @@ pub fn inputs(content: &str) -> Inputs {
         etag: None,
         last_modified: None,
         fetched_at: "2025-02-03T00:00:00Z".to_owned(),
+        redirected_through: Vec::new(),
     };
     let mut inputs = Inputs::new(vec![snapshot("test.b"), snapshot("test.a")]);
     inputs.member_number(Some("places.csv"));

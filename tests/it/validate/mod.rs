@@ -146,6 +146,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
         etag: None,
         last_modified: None,
         fetched_at: "2024-01-02T00:00:00Z".to_owned(),
+        redirected_through: Vec::new(),
     }
 }
 

@@ -1,0 +1,219 @@
+//! Takes the body of an answer into a partial download, unpacked where the server packed it on the way although it was asked not to.
+
+use std::io::{self, Write};
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use reqwest::Response;
+
+use super::client::causes;
+use super::retry::Failure;
+use super::{FetchProgress, check};
+use crate::error::Error;
+use crate::store::Partial;
+
+/// Bytes unpacked between two looks at the size.
+const BROTLI_BUFFER_BYTES: usize = 64 << 10;
+
+/// How a server packed a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+}
+
+impl Coding {
+    /// Reads `Content-Encoding`; none where the body is as the file.
+    ///
+    /// # Errors
+    /// The text, when it names a coding that is not known or more than one.
+    pub(super) fn parse(header: &str) -> Result<Option<Self>, &str> {
+        let mut codings = header.split(',').map(str::trim).filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"));
+        let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
+            None => None,
+            Some("gzip" | "x-gzip") => Some(Self::Gzip),
+            Some("deflate") => Some(Self::Deflate),
+            Some("br") => Some(Self::Brotli),
+            Some(_) => return Err(header),
+        };
+        if codings.next().is_some() { Err(header) } else { Ok(coding) }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Brotli => "br",
+        }
+    }
+}
+
+/// Takes a body as it comes, at most `max_bytes` of the file.
+pub(super) async fn take(mut response: Response, max_bytes: u64, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<(), Failure> {
+    let total_bytes = partial.of().and_then(|of| of.total_bytes);
+    let of_total = total_bytes.map_or_else(String::new, |total_bytes| format!(" of {total_bytes}"));
+    loop {
+        let chunk = response.chunk().await;
+        let chunk =
+            chunk.map_err(|error| Failure::again(Error::fetch(format!("the transfer broke after {}{of_total} bytes: {}", partial.len(), causes(error)))))?;
+        let Some(chunk) = chunk else { break };
+        if partial.len() + chunk.len() as u64 > max_bytes {
+            let size_bytes = partial.len() + chunk.len() as u64;
+            partial.restart()?;
+            return Err(check::too_large(size_bytes, max_bytes).into());
+        }
+        partial.write(&chunk)?;
+        progress.advanced(chunk.len() as u64);
+    }
+    match total_bytes {
+        Some(total_bytes) if partial.len() < total_bytes => {
+            Err(Failure::again(Error::fetch(format!("the transfer ended after {}{of_total} bytes", partial.len()))))
+        }
+        Some(total_bytes) if partial.len() > total_bytes => Err(restarted(partial, "the server sent more bytes than it announced")),
+        _ => Ok(()),
+    }
+}
+
+/// Takes a packed body and unpacks it. What came before a transfer broke is of no use: the next one begins at the beginning.
+pub(super) async fn take_packed(
+    mut response: Response,
+    coding: Coding,
+    max_bytes: u64,
+    partial: &mut Partial,
+    progress: &dyn FetchProgress,
+) -> Result<(), Failure> {
+    let unpacked = unpack(&mut response, coding, Sink { partial, max_bytes, failure: None }, progress).await;
+    if unpacked.is_err() {
+        partial.restart()?;
+    }
+    unpacked
+}
+
+async fn unpack(response: &mut Response, coding: Coding, sink: Sink<'_>, progress: &dyn FetchProgress) -> Result<(), Failure> {
+    let mut unpacking = Unpacking::Waiting(coding, sink);
+    loop {
+        let chunk = response.chunk().await.map_err(|error| Failure::again(Error::fetch(format!("the transfer broke: {}", causes(error)))))?;
+        let Some(chunk) = chunk else { return unpacking.finish() };
+        let before = unpacking.sink().partial.len();
+        unpacking = unpacking.take(&chunk)?;
+        progress.advanced(unpacking.sink().partial.len() - before);
+    }
+}
+
+/// Forgets the bytes so far, so that the next try begins at the beginning.
+pub(super) fn restarted(partial: &mut Partial, reason: &str) -> Failure {
+    match partial.restart() {
+        Ok(()) => Failure::again(Error::fetch(reason.to_owned())),
+        Err(error) => error.into(),
+    }
+}
+
+/// Writes unpacked bytes to the download, up to the ceiling.
+struct Sink<'a> {
+    partial: &'a mut Partial,
+    max_bytes: u64,
+    /// Why no more is written: our own failure, or too large a file.
+    failure: Option<Error>,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let size_bytes = self.partial.len() + bytes.len() as u64;
+        let written = if size_bytes > self.max_bytes { Err(check::too_large(size_bytes, self.max_bytes)) } else { self.partial.write(bytes) };
+        written.map(|()| bytes.len()).map_err(|error| {
+            self.failure = Some(error);
+            io::Error::other("not written")
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+enum Unpacking<'a> {
+    /// No byte has come yet; the first tells the two forms of `deflate` apart.
+    Waiting(Coding, Sink<'a>),
+    Gzip(MultiGzDecoder<Sink<'a>>),
+    Zlib(ZlibDecoder<Sink<'a>>),
+    Raw(DeflateDecoder<Sink<'a>>),
+    Brotli(Box<DecompressorWriter<Sink<'a>>>),
+}
+
+impl<'a> Unpacking<'a> {
+    fn take(self, bytes: &[u8]) -> Result<Self, Failure> {
+        let mut started = match (self, bytes.first()) {
+            (Self::Waiting(Coding::Gzip, sink), Some(_)) => Self::Gzip(MultiGzDecoder::new(sink)),
+            (Self::Waiting(Coding::Brotli, sink), Some(_)) => Self::Brotli(Box::new(DecompressorWriter::new(sink, BROTLI_BUFFER_BYTES))),
+            // RFC 9110 means the zlib form, whose first byte has 8 in its low half; some servers send the raw one.
+            (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => Self::Zlib(ZlibDecoder::new(sink)),
+            (Self::Waiting(Coding::Deflate, sink), Some(_)) => Self::Raw(DeflateDecoder::new(sink)),
+            (unpacking, _) => unpacking,
+        };
+        let written = match &mut started {
+            Self::Waiting(..) => Ok(()),
+            Self::Gzip(decoder) => decoder.write_all(bytes),
+            Self::Zlib(decoder) => decoder.write_all(bytes),
+            Self::Raw(decoder) => decoder.write_all(bytes),
+            Self::Brotli(decoder) => decoder.write_all(bytes),
+        };
+        written.map_err(|error| started.failure(&error))?;
+        Ok(started)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let finished = match self {
+            Self::Waiting(..) => Ok(()),
+            Self::Gzip(decoder) => decoder.try_finish(),
+            Self::Zlib(decoder) => decoder.try_finish(),
+            Self::Raw(decoder) => decoder.try_finish(),
+            Self::Brotli(decoder) => decoder.close(),
+        };
+        finished.map_err(|error| self.failure(&error))
+    }
+
+    fn sink(&mut self) -> &mut Sink<'a> {
+        match self {
+            Self::Waiting(_, sink) => sink,
+            Self::Gzip(decoder) => decoder.get_mut(),
+            Self::Zlib(decoder) => decoder.get_mut(),
+            Self::Raw(decoder) => decoder.get_mut(),
+            Self::Brotli(decoder) => decoder.get_mut(),
+        }
+    }
+
+    fn failure(&mut self, error: &io::Error) -> Failure {
+        let coding = match self {
+            Self::Waiting(coding, _) => *coding,
+            Self::Gzip(_) => Coding::Gzip,
+            Self::Zlib(_) | Self::Raw(_) => Coding::Deflate,
+            Self::Brotli(_) => Coding::Brotli,
+        };
+        match self.sink().failure.take() {
+            Some(error) => error.into(),
+            None => Failure::again(Error::fetch(format!("what the server sent as {} cannot be unpacked: {error}", coding.name()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_encodings_are_read_as_servers_write_them() {
+        for (header, expected) in [
+            ("", Ok(None)),
+            ("identity", Ok(None)),
+            ("GZIP", Ok(Some(Coding::Gzip))),
+            ("x-gzip", Ok(Some(Coding::Gzip))),
+            ("identity, deflate", Ok(Some(Coding::Deflate))),
+            ("br", Ok(Some(Coding::Brotli))),
+            ("gzip, br", Err("gzip, br")),
+            ("zstd", Err("zstd")),
+        ] {
+            assert_eq!(Coding::parse(header), expected, "{header}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Which addresses a server may send on to: those of its own registrable domain and the hosts that the source names, encrypted, and never
+//! this machine or a private network.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use reqwest::Url;
+
+/// Redirects followed for one file.
+pub(super) const MOST_REDIRECTS: usize = 5;
+
+/// How far the server of an address may send on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reach<'a> {
+    /// A publisher: its registrable domain and the hosts that the source names.
+    Domain(&'a [String]),
+    /// A mirror that a person named: no further than itself.
+    Mirror,
+}
+
+/// Why a redirect is not followed, as the end of a sentence, and what to do about it.
+pub(super) type Refusal = (&'static str, &'static str);
+
+const MOVED: &str = "open the URL in a browser, and if the file has moved, change its URL in the declaration";
+const ELSEWHERE: &str = "open the URL in a browser; if the publisher keeps the file there, name the host in the source's `redirects`, else change its URL";
+pub(super) const MISUSED: &str = "no publisher keeps a file there: the server, or something on the way to it, is not what it should be";
+
+/// Returns the address that a server sends on to, when it may be asked. `first` is what the declaration or the command line names.
+pub(super) fn follow(first: &Url, reach: Reach<'_>, current: &Url, location: &str) -> Result<Url, Refusal> {
+    let mut next = current.join(location).map_err(|_| ("which is no address", MOVED))?;
+    next.set_fragment(None);
+    if !next.username().is_empty() || next.password().is_some() {
+        return Err(("which has a user's name in it", MISUSED));
+    }
+    if next.origin() == first.origin() {
+        return Ok(next);
+    }
+    match (current.scheme(), next.scheme()) {
+        (_, "https") => {}
+        ("https", "http") => return Err(("which is not encrypted", MOVED)),
+        _ => return Err(("which is not https://", MOVED)),
+    }
+    let host = next.host_str().unwrap_or_default();
+    if is_private_host(host) {
+        return Err(("which is this machine or in a private network", MISUSED));
+    }
+    let is_allowed = match reach {
+        Reach::Mirror => first.host_str() == Some(host),
+        Reach::Domain(named) => is_same_domain(first.host_str().unwrap_or_default(), host) || named.iter().any(|pattern| is_named(pattern, host)),
+    };
+    match reach {
+        _ if is_allowed => Ok(next),
+        Reach::Mirror => Err(("which is not on the mirror", "let the mirror have the file itself")),
+        Reach::Domain(_) => Err(("which is in another domain", ELSEWHERE)),
+    }
+}
+
+/// An address without its query, which may be a signature.
+pub(super) fn without_query(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.into()
+}
+
+/// Whether two hosts belong to one registrable domain, such as `sf.gov`; addresses in numbers belong to none.
+fn is_same_domain(first: &str, other: &str) -> bool {
+    let domain = |host: &str| address_of(host).is_none().then(|| psl::domain_str(host).map(str::to_owned)).flatten();
+    domain(first).is_some_and(|first| Some(first) == domain(other))
+}
+
+/// Whether a host is the one of a pattern, or for `*.host` below it.
+fn is_named(pattern: &str, host: &str) -> bool {
+    let pattern = pattern.to_ascii_lowercase();
+    pattern.strip_prefix('*').map_or(pattern == host, |ending| ending.starts_with('.') && host.len() > ending.len() && host.ends_with(ending))
+}
+
+/// Whether a host is this machine or a private address by its name alone. Other names are looked at when they have been resolved.
+pub(super) fn is_private_host(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    name == "localhost" || name.ends_with(".localhost") || address_of(host).is_some_and(is_private)
+}
+
+fn address_of(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// Whether an address is no public one: this machine, a private network, a link, a provider's inner network, a group.
+pub(super) fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_private_v4(address),
+        IpAddr::V6(address) => is_private_v6(address),
+    }
+}
+
+fn is_private_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let is_shared = a == 100 && (64..128).contains(&b);
+    let is_protocol = (a, b, c) == (192, 0, 0) || (a == 198 && (18..20).contains(&b));
+    a == 0 || a >= 224 || is_shared || is_protocol || address.is_loopback() || address.is_private() || address.is_link_local()
+}
+
+fn is_private_v6(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    let v4_at = |place: usize| {
+        let ([a, b], [c, d]) = (segments[place].to_be_bytes(), segments[place + 1].to_be_bytes());
+        is_private_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match segments {
+        // Mapped, compatible (with the unspecified address and loopback), translated, and 6to4: an IPv4 address inside.
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
+        [0x2002, ..] => v4_at(1),
+        // Unique-local, link-local and site-local, multicast, Teredo and other protocols, local translation.
+        [first, second, ..] => {
+            matches!(first, 0xfc00..=0xfdff | 0xfe80..=0xfeff | 0xff00..) || (first == 0x2001 && second < 0x200) || (first == 0x64 && second == 0xff9b)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn redirects_stay_in_the_domain_or_go_where_the_source_says() {
+        let named = ["*.s3.amazonaws.com".to_owned(), "storage.googleapis.com".to_owned()];
+        let first = url("https://data.sfgov.example.org/rows.csv?a=1");
+        let check = |location: &str| follow(&first, Reach::Domain(&named), &first, location).map(String::from).map_err(|(reason, _)| reason);
+        for (location, expected) in [
+            ("/other.csv#top", "https://data.sfgov.example.org/other.csv"),
+            ("https://data.sf.example.org/rows.csv", "https://data.sf.example.org/rows.csv"),
+            ("//EXAMPLE.org/x", "https://example.org/x"),
+            ("https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1", "https://bucket.s3.amazonaws.com/x?X-Amz-Signature=1"),
+            ("https://storage.googleapis.com/x", "https://storage.googleapis.com/x"),
+        ] {
+            assert_eq!(check(location).as_deref(), Ok(expected), "{location}");
+        }
+        for (location, reason) in [
+            ("https://example.com/rows.csv", "which is in another domain"),
+            ("https://s3.amazonaws.com/x", "which is in another domain"),
+            ("https://evils3.amazonaws.com/x", "which is in another domain"),
+            ("https://a.storage.googleapis.com/x", "which is in another domain"),
+            ("https://1.1.1.1/x", "which is in another domain"),
+            ("http://data.sfgov.example.org/rows.csv", "which is not encrypted"),
+            ("ftp://data.sfgov.example.org/rows.csv", "which is not https://"),
+            ("file:///etc/passwd", "which is not https://"),
+            ("https://me:x@data.sfgov.example.org/", "which has a user's name in it"),
+            ("https://127.0.0.1/x", "which is this machine or in a private network"),
+            ("https://0x7f.1/x", "which is this machine or in a private network"),
+            ("https://localhost/x", "which is this machine or in a private network"),
+            ("https://a.localhost./x", "which is this machine or in a private network"),
+            ("https://[::ffff:10.0.0.1]/x", "which is this machine or in a private network"),
+            ("https://[", "which is no address"),
+        ] {
+            assert_eq!(check(location), Err(reason), "{location}");
+        }
+    }
+
+    #[test]
+    fn customers_of_one_provider_are_not_one_domain() {
+        assert!(!is_same_domain("one.s3.amazonaws.com", "two.s3.amazonaws.com"));
+        assert!(!is_same_domain("one.github.io", "two.github.io"));
+        assert!(!is_same_domain("first.gov", "second.gov"));
+        assert!(is_same_domain("data.sfgov.org", "sfgov.org"));
+        assert!(is_same_domain("www.sos.state.co.us", "data.state.co.us"));
+        assert!(!is_same_domain("93.184.216.34", "1.184.216.34"));
+    }
+
+    #[test]
+    fn a_mirror_sends_on_within_itself_only() {
+        let plain = url("http://mirror.example.lan:8000/files/");
+        let check = |location: &str| follow(&plain, Reach::Mirror, &plain, location).map(String::from).map_err(|(reason, _)| reason);
+        assert_eq!(check("/files/a").as_deref(), Ok("http://mirror.example.lan:8000/files/a"));
+        assert_eq!(check("https://mirror.example.lan/files/a").as_deref(), Ok("https://mirror.example.lan/files/a"));
+        assert_eq!(check("http://mirror.example.lan:8001/files/a"), Err("which is not https://"));
+        assert_eq!(check("https://other.example.lan/files/a"), Err("which is not on the mirror"));
+    }
+
+    #[test]
+    fn private_addresses_are_known_in_every_form() {
+        for address in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "100.127.255.255",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.18.0.1",
+            "192.0.0.8",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::10.0.0.1",
+            "fc00::1",
+            "fdff::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "64:ff9b::a00:1",
+            "2002:7f00:1::",
+            "2001::1",
+            "64:ff9b:1::1",
+        ] {
+            assert!(is_private(address.parse().unwrap()), "{address}");
+        }
+        for address in ["1.1.1.1", "93.184.216.34", "100.63.255.255", "100.128.0.0", "172.32.0.1", "2606:2800:220:1::1", "::ffff:1.1.1.1", "64:ff9b::101:101"] {
+            assert!(!is_private(address.parse().unwrap()), "{address}");
+        }
+    }
+}
