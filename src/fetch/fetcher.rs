@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::http::{Address, Answer, Http, Target};
+use super::http::{Answer, Http, Target};
 use super::mirror::{self, Mirror, Place};
 use super::pace::is_loopback;
 use super::redirect::Reach;
-use super::retry::{Tries, http_date, utc_date};
+use super::retry::{Failure, Tries, http_date, utc_date};
 use super::secret::SecretUrl;
+use super::way::Address;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -143,13 +144,19 @@ impl Fetcher {
         let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut tries = Tries::new(&self.settings);
         let answer = loop {
-            match self.http.attempt(&target, &mut partial, progress).await {
-                Ok(answer) => break Ok(answer),
-                Err(failure) => {
-                    if let Err(error) = tries.after(failure, &target.origin).await {
-                        break Err(error.context(&target.origin));
+            let failure = match self.http.attempt(&target, &mut partial, progress).await {
+                Ok(Answer::Whole) => match self.check_answer(&partial, request, url) {
+                    Ok(()) => break Ok(Answer::Whole),
+                    Err(failure) => {
+                        partial.restart()?;
+                        failure
                     }
-                }
+                },
+                Ok(answer) => break Ok(answer),
+                Err(failure) => failure,
+            };
+            if let Err(error) = tries.after(failure, &target.origin).await {
+                break Err(error.context(&target.origin));
             }
         };
         match answer {
@@ -173,6 +180,13 @@ impl Fetcher {
                 Err(error)
             }
         }
+    }
+
+    /// Whether a service's answer is the file: some report errors with status 200, and pass by themselves.
+    fn check_answer(&self, partial: &Partial, request: &Request, url: &SecretUrl) -> std::result::Result<(), Failure> {
+        let Some(reported) = check::reported_error(partial.path(), request)? else { return Ok(()) };
+        let error = Error::fetch(url.redacted(&reported.message, self.settings.secret)).hint(check::NOT_THE_FILE_HINT);
+        Err(if reported.is_passing { Failure::again(error) } else { error.into() })
     }
 
     async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {

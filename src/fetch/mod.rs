@@ -14,6 +14,7 @@ mod progress;
 mod redirect;
 mod retry;
 mod secret;
+mod way;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
