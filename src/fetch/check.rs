@@ -2,6 +2,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::Request;
 use crate::error::{Error, IoExt, Result};
 
@@ -65,10 +67,60 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
     if request.is_json && !matches!((first, last), (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}'))) {
         return refuse("the JSON text is cut short: its last bracket is missing".to_owned());
     }
+    if let Some(reported) = reported_error(path, request)? {
+        return refuse(reported.message);
+    }
     if size_bytes < request.min_bytes && !is_sample {
         return refuse(format!("the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`", request.min_bytes));
     }
     Ok(())
+}
+
+/// Largest document that is looked at as a service's report of an error.
+const MAX_REPORT_BYTES: u64 = 64 << 10;
+
+/// What a service reported in place of the file.
+pub(super) struct ReportedError {
+    pub(super) message: String,
+    /// Whether another try may help, as of a server that is busy.
+    pub(super) is_passing: bool,
+}
+
+/// Reads a service's report of an error that came with status 200, as ArcGIS (`{"error": {"code": 400, "message": …}}`) and CKAN
+/// (`{"success": false, "error": {…}}`) send.
+///
+/// # Errors
+/// `Store`, when our own file cannot be read.
+pub(super) fn reported_error(path: &Path, request: &Request) -> Result<Option<ReportedError>> {
+    if !request.is_json || std::fs::metadata(path).at("read", path)?.len() > MAX_REPORT_BYTES {
+        return Ok(None);
+    }
+    let document = serde_json::from_slice::<Value>(&std::fs::read(path).at("read", path)?);
+    Ok(document.ok().as_ref().and_then(report_in))
+}
+
+fn report_in(document: &Value) -> Option<ReportedError> {
+    let document = document.as_object()?;
+    let error = document.get("error").unwrap_or(&Value::Null);
+    let is_failure = document.get("success") == Some(&Value::Bool(false));
+    let details = match error {
+        Value::Object(details) => details,
+        Value::Bool(true) => document,
+        Value::String(text) if !text.is_empty() => document,
+        _ if is_failure => document,
+        _ => return None,
+    };
+    let text = |name: &str| match details.get(name)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(values) => Some(values.iter().filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")),
+        _ => None,
+    };
+    let code = text("code");
+    let is_passing = code.as_deref().is_some_and(|code| ["408", "429", "500", "502", "503", "504"].contains(&code));
+    let words: Vec<String> =
+        [code, text("__type"), text("message"), text("error"), text("details")].into_iter().flatten().filter(|word| !word.is_empty()).collect();
+    Some(ReportedError { message: format!("the server answered 200 OK and reports an error: {}", words.join(" ")), is_passing })
 }
 
 /// The refusal of a file above the declared size.
@@ -127,6 +179,32 @@ mod tests {
         }
         for file in ["GEO_ID|B01003_E001\n", "<?xml version=\"1.0\"?><rss>", "[[\"NAME\"]]", "<", ""] {
             assert!(!is_html(file.as_bytes()), "{file}");
+        }
+    }
+
+    #[test]
+    fn reports_of_errors_are_told_from_files() {
+        for (document, expected) in [
+            (
+                r#"{"error":{"code":400,"message":"Cannot perform query. Invalid query parameters.","details":["'where' clause is invalid"]}}"#,
+                Some(("400 Cannot perform query. Invalid query parameters. 'where' clause is invalid", false)),
+            ),
+            (r#"{"error":{"code":504,"message":"Your request has timed out.","details":[]}}"#, Some(("504 Your request has timed out.", true))),
+            (
+                r#"{"help":"https://example.org/api","success":false,"error":{"__type":"Not Found Error","message":"Not found: Resource was not found."}}"#,
+                Some(("Not Found Error Not found: Resource was not found.", false)),
+            ),
+            (r#"{"code":"permission_denied","error":true,"message":"You must be logged in"}"#, Some(("permission_denied You must be logged in", false))),
+            (r#"{"success":false,"message":"no"}"#, Some(("no", false))),
+            (r#"{"error":"quota exceeded"}"#, Some(("quota exceeded", false))),
+            (r#"{"success":true,"result":{"total":1,"records":[{"error":"x"}]}}"#, None),
+            (r#"{"features":[],"error":null}"#, None),
+            (r#"[{"error":{"code":1}}]"#, None),
+            ("{", None),
+        ] {
+            let reported = serde_json::from_str(document).ok().as_ref().and_then(report_in);
+            let reported = reported.as_ref().map(|reported| (reported.message.rsplit_once("error: ").unwrap().1, reported.is_passing));
+            assert_eq!(reported, expected, "{document}");
         }
     }
 

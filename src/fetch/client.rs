@@ -135,7 +135,7 @@ fn authorities(path: &Path) -> Result<Vec<Certificate>> {
 /// The proxy, and the host that it is on.
 fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
     // The address may hold a password: it is not repeated.
-    let refuse = || Error::config("the proxy of HTTPS_PROXY is not an address").hint("write http://host:port");
+    let refuse = || Error::config("the proxy of HTTPS_PROXY is not an address").hint("write http://example.org:3128");
     let address = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
     let host = Url::parse(&address).ok().and_then(|url| url.host_str().map(str::to_owned)).ok_or_else(refuse)?;
     let except = except.map_or_else(|| NEVER_PROXIED.to_owned(), |except| format!("{except},{NEVER_PROXIED}"));

@@ -11,9 +11,10 @@ use super::http::{Address, Answer, Http, Target};
 use super::mirror::{self, Mirror, Place};
 use super::pace::is_loopback;
 use super::redirect::Reach;
-use super::retry::{Tries, http_date, utc_date};
+use super::retry::{Failure, Tries, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::sftp::{self, Sftp};
+use super::way::Address;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -132,7 +133,7 @@ impl Fetcher {
     }
 
     /// The header of a source's secret, when that is configured.
-    fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
+    pub(super) fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
         let Some(token) = &request.app_token else { return Ok(None) };
         let Some(secret) = (self.settings.secret)(&token.variable) else { return Ok(None) };
         let name = token.header.parse::<HeaderName>().map_err(|_| Error::config(format!("`{}` is not the name of a header", token.header)))?;
@@ -153,13 +154,19 @@ impl Fetcher {
                 "sftp" => self.sftp.attempt(&request.source_id, &target, &mut partial, progress).await,
                 _ => self.http.attempt(&target, &mut partial, progress).await,
             };
-            match attempted {
-                Ok(answer) => break Ok(answer),
-                Err(failure) => {
-                    if let Err(error) = tries.after(failure, &target.origin).await {
-                        break Err(error.context(&target.origin));
+            let failure = match attempted {
+                Ok(Answer::Whole) => match self.check_answer(&partial, request, url) {
+                    Ok(()) => break Ok(Answer::Whole),
+                    Err(failure) => {
+                        partial.restart()?;
+                        failure
                     }
-                }
+                },
+                Ok(answer) => break Ok(answer),
+                Err(failure) => failure,
+            };
+            if let Err(error) = tries.after(failure, &target.origin).await {
+                break Err(error.context(&target.origin));
             }
         };
         match answer {
@@ -185,6 +192,13 @@ impl Fetcher {
                 Err(error)
             }
         }
+    }
+
+    /// Whether a service's answer is the file: some report errors with status 200, and pass by themselves.
+    fn check_answer(&self, partial: &Partial, request: &Request, url: &SecretUrl) -> std::result::Result<(), Failure> {
+        let Some(reported) = check::reported_error(partial.path(), request)? else { return Ok(()) };
+        let error = Error::fetch(url.redacted(&reported.message, self.settings.secret)).hint(check::NOT_THE_FILE_HINT);
+        Err(if reported.is_passing { Failure::again(error) } else { error.into() })
     }
 
     async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {

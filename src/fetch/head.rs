@@ -6,8 +6,10 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
 
 use super::mirror::{self, Place};
+use super::redirect::Reach;
 use super::retry::{Failure, Tries};
 use super::secret::SecretUrl;
+use super::way::{Address, Reached};
 use super::{Fetcher, Request};
 use crate::error::{Error, Result};
 
@@ -71,14 +73,22 @@ impl Fetcher {
                 return Ok(Head::NotConfigured { variable: variable.clone() });
             }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
-            return Ok(self.ask(&to_send, &url, piece).await);
+            if to_send.scheme() == "sftp" {
+                let message = "files over SFTP are not probed: `pubdata fetch` asks for them".to_owned();
+                return Ok(Head::Unreachable { status: None, message });
+            }
+            let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
+            return Ok(self.ask(&address, piece).await);
         }
         let path = mirror::mirror_path(&url.recorded)?;
         let mut answer = Head::Absent { status: None };
         for mirror in &self.mirrors {
             answer = match &mirror.place {
                 Place::Folder(folder) => read_piece(&folder.join(&path), piece)?,
-                Place::Url(base) => self.ask(&mirror::mirror_url(base, &path)?, &url, piece).await,
+                Place::Url(base) => {
+                    let address = Address { url: mirror::mirror_url(base, &path)?, secrets: &url, reach: Reach::Mirror, token: None };
+                    self.ask(&address, piece).await
+                }
             };
             if !matches!(answer, Head::Absent { .. }) {
                 break;
@@ -87,10 +97,11 @@ impl Fetcher {
         Ok(answer)
     }
 
-    async fn ask(&self, to_send: &Url, url: &SecretUrl, piece: Piece) -> Head {
+    async fn ask(&self, address: &Address<'_>, piece: Piece) -> Head {
+        let url = address.secrets;
         let mut tries = Tries::new(&self.settings);
         loop {
-            let failure = match self.http.piece(to_send, piece).await {
+            let failure = match self.http.piece(address, piece).await {
                 Ok(Head::Moved { status, location }) => return Head::Moved { status, location: url.redacted(&location, self.settings.secret) },
                 Ok(head) => return head,
                 Err((status, failure)) => (status, failure),
@@ -104,8 +115,8 @@ impl Fetcher {
 
 impl super::http::Http {
     /// Asks once. A failure comes with the status, where there is one.
-    async fn piece(&self, url: &Url, piece: Piece) -> std::result::Result<Head, (Option<u16>, Failure)> {
-        let (mut response, _transfer) = self.send_for_piece(url, &piece.range()).await.map_err(|failure| (None, failure))?;
+    async fn piece(&self, address: &Address<'_>, piece: Piece) -> std::result::Result<Head, (Option<u16>, Failure)> {
+        let Reached { mut response, _transfer, .. } = self.send_for_piece(address, &piece.range()).await.map_err(|failure| (None, failure))?;
         let (status, headers) = (response.status(), response.headers());
         let code = status.as_u16();
         match status {
@@ -116,7 +127,7 @@ impl super::http::Http {
                 return Ok(Head::Found { status: Some(code), content_type: None, total_bytes: Some(0), start: 0, bytes: Vec::new() });
             }
             status if status.is_redirection() => {
-                let location = text_of(headers, "location").and_then(|location| url.join(&location).ok());
+                let location = text_of(headers, "location").and_then(|location| response.url().join(&location).ok());
                 return Ok(Head::Moved { status: code, location: location.map_or_else(String::new, String::from) });
             }
             _ if matches!(code, 408 | 425 | 429 | 500..=599) => {

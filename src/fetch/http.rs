@@ -1,36 +1,26 @@
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE};
-use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
-use reqwest::{Response, StatusCode, Url};
-use tokio::sync::OwnedSemaphorePermit;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE};
+use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
 
 use super::body::{self, Coding, restarted};
 use super::check;
-use super::client::{Clients, NamedBy, causes, is_private_name};
+use super::client::{Clients, causes};
 use super::pace::Pace;
-use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
+use super::way::{Address, Reached, at_end_of_way};
 use super::{FetchProgress, FetchSettings};
 use crate::error::Error;
 use crate::store::{KnownUrl, Partial, PartialOf};
 
 /// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
-const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
+pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
 /// Downloads over HTTP, one try at a time.
 pub(super) struct Http {
-    settings: FetchSettings,
-    pace: Pace,
-    clients: Clients,
-}
-
-/// An address to begin at.
-pub(super) struct Address<'a> {
-    pub(super) url: Url,
-    pub(super) secrets: &'a SecretUrl,
-    pub(super) reach: Reach<'a>,
-    /// A header with a secret, for this host only.
-    pub(super) token: Option<(HeaderName, HeaderValue)>,
+    pub(super) settings: FetchSettings,
+    pub(super) pace: Pace,
+    pub(super) clients: Clients,
 }
 
 /// What is asked for.
@@ -50,14 +40,6 @@ pub(super) enum Answer<'a> {
     Whole,
     NotModified(&'a KnownUrl),
     Absent,
-}
-
-/// The answer at the end of the way to it.
-struct Reached {
-    response: Response,
-    /// The places that servers sent on to, without queries.
-    way: Vec<String>,
-    _transfer: OwnedSemaphorePermit,
 }
 
 impl Http {
@@ -131,62 +113,6 @@ impl Http {
             Some(coding) => body::take_packed(response, coding, target.max_bytes, partial, progress).await?,
         }
         Ok(Answer::Whole)
-    }
-
-    /// Asks an address, and those that servers send on to, with the headers that belong to each.
-    async fn send(&self, address: &Address<'_>, headers: &(dyn Fn(&[String]) -> HeaderMap + Sync)) -> Result<Reached, Failure> {
-        let (mut url, mut way) = (address.url.clone(), Vec::new());
-        let mut asked = vec![url.clone()];
-        loop {
-            let host = url.host_str().unwrap_or_default();
-            let transfer = self.pace.transfer(host).await;
-            self.pace.request(host).await;
-            let is_first_host = host == address.url.host_str().unwrap_or_default();
-            let named_by = if is_first_host { NamedBy::Person } else { NamedBy::Server };
-            let mut request = self.clients.get(&url, named_by)?.get(url.clone()).header(ACCEPT_ENCODING, "identity").headers(headers(&way));
-            if let Some((name, value)) = address.token.as_ref().filter(|_| url.origin() == address.url.origin()) {
-                request = request.header(name, value);
-            }
-            let sent = request.send().await.map_err(|error| at_end_of_way(not_answered(error), way.last().map(String::as_str)));
-            let response = sent?;
-            if !is_redirect(&response) {
-                return Ok(Reached { response, way, _transfer: transfer });
-            }
-            url = self.next(address, &url, &response, &asked).map_err(|failure| at_end_of_way(failure, way.last().map(String::as_str)))?;
-            way.push(address.secrets.redacted(&redirect::without_query(&url), self.settings.secret));
-            asked.push(url.clone());
-        }
-    }
-
-    /// The address that an answer sends on to, when it may be asked.
-    fn next(&self, address: &Address<'_>, url: &Url, response: &Response, asked: &[Url]) -> Result<Url, Failure> {
-        let location = text_of(response.headers(), LOCATION).unwrap_or_default();
-        let shown = address.secrets.redacted(&location, self.settings.secret);
-        let refuse = |reason: &str, hint: &str| {
-            let message = format!("the server answered {} and points to `{shown}`, {reason}", response.status());
-            Failure::from(Error::fetch(message).hint(hint.to_owned()))
-        };
-        let next = redirect::follow(&address.url, address.reach, url, &location).map_err(|(reason, hint)| refuse(reason, hint))?;
-        if next.host_str() != address.url.host_str() && address.secrets.is_in(next.as_str(), self.settings.secret) {
-            return Err(refuse("another host, with the secret in it", "the secret is for the publisher's own server; ask the publisher"));
-        }
-        if asked.contains(&next) {
-            return Err(refuse("where it was asked already: the redirects lead round in a circle", check::NOT_THE_FILE_HINT));
-        }
-        if asked.len() > MOST_REDIRECTS {
-            return Err(refuse(&format!("the {}th redirect; no more than {MOST_REDIRECTS} are followed", asked.len()), check::NOT_THE_FILE_HINT));
-        }
-        Ok(next)
-    }
-
-    /// Asks for a range of a file's bytes and gives the answer as it begins, with the host's transfer that it takes.
-    pub(super) async fn send_for_piece(&self, url: &Url, range: &str) -> Result<(Response, OwnedSemaphorePermit), Failure> {
-        let host = url.host_str().unwrap_or_default();
-        let transfer = self.pace.transfer(host).await;
-        self.pace.request(host).await;
-        let request = self.clients.get(url, NamedBy::Person)?.get(url.clone());
-        let sent = request.header(ACCEPT_ENCODING, "identity").header(RANGE, range).send().await;
-        Ok((sent.map_err(not_answered)?, transfer))
     }
 
     /// Reads a small text, such as a mirror's description of itself.
@@ -280,32 +206,6 @@ enum Judgement<'a> {
     Rest,
 }
 
-/// Whether an answer sends on to another address. The refusal of an API key does too, and is no redirect.
-fn is_redirect(response: &Response) -> bool {
-    matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) && !response.headers().contains_key(KEY_ERROR)
-}
-
-fn not_answered(error: reqwest::Error) -> Failure {
-    if is_private_name(&error) {
-        return Error::fetch("the server sent on to this machine or a private network").hint(redirect::MISUSED).into();
-    }
-    let causes = causes(error);
-    if causes.contains("invalid peer certificate") {
-        let hint = "a proxy that looks into connections has an authority of its own: give its certificate with --ca; otherwise the publisher must mend this";
-        return Error::fetch(format!("the server's certificate is not trusted: {causes}")).hint(hint).into();
-    }
-    Failure::again(Error::fetch(format!("no answer: {causes}")))
-}
-
-/// Says in a failure which server it was, when it is not the one that was asked first.
-fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
-    match (end, failure) {
-        (Some(end), Failure::Final(error)) => Failure::Final(error.context(format!("redirected to {end}"))),
-        (Some(end), Failure::Again { error, after }) => Failure::Again { error: error.context(format!("redirected to {end}")), after },
-        (_, failure) => failure,
-    }
-}
-
 fn key_error(secrets: &SecretUrl) -> Error {
     match secrets.variables.first() {
         Some(variable) => Error::fetch(format!("the API key in {variable} was refused"))
@@ -337,7 +237,7 @@ fn both<A, B>((first, second): (A, Option<B>)) -> Option<(A, B)> {
     second.map(|second| (first, second))
 }
 
-fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 

@@ -17,6 +17,7 @@ mod retry;
 mod secret;
 mod sftp;
 mod ssh;
+mod way;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -118,6 +119,18 @@ pub struct FetchSettings {
     pub clock: Arc<dyn Clock>,
     /// Logins of the sources whose URLs are `sftp://`, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
+}
+
+/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the tries: nothing has failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Requests for the file, the first included.
+    pub requests: u32,
+    /// Wait before the second request where the server does not say; doubles up to `longest_wait`.
+    pub first_wait: Duration,
+    pub longest_wait: Duration,
+    /// All waits together.
+    pub total: Duration,
 }
 
 /// How a file is waited for that the publisher makes when it is asked for (202). Apart from the tries: nothing has failed.

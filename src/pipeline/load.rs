@@ -164,7 +164,10 @@ impl Declarations {
             let ignored = source.ignore.iter().map(|column| ("ignore", column));
             let member = source.member.iter().map(|member| ("member", member));
             let dated_by = source.dated_by.iter().map(|dated_by| ("dated_by", &dated_by.url));
-            for (key, template) in [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored).chain(dated_by) {
+            let count = source.pages.iter().filter_map(|pages| pages.count.as_ref()).map(|count| ("pages", &count.url));
+            for (key, template) in
+                [("url", &source.url), ("source_version", &source.source_version)].into_iter().chain(member).chain(ignored).chain(dated_by).chain(count)
+            {
                 if let Err(error) = super::expand(template, &keys) {
                     report(key, error.to_string());
                 }
@@ -200,6 +203,7 @@ impl Declarations {
                 report("pages", "pages have records, are delimited text or JSON records, are not packed and not fetched on demand".to_owned());
             }
         }
+        check_access(source, report);
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
@@ -208,6 +212,25 @@ impl Declarations {
     /// The source of that id and the declaration it stands in.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+}
+
+/// Where a publisher's server may send on to, and how it is asked.
+fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
+    let is_host =
+        |name: &str| name.contains('.') && name.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+    for pattern in source.redirects.iter().filter(|pattern| !is_host(pattern.strip_prefix("*.").unwrap_or(pattern))) {
+        report("redirects", format!("`{pattern}` is neither a host (`files.example.org`) nor a pattern of hosts (`*.files.example.org`)"));
+    }
+    if let Some(token) = &source.app_token
+        && (token.variable.is_empty() || token.header.is_empty() || !token.header.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+    {
+        report("app_token", format!("`{}` is not the name of a header, or `variable` is empty", token.header));
+    }
+    if let Some(count) = source.pages.as_ref().and_then(|pages| pages.count.as_ref())
+        && (!count.url.starts_with("https://") || count.member.split('.').any(str::is_empty))
+    {
+        report("pages", "the URL of `count` must start with https://, and `member` names the way to the number (`result.total`)".to_owned());
     }
 }
 

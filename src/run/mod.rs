@@ -9,6 +9,7 @@ mod due;
 mod editions;
 mod execute;
 mod findings;
+mod pages;
 mod partitions;
 mod pieces;
 mod plan;

@@ -3,11 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 
+use super::pages::Paging;
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
 use crate::error::{Error, Result, ResultExt};
 use crate::fetch::{Fetcher, Outcome, Request, links, recorded_url};
-use crate::pipeline::{DatedBy, Declaration, Format, Listed, Pages, Source, Syntax, expand, is_packed};
+use crate::pipeline::{DatedBy, Declaration, Format, Listed, Source, Syntax, expand, is_packed};
 use crate::provenance::Snapshot;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
@@ -34,17 +35,6 @@ pub(super) struct Wanted {
     /// What says when the file changed.
     pub(super) dated_by: Option<DatedBy>,
 }
-
-/// How the pages after the first are found.
-#[derive(Debug, Clone)]
-pub(super) struct Paging {
-    pages: Pages,
-    url: String,
-    format: Format,
-}
-
-/// More pages than this are no list that ends.
-const MAX_PAGES: u64 = 10_000;
 
 /// The files of a source for one partition: every combination of its variables.
 pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source: &Source, partition: Option<&str>) -> Result<Vec<Wanted>> {
@@ -179,16 +169,6 @@ pub(super) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> S
     )
 }
 
-impl Paging {
-    /// The page after those with so many records.
-    fn page(&self, first: &Request, records: u64) -> Result<Request> {
-        let mut keys = first.keys.clone();
-        keys.insert(self.pages.variable.clone(), records.to_string());
-        // The last page may be as small as it likes.
-        Ok(Request { url: expand(&self.url, &keys)?, keys, min_bytes: 0, ..first.clone() })
-    }
-}
-
 /// Fetches every file once, several at a time, and lists of pages to their ends.
 pub(super) async fn fetch_all(
     settings: &RunSettings,
@@ -212,50 +192,26 @@ pub(super) async fn fetch_all(
 }
 
 /// Where files are asked for.
-struct Desk<'a> {
+pub(super) struct Desk<'a> {
     settings: &'a RunSettings,
-    fetcher: &'a Fetcher,
+    pub(super) fetcher: &'a Fetcher,
     observer: &'a SharedObserver,
     /// By host.
     failures: std::sync::Mutex<BTreeMap<String, usize>>,
 }
 
 impl Desk<'_> {
-    /// Fetches a file, or every page of a list. A list of which a page fails has failed.
+    /// Fetches a file, or every page of a list.
     async fn fetch_wanted(&self, wanted: &Wanted) -> Result<(Fetched, Vec<FetchedSource>)> {
-        let mut sources = Vec::new();
-        let mut pages: Vec<Snapshot> = Vec::new();
-        let mut request = wanted.request.clone();
-        loop {
-            let (fetched, is_new) = self.fetch_one(&request).await?;
-            sources.push(FetchedSource::new(&request.url, &fetched, is_new));
-            let Some(paging) = &wanted.paging else { return Ok((fetched, sources)) };
-            let snapshot = match fetched {
-                Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
-                Fetched::Absent if !pages.is_empty() => {
-                    return Ok((Fetched::Failed(format!("page {} is not there, and the one before it is full", request.url)), sources));
-                }
-                other => return Ok((other, sources)),
-            };
-            let records = match decode::count_records(&self.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
-                Ok(records) => records,
-                Err(error) => return Ok((Fetched::Failed(error.to_string()), sources)),
-            };
-            if pages.last().is_some_and(|before| before.sha256 == snapshot.sha256) && records > 0 {
-                return Ok((Fetched::Failed(format!("page {} is the one before it once more", request.url)), sources));
-            }
-            pages.push(snapshot);
-            if records < paging.pages.records {
-                return Ok((Fetched::Snapshots(pages), sources));
-            }
-            if pages.len() as u64 == MAX_PAGES {
-                return Ok((Fetched::Failed(format!("has more than {MAX_PAGES} pages")), sources));
-            }
-            request = paging.page(&wanted.request, pages.len() as u64 * paging.pages.records)?;
+        if let Some(paging) = &wanted.paging {
+            return self.fetch_list(&wanted.request, paging).await;
         }
+        let (fetched, is_new) = self.fetch_one(&wanted.request).await?;
+        let source = FetchedSource::new(&wanted.request.url, &fetched, is_new);
+        Ok((fetched, vec![source]))
     }
 
-    async fn fetch_one(&self, request: &Request) -> Result<(Fetched, bool)> {
+    pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, bool)> {
         let host = host_of(&request.url).to_owned();
         let failures = || self.failures.lock().expect("nothing panics while holding it").get(&host).copied().unwrap_or(0);
         let fetched = if self.settings.is_offline && request.bundled.is_none() {

@@ -2,6 +2,7 @@
 //! again and again; paths without replies are files of a folder, when there is one, or 404. Speaks HTTP/1.1, one request per connection,
 //! with TLS under names of its own where a test asks for that.
 
+mod archives;
 mod network;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+pub use archives::{archive, bomb, corrupt_archive};
 use bytes::Bytes;
 pub use network::{Authority, TunnelProxy};
 use pubdata::ids::Digest;
@@ -306,31 +308,6 @@ impl Reply {
         }
         Ok(())
     }
-}
-
-/// A ZIP archive of the given members.
-pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
-    use std::io::Write;
-    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, bytes) in members {
-        writer.start_file(*name, zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated)).unwrap();
-        writer.write_all(bytes).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
-}
-
-/// An archive with flipped bytes in its first member's data: whole as a file, wrong in its checksum.
-pub fn corrupt_archive(name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut archive = archive(&[(name, bytes)]);
-    let data_at = 30 + name.len();
-    let middle = data_at + (memchr::memmem::rfind(&archive, b"PK\x01\x02").unwrap() - data_at) / 2;
-    archive[middle] ^= 0xFF;
-    archive
-}
-
-/// An archive of a few kilobytes that inflates to so many bytes of one letter.
-pub fn bomb(name: &str, inflated_bytes: usize) -> Vec<u8> {
-    archive(&[(name, &vec![b'A'; inflated_bytes])])
 }
 
 async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {

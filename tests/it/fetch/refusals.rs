@@ -132,6 +132,26 @@ async fn json_must_begin_and_end_as_such() {
 }
 
 #[tokio::test]
+async fn an_error_that_a_service_reports_with_status_200_is_no_file() {
+    let desk = Desk::new().await;
+    let request = as_json(desk.request("/query"));
+    let arcgis = r#"{"error":{"code":400,"message":"Cannot perform query. Invalid query parameters.","details":["'outFields' is invalid"]}}"#;
+    let ckan = r#"{"help":"","success":false,"error":{"__type":"Not Found Error","message":"Not found"}}"#;
+    for (body, expected) in [
+        (arcgis, "the server answered 200 OK and reports an error: 400 Cannot perform query. Invalid query parameters. 'outFields' is invalid"),
+        (ckan, "the server answered 200 OK and reports an error: Not Found Error Not found"),
+    ] {
+        desk.check_refused(&request, json(), Reply::body(200, body).content_type("application/json").etag("\"error\""), expected).await;
+    }
+    let busy = Reply::body(200, r#"{"error":{"code":504,"message":"Your request has timed out.","details":[]}}"#);
+    desk.publisher.route("/busy", vec![busy.clone(), busy, Reply::file(json())]);
+    assert_eq!(desk.fetch_new(&as_json(desk.request("/busy"))).await.sha256, Digest::of(json()), "a busy service is asked again");
+    // Of a file that is no JSON nothing is read.
+    desk.publisher.route("/table.dat", vec![Reply::file(arcgis)]);
+    desk.fetch_new(&desk.request("/table.dat")).await;
+}
+
+#[tokio::test]
 async fn an_empty_file_is_refused() {
     let desk = Desk::new().await;
     desk.check_refused(&desk.request("/table.dat"), &table(50), Reply::status(200), "the file is empty").await;

@@ -6,7 +6,7 @@ use pubdata::declared::DeclarationFiles;
 use pubdata::run::{ExitCode, RunReport, RunSettings, trace};
 use serde_json::Value;
 
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Reply};
 use crate::support::{Place, project, run_here, settings};
 
 const DECLARATION: &str = "pipelines/census/zcta_county.toml";
@@ -20,7 +20,12 @@ struct Site {
     publisher: Publisher,
     header: String,
     rows: Vec<String>,
+    /// What stands behind `records` in the declaration.
+    count: &'static str,
 }
+
+/// Where the publisher says how many records there are.
+const COUNT: &str = ", count = { url = \"https://www2.census.gov/count.json\", member = \"result.total\" }";
 
 impl Site {
     async fn new() -> Self {
@@ -29,7 +34,7 @@ impl Site {
         std::fs::remove_file(place.file(FILE)).unwrap();
         let mut lines = text.lines().map(str::to_owned);
         let header = lines.next().unwrap();
-        let mut site = Self { place, publisher, header, rows: lines.collect() };
+        let mut site = Self { place, publisher, header, rows: lines.collect(), count: "" };
         assert_eq!(site.rows.len(), 56);
         // Rows without a ZCTA say nothing that is read: the list may have more of them.
         let idle = site.rows.iter().find(|row| row.starts_with("||")).unwrap().clone();
@@ -59,12 +64,29 @@ impl Site {
 
     fn settings(&self) -> RunSettings {
         let text = std::fs::read_to_string(project(DECLARATION)).unwrap();
-        let paged = text.replacen("natl.txt\"", "natl.txt?offset={offset}\"\npages = { variable = \"offset\", records = 20 }", 1);
+        let pages = format!("natl.txt?offset={{offset}}\"\npages = {{ variable = \"offset\", records = 20{} }}", self.count);
+        let paged = text.replacen("natl.txt\"", &pages, 1);
         assert_ne!(text, paged);
         let files = DeclarationFiles::built_in().with(&[(DECLARATION, &paged)]);
         let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], files);
         settings.selectors = vec![TASK.to_owned()];
         settings
+    }
+
+    /// A list of so many rows whose publisher counts it so, one answer after the other.
+    async fn counted(rows: usize, counts: &[&str]) -> Self {
+        let site = Self { count: COUNT, ..Self::new().await };
+        site.publish(rows);
+        let reply = |count: &&str| Reply::file(format!("{{\"success\": true, \"result\": {{\"total\": {count}}}}}"));
+        site.publisher.route("/www2.census.gov/count.json", counts.iter().map(reply).collect());
+        site
+    }
+
+    /// How often the first page and the count were asked for.
+    fn asked(&self) -> (usize, usize) {
+        let requests = self.publisher.all_requests();
+        let count = |ending: &str| requests.iter().filter(|request| request.target.ends_with(ending)).count();
+        (count("@offset=0"), count("/count.json"))
     }
 
     async fn run(&self) -> RunReport {
@@ -128,14 +150,17 @@ async fn a_night_with_fewer_pages_reads_no_page_of_the_night_before() {
     assert!(report.tasks[0].reasons.iter().any(|reason| reason.starts_with("source file no longer read") && reason.contains("offset=60")), "{report:#?}");
 }
 
+/// The list has failed, and the run says so.
+#[track_caller]
+fn says(report: &RunReport, text: &str) {
+    assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
+    let reasons = report.tasks[0].reasons.join("\n");
+    assert!(reasons.contains(text), "`{text}` is not in: {reasons}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
     let site = Site::new().await;
-    let says = |report: &RunReport, text: &str| {
-        assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
-        let reasons = report.tasks[0].reasons.join("\n");
-        assert!(reasons.contains(text), "`{text}` is not in: {reasons}");
-    };
     says(&site.run().await, "the publisher has no such file");
     site.publish(56);
     std::fs::remove_file(site.page(40)).unwrap();
@@ -164,4 +189,68 @@ async fn a_list_that_lost_pages_is_not_believed_but_one_whose_last_page_shrank_i
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Blocked, "{report:#?}");
     assert!(report.tasks[0].reasons[0].contains("of the last release; more than 20 % is not believed"), "{:?}", report.tasks[0].reasons);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_have_as_many_records_as_the_publisher_counts_are_the_list() {
+    let site = Site::counted(56, &["56"]).await;
+    let report = site.run().await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    assert_eq!((site.offsets(), site.asked()), (vec!["0".to_owned(), "20".to_owned(), "40".to_owned()], (1, 2)));
+    let manifest = site.place.manifest();
+    let inputs = manifest["tasks"][TASK]["inputs"].as_array().unwrap();
+    assert!(!inputs.iter().any(|input| input["url"].as_str().unwrap().ends_with("count.json")), "a count is no file of the list");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
+    let site = Site::counted(57, &["56", "57", "\"57\""]).await;
+    let report = site.run().await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    assert_eq!(site.asked(), (2, 4));
+    let pages: Vec<_> = report.sources.iter().filter(|source| source.url.contains("offset=")).map(|source| source.outcome).collect();
+    assert_eq!(pages, ["new"; 3], "each page is told once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_never_holds_still_is_not_believed() {
+    let site = Site::counted(56, &["55", "56", "57", "58", "59", "60"]).await;
+    says(&site.run().await, "the list changed while it was being asked for: 59 records before, 60 after, 56 on its pages, 3 times in a row");
+    assert_eq!(site.asked(), (3, 6));
+}
+
+/// A row that moved from the first page to the second while the first was read is on both, and the last one on none.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_do_not_add_up_are_not_believed() {
+    let site = Site::counted(56, &["56"]).await;
+    let mut rows = site.rows[19..40].to_vec();
+    rows.truncate(20);
+    site.write_page(20, &rows);
+    site.write_page(40, &site.rows[39..56]);
+    says(&site.run().await, "the pages have 57 records and the publisher counts 56: rows moved between two pages, 3 times in a row");
+
+    // A server that hands out fewer records at a time than it is asked for: its first page looks like the last.
+    let site = Site::counted(56, &["56"]).await;
+    site.write_page(0, &site.rows[..15]);
+    says(&site.run().await, "the pages have 15 records and the publisher counts 56: rows moved between two pages, or a page has fewer records than");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_that_a_mirror_does_not_have_leaves_the_pages_unchecked_and_one_that_fails_does_not() {
+    let site = Site::counted(56, &["0"]).await;
+    site.publisher.route("/www2.census.gov/count.json", vec![Reply::page(404)]);
+    let report = site.run().await;
+    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    assert!(!report.sources.iter().any(|source| source.url.ends_with("count.json")), "{report:#?}");
+
+    let reported = "{\"error\":{\"code\":400,\"message\":\"Invalid query parameters.\",\"details\":[]}}";
+    for (reply, expected) in [
+        (Reply::page(503), "503"),
+        (Reply::file("{\"result\": {\"total\": \"many\"}}"), "there is no number at `result.total`"),
+        (Reply::file(reported), "the server answered 200 OK and reports an error: 400 Invalid query parameters."),
+    ] {
+        let site = Site::counted(56, &["0"]).await;
+        site.publisher.route("/www2.census.gov/count.json", vec![reply]);
+        says(&site.run().await, expected);
+    }
 }

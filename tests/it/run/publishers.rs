@@ -197,3 +197,47 @@ async fn a_key_that_the_census_bureau_refuses_is_a_missing_source_not_a_fallback
     assert!(task.reasons.join("\n").contains("CENSUS_API_KEY") || task.reasons.join("\n").contains("key"), "{task:#?}");
     assert!(!format!("{report:?}").contains("key=wrong"), "no secret in a report");
 }
+
+/// Counted where requests arrive: the n-th comes no sooner than n - 1 intervals after the beginning, whichever task it is for.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
+    let (place, publisher) = (Place::new(), Publisher::start().await);
+    publisher.serve_folder(&place.mirror());
+    let mut settings = settings(&place.home(), vec![publisher.base_url()], DeclarationFiles::built_in());
+    settings.selectors = ["census.gazetteer", "nces.ccd_directory", "zip.zip"].map(str::to_owned).to_vec();
+    settings.fetch.host_requests_per_second.insert("127.0.0.1".to_owned(), 10.0);
+    let begun = std::time::Instant::now();
+    run_here(&settings).await;
+    let requests = publisher.all_requests();
+    assert!(requests.len() >= 10, "{} requests are too few to tell", requests.len());
+    for (number, request) in (0_u32..).zip(&requests) {
+        let earliest = std::time::Duration::from_millis(100) * number;
+        assert!(request.at - begun >= earliest, "request {number} came after {:?}: {request:?}", request.at - begun);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_told_with_the_input_and_is_no_part_of_the_release_id() {
+    let mut releases = Vec::new();
+    for is_redirected in [false, true] {
+        let (place, publisher) = (Place::new(), Publisher::start().await);
+        publisher.serve_folder(&place.mirror());
+        let target = format!("/{}", place.file("tab20_zcta520_county20_natl.txt").strip_prefix(place.mirror()).unwrap().display());
+        if is_redirected {
+            let bytes = std::fs::read(place.file("tab20_zcta520_county20_natl.txt")).unwrap();
+            publisher.route(&target, vec![Reply::status(302).header("Location", "/signed/list?signature=0123")]);
+            publisher.route("/signed/list?signature=0123", vec![Reply::file(bytes)]);
+        }
+        let mut settings = settings(&place.home(), vec![publisher.base_url()], DeclarationFiles::built_in());
+        settings.selectors = vec!["census.gazetteer".to_owned()];
+        let report = run_here(&settings).await;
+        assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+        let manifest = place.manifest();
+        let inputs = manifest["tasks"]["census.gazetteer"]["inputs"].as_array().unwrap();
+        let through: Vec<&Value> = inputs.iter().filter_map(|input| input.get("redirected_through")).collect();
+        let expected = json!([format!("{}/signed/list", publisher.base_url())]);
+        assert_eq!(through, if is_redirected { vec![&expected] } else { vec![] });
+        releases.push(manifest["release_id"].clone());
+    }
+    assert_eq!(releases[0], releases[1]);
+}
