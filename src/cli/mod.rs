@@ -1,6 +1,7 @@
 //! The command line: flags in, text or JSON out, one exit code. The only part that prints. Each subcommand is one file; what it does
 //! is elsewhere.
 
+mod accept;
 mod check;
 mod follow;
 mod keys;
@@ -26,7 +27,7 @@ use crate::declared::DeclarationFiles;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::FetchSettings;
 use crate::pipeline::Declarations;
-use crate::run::RunSettings;
+use crate::run::{self as runs, RunSettings};
 use crate::store::{Home, Releases};
 
 /// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
@@ -92,6 +93,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Makes, lists and revokes API keys.
     Keys(keys::KeysArgs),
+    /// Writes down what you have looked at: a server's key, a documented layout, a loss.
+    Accept(accept::AcceptArgs),
     /// Proves all declarations and contracts without data.
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
@@ -134,6 +137,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
         Command::Keys(arguments) => keys::keys(global, arguments),
+        Command::Accept(arguments) => accept::accept(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
     }
@@ -182,6 +186,7 @@ impl Global {
         let home = self.home()?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
+            accepted: runs::accepted_losses(&home, jiff::Timestamp::now())?,
             home,
             declarations,
             fetch: FetchSettings::default(),
@@ -189,7 +194,6 @@ impl Global {
             selectors: Vec::new(),
             is_forced: false,
             is_offline: false,
-            accepted: Vec::new(),
         })
     }
 }

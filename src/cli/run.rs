@@ -53,8 +53,8 @@ pub(super) struct RunArgs {
     /// Builds again even when nothing changed.
     #[arg(long)]
     force: bool,
-    /// Takes a source's or dataset's losses against the last release, and members that cannot be read, as they are; may be given several
-    /// times.
+    /// Takes a source's or dataset's losses against the last release, and members that cannot be read, as they are, in this run; may be
+    /// given several times. `pubdata accept ID:shrink` does it for the runs of a week.
     #[arg(long, value_name = "ID")]
     accept: Vec<String>,
 }
@@ -100,8 +100,8 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
 }
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
-    let settings =
-        RunSettings { is_offline: arguments.offline, is_forced: arguments.force, accepted: arguments.accept.clone(), ..settings(global, &arguments.source)? };
+    let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    settings.accepted.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
     let report = run::run(&settings, &observer).await;

@@ -11,6 +11,7 @@ use super::mirror::{self, Mirror, Place};
 use super::pace::is_loopback;
 use super::retry::{Tries, http_date, utc_date};
 use super::secret::SecretUrl;
+use super::sftp::{self, Sftp};
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -29,6 +30,7 @@ pub struct Fetcher {
     snapshots: Snapshots,
     mirrors: Vec<Mirror>,
     http: Http,
+    sftp: Sftp,
 }
 
 /// Where a whole file came from and what was said of it there.
@@ -47,7 +49,8 @@ impl Fetcher {
     pub fn new(settings: FetchSettings, snapshots: Snapshots) -> Result<Self> {
         let mirrors = settings.mirrors.iter().map(|text| Mirror::open(text)).collect::<Result<Vec<_>>>()?;
         let http = Http::new(settings.clone())?;
-        Ok(Self { settings, snapshots, mirrors, http })
+        let sftp = Sftp::new(settings.clone());
+        Ok(Self { settings, snapshots, mirrors, http, sftp })
     }
 
     /// The store that fetched files go to.
@@ -99,6 +102,9 @@ impl Fetcher {
             if let Some(variable) = url.variables.iter().find(|variable| (self.settings.secret)(variable).is_none()) {
                 return Ok(Outcome::NotConfigured { variable: variable.clone() });
             }
+            if let Some(variable) = self.sftp.missing_variable(&request.source_id) {
+                return Ok(Outcome::NotConfigured { variable: variable.to_owned() });
+            }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
             return self.download(request, &url, to_send, url.recorded.clone(), progress).await;
         }
@@ -125,7 +131,11 @@ impl Fetcher {
         let target = Target { origin, url: to_send, secrets: url, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut tries = Tries::new(&self.settings);
         let answer = loop {
-            match self.http.attempt(&target, &mut partial, progress).await {
+            let attempted = match target.url.scheme() {
+                "sftp" => self.sftp.attempt(&request.source_id, &target, &mut partial, progress).await,
+                _ => self.http.attempt(&target, &mut partial, progress).await,
+            };
+            match attempted {
                 Ok(answer) => break Ok(answer),
                 Err(failure) => {
                     if let Err(error) = tries.after(failure, &target.origin).await {
@@ -137,7 +147,9 @@ impl Fetcher {
         match answer {
             Ok(Answer::Whole) => {
                 let (etag, last_modified) = partial.of().map_or((None, None), |of| (of.etag.clone(), of.last_modified.clone()));
-                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp: None }).await
+                let is_sftp = target.url.scheme() == "sftp";
+                let stamp = partial.of().filter(|_| is_sftp).and_then(|of| sftp::stamp(of, self.settings.clock.now()));
+                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp }).await
             }
             Ok(Answer::NotModified(known)) => {
                 partial.discard()?;
@@ -302,9 +314,9 @@ fn copy_piece(mut file: File, mut partial: Partial, total: u64) -> Result<(u64, 
 fn check_scheme(url: &str) -> Result<()> {
     let parsed = Url::parse(url).map_err(|error| Error::config(format!("URL {url}: {error}")))?;
     match parsed.scheme() {
-        "https" => Ok(()),
+        "https" | "sftp" => Ok(()),
         "http" if parsed.host_str().is_some_and(is_loopback) => Ok(()),
-        scheme => Err(Error::config(format!("URL {url}: `{scheme}` is not fetched")).hint("use https://, file:// or bundled:")),
+        scheme => Err(Error::config(format!("URL {url}: `{scheme}` is not fetched")).hint("use https://, sftp://, file:// or bundled:")),
     }
 }
 

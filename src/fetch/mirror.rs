@@ -66,11 +66,12 @@ pub(super) fn is_sample_mirror(content: &str, mirror: &str) -> Result<bool> {
 /// and `index.html` for a path that ends in `/`. Percent-encoding is kept as it stands in the URL.
 ///
 /// # Errors
-/// `Config`, for a URL that has no such name: not `http(s)://`, no host, `.` or `..` as a segment (percent-encoded or not), or characters
+/// `Config`, for a URL that has no such name: not `http(s)://` or `sftp://`, no host, `.` or `..` as a segment (percent-encoded or not), or characters
 /// that do not belong in a URL.
 pub fn mirror_path(url: &str) -> Result<String> {
     let refuse = |reason: &str| Error::config(format!("URL {}: no name on a mirror: {reason}", url.escape_debug()));
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).ok_or_else(|| refuse("not https:// or http://"))?;
+    let rest = ["https://", "http://", "sftp://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let rest = rest.ok_or_else(|| refuse("not https://, http:// or sftp://"))?;
     let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
     let is_foreign = |character: char| !character.is_ascii_graphic() || "\\<>\"`{}|^".contains(character);
     if rest.contains(is_foreign) {
@@ -115,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_url_leads_out_of_the_mirror_url(url in "https?://([a-z.]{0,3}|[.]{1,3})(/([.]{1,3}|%2[eEfF]|[a-z@]{1,3}|%5c|//|~|:)?){0,6}(\\?[a-z./&=%@]{0,12})?") {
+        fn no_url_leads_out_of_the_mirror_url(url in "(https?|sftp)://([a-z.]{0,3}|[.]{1,3})(/([.]{1,3}|%2[eEfF]|[a-z@]{1,3}|%5c|//|~|:)?){0,6}(\\?[a-z./&=%@]{0,12})?") {
             let base = Url::parse("http://127.0.0.1:1/below/").unwrap();
             if let Ok(path) = mirror_path(&url) {
                 let url = mirror_url(&base, &path).unwrap();

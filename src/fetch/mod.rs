@@ -1,5 +1,5 @@
-//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from `https://`, a mirror or a `file://` path, checked
-//! before they are accepted. The only user of the network client. Does not look into archives and knows no agency.
+//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from `https://`, `sftp://`, a mirror or a `file://` path, checked
+//! before they are accepted. The only user of the network clients. Does not look into archives and knows no agency.
 
 mod check;
 mod clock;
@@ -11,6 +11,8 @@ mod pace;
 mod progress;
 mod retry;
 mod secret;
+mod sftp;
+mod ssh;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub use links::links;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
 
+use crate::pipeline::SftpLogin;
 use crate::provenance::Snapshot;
 
 /// One file to fetch.
@@ -30,7 +33,7 @@ pub struct Request {
     pub source_id: String,
     /// The values of the URL template's variables.
     pub keys: BTreeMap<String, String>,
-    /// `https://`, `file://` or `bundled:`; `http://` to this machine only. May hold `{env:NAME}` as the value of a query parameter.
+    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May hold `{env:NAME}` as the value of a query parameter.
     pub url: String,
     /// The publisher's own label for the bytes.
     pub source_version: String,
@@ -92,6 +95,8 @@ pub struct FetchSettings {
     /// Longest duration of one try.
     pub total_timeout: Duration,
     pub clock: Arc<dyn Clock>,
+    /// Logins of the sources whose URLs are `sftp://`, by source.
+    pub sftp: BTreeMap<String, SftpLogin>,
 }
 
 /// No host is asked more often, whatever the settings say: the SEC's published limit, and no publisher allows more.
@@ -114,6 +119,7 @@ impl Default for FetchSettings {
             read_timeout: Duration::from_secs(60),
             total_timeout: Duration::from_secs(3 * 3600),
             clock: Arc::new(SystemClock),
+            sftp: BTreeMap::new(),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Listing;
+use super::{Listing, SftpLogin};
 
 /// One pipeline: its sources, the datasets it produces, and what is expected of them.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -115,6 +115,9 @@ pub struct Source {
     /// A secret that a portal takes in a header, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_token: Option<AppToken>,
+    /// How to log in, where the URL is `sftp://`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sftp: Option<SftpLogin>,
     /// Whether a person fetches the file, because the publisher's site refuses programs: `pubdata import` takes it, and a run asks nobody.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_hand: bool,

@@ -151,9 +151,9 @@ impl Declarations {
     }
 
     fn check_source(&self, declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
-        let scheme_is_known = ["https://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
+        let scheme_is_known = ["https://", "sftp://", "file://", "bundled:"].iter().any(|scheme| source.url.starts_with(scheme));
         if !scheme_is_known {
-            report("url", "the URL must start with https://, file:// or bundled:".to_owned());
+            report("url", "the URL must start with https://, sftp://, file:// or bundled:".to_owned());
         }
         if let Some(path) = source.url.strip_prefix("bundled:")
             && self.files.read(&format!("pipelines/{path}")).is_none()
@@ -182,6 +182,7 @@ impl Declarations {
             report("optional_columns", format!("`{column}` is not a mapped column"));
         }
         check_format(source, &mapped, report);
+        super::sftp::check(source, report);
         if let Some(listing) = &source.listing {
             if let Err(error) = listing.check() {
                 report("listing", error.to_string());

@@ -10,6 +10,7 @@ mod labels;
 mod likeness;
 mod listing;
 mod load;
+mod sftp;
 mod template;
 
 pub use calendar::Schedule;
@@ -22,4 +23,5 @@ pub use labels::{Editions, are_labels};
 pub use likeness::nearest;
 pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};
+pub use sftp::{SftpLogin, is_fingerprint, variable_of};
 pub use template::{expand, is_packed};

@@ -1,6 +1,7 @@
 //! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit at the end. One task per pipeline
 //! and partition; a task that fails never stops the others, its last good build is carried into the new release and marked stale.
 
+mod accepted;
 mod arrivals;
 mod buckets;
 mod dates;
@@ -21,6 +22,7 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use accepted::{Word, acceptance, accepted_losses, fetcher};
 pub use execute::run;
 pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};

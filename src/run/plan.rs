@@ -12,7 +12,7 @@ use super::editions::{Series, before_the_first, files_of_source};
 use super::findings::unconfirmed_layout;
 use super::partitions::{Expected, PublishedRange};
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, requests};
-use super::{FetchedSource, RunSettings, SharedObserver};
+use super::{FetchedSource, RunSettings, SharedObserver, fetcher};
 use crate::contract::Contract;
 use crate::datasets;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
         None => None,
     };
-    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
+    let fetcher = fetcher(settings)?;
     if !settings.is_offline {
         fetcher.prepare().await?;
     }
@@ -172,7 +172,7 @@ pub(super) fn today(settings: &RunSettings) -> Date {
 /// # Errors
 /// `Config`, when the selected pipelines have no source with that variable; `Store`, when our own files cannot be read.
 pub async fn fetch_on_demand(settings: &RunSettings, variable: &str, values: &[String], observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
-    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
+    let fetcher = fetcher(settings)?;
     fetcher.prepare().await?;
     let mut wanted = Vec::new();
     for declaration in settings.declarations.pipelines.values() {

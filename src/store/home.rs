@@ -73,6 +73,11 @@ impl Home {
         self.root.join("ledger.jsonl")
     }
 
+    /// What persons have looked at and taken as it is.
+    pub fn accepted_file(&self) -> PathBuf {
+        self.root.join("accepted.jsonl")
+    }
+
     /// What `pubdata follow` writes.
     pub fn stream_dir(&self) -> PathBuf {
         self.root.join("stream")

@@ -1,11 +1,9 @@
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{Read, Seek, SeekFrom, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Home, durable};
-use crate::error::{Error, IoExt, Result};
+use super::{Home, lines};
+use crate::error::Result;
 use crate::ids::ReleaseId;
 use crate::issue::SourceFinding;
 
@@ -53,21 +51,7 @@ pub struct LedgerTask {
 /// # Errors
 /// `Store`, when the file cannot be written.
 pub fn append_ledger(home: &Home, entry: &LedgerEntry) -> Result<()> {
-    let path = home.ledger_file();
-    let is_new = !path.exists();
-    let mut line = serde_json::to_vec(entry).expect("a ledger entry is plain data");
-    line.push(b'\n');
-    let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).at("open", &path)?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text).at("read", &path)?;
-    let whole_lines = whole_lines(&text);
-    let written = file.set_len(whole_lines).and_then(|()| {
-        file.seek(SeekFrom::Start(whole_lines))?;
-        file.write_all(&line)?;
-        file.sync_all()
-    });
-    written.at("append to", &path)?;
-    if is_new { durable::sync_folder(home.root()) } else { Ok(()) }
+    lines::append_line(&home.ledger_file(), entry)
 }
 
 /// Reads all runs, oldest first. A last line that a killed run left half written is passed over.
@@ -75,25 +59,5 @@ pub fn append_ledger(home: &Home, entry: &LedgerEntry) -> Result<()> {
 /// # Errors
 /// `Store`, when a whole line is not an entry or is of a newer format.
 pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
-    let path = home.ledger_file();
-    let text = match std::fs::read(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        read => read.at("read", &path)?,
-    };
-    let mut entries = Vec::new();
-    for (index, line) in text[..whole_lines(&text) as usize].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged = |reason: String| Error::store(format!("{}: line {}: {reason}", path.display(), index + 1));
-        let value: serde_json::Value = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
-        if value["format_version"].as_u64().is_none_or(|version| version > u64::from(LEDGER_FORMAT_VERSION)) {
-            let newer = format!("format {} is not one this program reads (1 to {LEDGER_FORMAT_VERSION})", value["format_version"]);
-            return Err(damaged(newer).hint("use the version of pubdata that wrote it, or a later one"));
-        }
-        entries.push(serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?);
-    }
-    Ok(entries)
-}
-
-/// Length of the text up to and including the last line ending.
-fn whole_lines(text: &[u8]) -> u64 {
-    memchr::memrchr(b'\n', text).map_or(0, |end| end as u64 + 1)
+    lines::read_lines(&home.ledger_file(), LEDGER_FORMAT_VERSION)
 }

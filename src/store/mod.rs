@@ -1,6 +1,7 @@
 //! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
 //! builds a path.
 
+mod acceptances;
 mod blocks;
 mod channels;
 mod copies;
@@ -10,6 +11,7 @@ mod events;
 mod home;
 mod keys;
 mod ledger;
+mod lines;
 mod manifest;
 mod partial;
 mod plans;
@@ -19,6 +21,7 @@ mod scratch;
 mod snapshots;
 mod staging;
 
+pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use copies::Copies;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};

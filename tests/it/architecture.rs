@@ -59,11 +59,13 @@ const CRATES: &[(&str, &str)] = &[
     ("memmap2", "store"),
     ("object_store", "error store"),
     ("parquet", "contract error publish serve store"),
-    ("percent-encoding", "serve"),
+    ("percent-encoding", "fetch serve"),
     ("polars", "cli datasets decode error normalise publish run validate"),
     ("quick-xml", "decode"),
     ("rayon", ANYWHERE),
     ("reqwest", "fetch"),
+    ("russh", "fetch"),
+    ("russh-sftp", "fetch"),
     ("rust-embed", "declared serve"),
     ("rustls", "fetch serve"),
     ("serde", ANYWHERE),
@@ -85,7 +87,7 @@ const CRATES: &[(&str, &str)] = &[
 const PURE: &[&str] = &["ids", "canonical", "contract", "decode", "normalise", "datasets", "validate"];
 
 /// Folders and files of a home; only `store` may spell them.
-const HOME_NAMES: &[&str] = &["snapshots", "releases", "channels", "staging", "state", "ledger.jsonl", "keys.json", "manifest.json"];
+const HOME_NAMES: &[&str] = &["snapshots", "releases", "channels", "staging", "state", "ledger.jsonl", "accepted.jsonl", "keys.json", "manifest.json"];
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -236,6 +238,7 @@ fn every_rule_finds_its_breach() {
             "let frame = polars::prelude::DataFrame::empty();",
             "src/serve/load.rs:1: `polars` only in cli, datasets, decode, error, normalise, publish, run, validate (invariants 1 and 2)",
         ),
+        ("run/mod.rs", "use russh::client;", "src/run/mod.rs:1: `russh` only in fetch (invariants 1 and 2)"),
         ("run/mod.rs", "println!(\"done\");", "src/run/mod.rs:1: `println!`: only `cli` prints (invariant 1)"),
         (
             "datasets/census/acs5.rs",

@@ -164,7 +164,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
         (
             "\"https://example.org/{vintage}/owners.txt\"",
             "\"ftp://example.org/{vintage}\"",
-            &["pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: the URL must start with https://, file:// or bundled:"],
+            &["pipelines/test/parcels.toml:31: source.url: source `test.parcel_owners`: the URL must start with https://, sftp://, file:// or bundled:"],
         ),
         (
             "\"https://example.org/{vintage}/owners.txt\"",

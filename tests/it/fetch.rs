@@ -7,4 +7,5 @@ mod politeness;
 mod refusals;
 mod resuming;
 mod secrets;
+mod sftp;
 mod snapshots;

@@ -1,0 +1,83 @@
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::{Global, output};
+use crate::error::{Error, Result};
+use crate::run::{self, Word};
+use crate::store::{self, Acceptance, Accepted};
+
+const AFTER_HELP: &str = "\
+What can be accepted:
+  pubdata accept business.fl_cordata:host_key=SHA256:…   the key is that of the source's SFTP server, for all sources there
+  pubdata accept license.tx_tdlr                         the layout of this source, known from documentation, is that of its files
+  pubdata accept permit.denver:shrink                    the losses of this source or dataset are right, for 7 days or --until
+
+It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on, and is shown by --list.
+Of the same thing the last word counts. `pubdata run --accept ID` takes losses as they are for that one run.";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct AcceptArgs {
+    /// What you have looked at: SOURCE, SOURCE:shrink, DATASET:shrink or SOURCE:host_key=SHA256:….
+    what: Vec<String>,
+    /// The last day on which it counts; losses count for 7 days, anything else until it is withdrawn.
+    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
+    until: Option<String>,
+    /// Takes back what was accepted before.
+    #[arg(long)]
+    withdraw: bool,
+    /// Shows what counts today.
+    #[arg(long, conflicts_with_all = ["until", "withdraw"])]
+    list: bool,
+}
+
+pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode> {
+    let now = Timestamp::now();
+    if arguments.what.is_empty() && !arguments.list {
+        return Err(Error::config("nothing was named to be accepted").hint("`pubdata accept --help` shows what can be; `--list` what has been"));
+    }
+    if arguments.list {
+        show(global, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let until = arguments.until.as_deref().map(|text| text.parse::<Date>().map_err(|error| Error::config(format!("--until {text}: {error}")))).transpose()?;
+    let by = user();
+    let declarations = global.declarations()?;
+    let word = |what: &String| run::acceptance(&declarations, &Word { what, until, by: &by, is_withdrawn: arguments.withdraw }, now);
+    let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
+    let home = global.home()?;
+    said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
+    show(global, &said);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who runs the program, for the record.
+pub(super) fn user() -> String {
+    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    name.unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn show(global: &Global, acceptances: &[Acceptance]) {
+    if global.json {
+        output::json(&acceptances);
+        return;
+    }
+    let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];
+    for acceptance in acceptances {
+        let what = match &acceptance.what {
+            Accepted::HostKey { fingerprint } if !fingerprint.is_empty() => format!("host_key {fingerprint}"),
+            what => what.name().to_owned(),
+        };
+        let until = match &acceptance.until {
+            _ if acceptance.is_withdrawn => "withdrawn".to_owned(),
+            Some(until) => until.clone(),
+            None => "it is withdrawn".to_owned(),
+        };
+        rows.push(vec![acceptance.id.clone(), what, acceptance.by.clone(), output::to_seconds(&acceptance.at), until]);
+    }
+    output::table(&rows);
+}

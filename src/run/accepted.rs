@@ -1,0 +1,116 @@
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use super::RunSettings;
+use crate::error::{Error, Result};
+use crate::fetch::Fetcher;
+use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
+use crate::store::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, Snapshots, accepted};
+
+/// How long losses are taken as they are where nobody says otherwise: a release made meanwhile is what the next is compared with.
+const DAYS_OF_LOSSES: i32 = 7;
+
+/// What a person says on the command line.
+pub struct Word<'a> {
+    /// `ID`, `ID:shrink` or `ID:host_key=SHA256:…`.
+    pub what: &'a str,
+    /// The last day on which it counts.
+    pub until: Option<Date>,
+    pub by: &'a str,
+    pub is_withdrawn: bool,
+}
+
+/// Makes an acceptance of what a person says; nothing is written.
+///
+/// # Errors
+/// `Config`, when there is no such source, pipeline or dataset, or nothing of the kind to accept of it.
+pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) -> Result<Acceptance> {
+    let (id, what) = word.what.split_once(':').unwrap_or((word.what, "layout"));
+    let source = declarations.source(id);
+    let pipeline = source.map(|(owner, _)| owner).or_else(|| declarations.pipelines.get(id));
+    let is_dataset = declarations.contracts.contains_key(id);
+    if pipeline.is_none() && !is_dataset {
+        return Err(Error::config(format!("`{id}` is no source, pipeline or dataset")).hint("`pubdata check` and `pubdata schema` name them"));
+    }
+    let what = match what.split_once('=').unwrap_or((what, "")) {
+        ("layout", "") => layout(id, pipeline)?,
+        ("shrink", "") if source.is_some() || is_dataset => Accepted::Shrink,
+        ("host_key", fingerprint) => host_key(id, source.map(|(_, source)| source), fingerprint, word.is_withdrawn)?,
+        _ => {
+            return Err(Error::config(format!("`{}`: there is nothing of that kind to accept", word.what))
+                .hint("SOURCE of a documented layout, SOURCE:shrink, DATASET:shrink, or SOURCE:host_key=SHA256:…"));
+        }
+    };
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let default = (what == Accepted::Shrink).then(|| today.saturating_add(DAYS_OF_LOSSES.days()));
+    let until = word.until.or(default);
+    if let Some(past) = until.filter(|until| *until < today) {
+        return Err(Error::config(format!("{past} is over: nothing would be accepted")));
+    }
+    Ok(Acceptance {
+        format_version: ACCEPTANCE_FORMAT_VERSION,
+        id: id.to_owned(),
+        what,
+        by: word.by.to_owned(),
+        at: now.to_string(),
+        until: until.filter(|_| !word.is_withdrawn).map(|until| until.to_string()),
+        is_withdrawn: word.is_withdrawn,
+    })
+}
+
+fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
+    if pipeline.is_some_and(|pipeline| pipeline.layout_evidence == LayoutEvidence::Documented) {
+        return Ok(Accepted::Layout);
+    }
+    Err(Error::config(format!("`{id}`: its layout is known from files already, and is not waiting for anyone"))
+        .hint(format!("losses against the last release are accepted with `{id}:shrink`")))
+}
+
+fn host_key(id: &str, source: Option<&Source>, fingerprint: &str, is_withdrawn: bool) -> Result<Accepted> {
+    if !source.is_some_and(|source| source.sftp.is_some()) {
+        return Err(Error::config(format!("`{id}` is not fetched over SFTP: it has no host key")));
+    }
+    if !is_fingerprint(fingerprint) && !(is_withdrawn && fingerprint.is_empty()) {
+        return Err(
+            Error::config(format!("`{fingerprint}` is not the fingerprint of a key")).hint("give it as the refusal shows it: SHA256: and 43 characters")
+        );
+    }
+    Ok(Accepted::HostKey { fingerprint: fingerprint.to_owned() })
+}
+
+/// Sources and datasets whose losses a person has accepted, today.
+///
+/// # Errors
+/// `Store`, when the home's file of them cannot be read.
+pub fn accepted_losses(home: &Home, now: Timestamp) -> Result<Vec<String>> {
+    let in_force = accepted(home, now.to_zoned(TimeZone::UTC).date())?;
+    Ok(in_force.into_iter().filter(|acceptance| acceptance.what == Accepted::Shrink).map(|acceptance| acceptance.id).collect())
+}
+
+/// What fetches for a run: with the logins that the declarations name, and the host keys that a person has accepted in place of theirs.
+///
+/// # Errors
+/// `Config`, for settings that cannot be used; `Store`, when our own files cannot be read.
+pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
+    let mut fetch = settings.fetch.clone();
+    let sources = || settings.declarations.pipelines.values().flat_map(|declaration| &declaration.sources);
+    for source in sources() {
+        fetch.sftp.extend(source.sftp.clone().map(|login| (source.source_id.clone(), login)));
+    }
+    for acceptance in accepted(&settings.home, fetch.clock.now().to_zoned(TimeZone::UTC).date())? {
+        let Accepted::HostKey { fingerprint } = acceptance.what else { continue };
+        // A key is a server's: one word counts for every source that is there.
+        let Some(server) = sources().find(|source| source.source_id == acceptance.id).map(server_of) else { continue };
+        for source in sources().filter(|source| server_of(source) == server) {
+            if let Some(login) = fetch.sftp.get_mut(&source.source_id) {
+                login.host_key = Some(fingerprint.clone());
+            }
+        }
+    }
+    Fetcher::new(fetch, Snapshots::open(&settings.home)?)
+}
+
+fn server_of(source: &Source) -> &str {
+    source.url.strip_prefix("sftp://").map_or("", |rest| rest.split('/').next().unwrap_or_default())
+}
