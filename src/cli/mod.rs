@@ -184,9 +184,11 @@ impl Global {
     /// What commands that make releases work with; a home that is not there is made.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         let home = self.home()?;
+        let accepted = runs::accepted_ids(&home, jiff::Timestamp::now())?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
-            accepted: runs::accepted_losses(&home, jiff::Timestamp::now())?,
+            accepted: accepted.losses,
+            confirmed: accepted.layouts,
             home,
             declarations,
             fetch: FetchSettings::default(),

@@ -79,13 +79,29 @@ fn host_key(id: &str, source: Option<&Source>, fingerprint: &str, is_withdrawn: 
     Ok(Accepted::HostKey { fingerprint: fingerprint.to_owned() })
 }
 
-/// Sources and datasets whose losses a person has accepted, today.
+/// Of what a person has accepted something, by what it is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct AcceptedIds {
+    /// Sources and datasets.
+    pub losses: Vec<String>,
+    /// Sources and pipelines.
+    pub layouts: Vec<String>,
+}
+
+/// What counts today of what a person has accepted for all runs.
 ///
 /// # Errors
-/// `Store`, when the home's file of them cannot be read.
-pub fn accepted_losses(home: &Home, now: Timestamp) -> Result<Vec<String>> {
-    let in_force = accepted(home, now.to_zoned(TimeZone::UTC).date())?;
-    Ok(in_force.into_iter().filter(|acceptance| acceptance.what == Accepted::Shrink).map(|acceptance| acceptance.id).collect())
+/// `Store`, when the home's file of it cannot be read.
+pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
+    let mut ids = AcceptedIds::default();
+    for acceptance in accepted(home, now.to_zoned(TimeZone::UTC).date())? {
+        match acceptance.what {
+            Accepted::Shrink => ids.losses.push(acceptance.id),
+            Accepted::Layout => ids.layouts.push(acceptance.id),
+            Accepted::HostKey { .. } => {}
+        }
+    }
+    Ok(ids)
 }
 
 /// What fetches for a run: with the logins that the declarations name, and the host keys that a person has accepted in place of theirs.

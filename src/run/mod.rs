@@ -22,7 +22,7 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use accepted::{Word, acceptance, accepted_losses, fetcher};
+pub use accepted::{Word, acceptance, accepted_ids, fetcher};
 pub use execute::run;
 pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
@@ -50,6 +50,8 @@ pub struct RunSettings {
     pub is_offline: bool,
     /// Sources and datasets whose losses against the last release a person has looked at.
     pub accepted: Vec<String>,
+    /// Sources and pipelines whose layout, known from documentation, a person has confirmed.
+    pub confirmed: Vec<String>,
 }
 
 /// Told how a run goes on.

@@ -518,7 +518,7 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
 fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
     let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
     match declaration.layout_evidence {
-        LayoutEvidence::Documented if names.any(|name| settings.accepted.contains(name)) => LayoutEvidence::Confirmed,
+        LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
         declared => declared,
     }
 }

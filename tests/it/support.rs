@@ -316,6 +316,7 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
         is_forced: false,
         is_offline: false,
         accepted: Vec::new(),
+        confirmed: Vec::new(),
         home,
     }
 }
