@@ -45,6 +45,34 @@ pub struct Snapshot {
     pub last_modified: Option<String>,
     /// When the bytes were first fetched, RFC 3339 UTC.
     pub fetched_at: String,
+    #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
+    pub obtained: Obtained,
+}
+
+/// Who asked the publisher for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Obtained {
+    #[default]
+    #[serde(rename = "by program")]
+    ByProgram,
+    /// A person, who gave the file to the program (`pubdata import`).
+    #[serde(rename = "by hand")]
+    ByHand,
+}
+
+impl Obtained {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ByProgram => "by program",
+            Self::ByHand => "by hand",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde wants")]
+    fn is_by_program(&self) -> bool {
+        *self == Self::ByProgram
+    }
 }
 
 /// What became of the rows that a build read from one of its sources. The counts add up to `read`.

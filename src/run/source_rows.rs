@@ -121,6 +121,7 @@ mod tests {
             etag: None,
             last_modified: None,
             fetched_at: String::new(),
+            obtained: Default::default(),
         };
         Inputs::new(vec![snapshot("a"), snapshot("b")])
     }

@@ -197,6 +197,7 @@ mod tests {
             etag: None,
             last_modified: None,
             fetched_at: "2026-01-01T00:00:00Z".to_owned(),
+            obtained: Default::default(),
         };
         SourceDocument { number: 7, snapshot, content: content.as_bytes().to_vec() }
     }
