@@ -48,6 +48,34 @@ pub struct Snapshot {
     /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Empty when the URL itself did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirected_through: Vec<String>,
+    #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
+    pub obtained: Obtained,
+}
+
+/// Who asked the publisher for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Obtained {
+    #[default]
+    #[serde(rename = "by program")]
+    ByProgram,
+    /// A person, who gave the file to the program (`pubdata import`).
+    #[serde(rename = "by hand")]
+    ByHand,
+}
+
+impl Obtained {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ByProgram => "by program",
+            Self::ByHand => "by hand",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde wants")]
+    fn is_by_program(&self) -> bool {
+        *self == Self::ByProgram
+    }
 }
 
 /// What became of the rows that a build read from one of its sources. The counts add up to `read`.

@@ -4,6 +4,7 @@
 mod accept;
 mod check;
 mod follow;
+mod import;
 mod keys;
 mod output;
 mod probe;
@@ -97,6 +98,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Makes, lists and revokes API keys.
     Keys(keys::KeysArgs),
+    /// Takes a file that you downloaded because the publisher's site refuses programs.
+    Import(import::ImportArgs),
     /// Writes down what you have looked at: a server's key, a documented layout, a loss.
     Accept(accept::AcceptArgs),
     /// Proves all declarations and contracts without data.
@@ -143,6 +146,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
         Command::Keys(arguments) => keys::keys(global, arguments),
+        Command::Import(arguments) => runtime.block_on(import::import(global, arguments)),
         Command::Accept(arguments) => accept::accept(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),

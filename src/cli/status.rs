@@ -8,8 +8,9 @@ use jiff::civil::Date;
 use super::{Global, output};
 use crate::error::Result;
 use crate::pipeline::LayoutEvidence;
+use crate::run::RunSettings;
 use crate::serve::freshness_of_task;
-use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
+use crate::store::{self, LedgerEntry, Manifest, Snapshots, TaskEntry};
 
 #[derive(Args)]
 pub(super) struct StatusArgs {
@@ -29,6 +30,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     };
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
+    let newest_run = runs.iter().find(|run| run.outcome != store::IMPORTED).cloned();
     runs.truncate(arguments.runs);
     let is_running = settings.home.is_running()?;
     if global.json {
@@ -39,10 +41,11 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     match &manifest {
         Some(manifest) => {
             print_release(manifest, &arguments.channel);
-            print_findings(manifest, runs.first());
+            print_findings(manifest, newest_run.as_ref());
         }
         None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
+    print_by_hand(&settings, manifest.as_ref())?;
     if is_running {
         anstream::println!("\na run is under way");
     }
@@ -116,6 +119,33 @@ fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
     }
 }
 
+/// The sources whose files a person fetches, and from when a newer one is wanted.
+fn print_by_hand(settings: &RunSettings, manifest: Option<&Manifest>) -> Result<()> {
+    let sources = settings.declarations.pipelines.values().flat_map(|declaration| &declaration.sources).filter(|source| source.by_hand);
+    let mut rows = vec![vec!["FETCHED BY A PERSON".into(), "NEWEST".into(), "NEXT DUE".into(), "HOW".into()]];
+    for source in sources {
+        let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
+        let newest = known.iter().map(|snapshot| snapshot.source_date.clone()).max();
+        let due = manifest.into_iter().flat_map(|manifest| manifest.tasks.values()).filter_map(|entry| entry.due.get(&source.source_id)).min();
+        let due = match (&newest, due) {
+            (None, _) => "now".to_owned(),
+            (Some(_), Some(due)) => due.to_string(),
+            (Some(_), None) => String::new(),
+        };
+        rows.push(vec![
+            source.source_id.clone(),
+            newest.unwrap_or_default(),
+            due,
+            format!("download {}, then `pubdata import {} FILE`", source.url, source.source_id),
+        ]);
+    }
+    if rows.len() > 1 {
+        anstream::println!();
+        output::table(&rows);
+    }
+    Ok(())
+}
+
 /// What became of every row of the sources: each line adds up.
 fn print_source_rows(manifest: &Manifest) {
     let mut rows = vec![vec!["SOURCE".into(), "ROWS READ".into(), "RECORDS".into(), "MERGED".into(), "QUARANTINED".into(), "LEFT OUT".into()]];
@@ -141,7 +171,8 @@ fn print_runs(runs: &[LedgerEntry]) {
     let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
     for run in runs {
         let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        rows.push(vec![run.run_id.clone(), output::to_seconds(&run.ended_at), run.exit_code.to_string(), output::coloured(&run.outcome), release]);
+        let what = run.note.clone().unwrap_or(release);
+        rows.push(vec![run.run_id.clone(), output::to_seconds(&run.ended_at), run.exit_code.to_string(), output::coloured(&run.outcome), what]);
     }
     output::table(&rows);
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use super::{Global, output};
 use crate::error::{Error, Result};
 use crate::ids::{RecordId, ReleaseId};
+use crate::provenance::Obtained;
 use crate::run::{self, AccessionReport, TraceReport};
 
 #[derive(Args)]
@@ -72,7 +73,8 @@ fn print(report: &TraceReport) {
     anstream::println!("run       {} task {}", report.run_id, report.task_id);
     for source in &report.sources {
         anstream::println!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
-        anstream::println!("  url       {}", source.url);
+        let by_hand = if source.obtained == Obtained::ByHand { " (downloaded by hand)" } else { "" };
+        anstream::println!("  url       {}{by_hand}", source.url);
         anstream::println!("  snapshot  {}", source.path);
         let member = source.pointer.member.as_deref().map(|member| format!(" of member {member}")).unwrap_or_default();
         anstream::println!("  bytes     {} to {}{member}", source.pointer.offset, source.pointer.offset + source.pointer.length);

@@ -1,6 +1,6 @@
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
@@ -18,11 +18,14 @@ use super::way::Address;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
-use crate::provenance::Snapshot;
+use crate::provenance::{Obtained, Snapshot};
 use crate::store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
+
+/// The origin of files that persons give.
+const BY_HAND: &str = "by hand";
 
 /// Bytes of a file on a mirror that are copied between two reports of progress.
 const PIECE: u64 = 8 << 20;
@@ -257,6 +260,47 @@ impl Fetcher {
         self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None, redirected_through: Vec::new() }).await
     }
 
+    /// Takes a file that a person downloaded, as if it had come from the request's URL. The same bytes again are nothing new, but for a new date.
+    ///
+    /// # Errors
+    /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind; `Store`, when our own files fail.
+    pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
+        let unreadable = |error: std::io::Error| Error::config(format!("cannot read {}: {error}", path.display()));
+        let mut file = File::open(path).map_err(unreadable)?;
+        let size_bytes = file.metadata().map_err(unreadable)?.len();
+        if size_bytes > request.max_bytes {
+            return Err(check::too_large(size_bytes, request.max_bytes).context(path.display().to_string()));
+        }
+        let url = SecretUrl::parse(&request.url)?;
+        let mut partial = self.partial(request, &url).await?;
+        partial.begin(PartialOf { origin: BY_HAND.to_owned(), etag: None, last_modified: None, total_bytes: Some(size_bytes) })?;
+        loop {
+            let copied;
+            (copied, file, partial) = unblocked(move || copy_piece(file, partial, size_bytes)).await.context(|| path.display().to_string())?;
+            if copied == 0 {
+                break;
+            }
+        }
+        if let Some(mut known) = self.known(request, &url).filter(|known| known.snapshot.sha256 == partial.digest()) {
+            partial.discard()?;
+            if let Some(date) = request.source_date.as_ref().filter(|date| **date != known.snapshot.source_date) {
+                known.snapshot.source_date.clone_from(date);
+                self.snapshots.remember(&known)?;
+            }
+            return self.unchanged(request, &known);
+        }
+        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None };
+        self.finish(request, &url, partial, arrival).await.context(|| path.display().to_string())
+    }
+
+    /// Has an imported file stand for its URL again, after an older one came from there.
+    ///
+    /// # Errors
+    /// `Store`, when that cannot be written down.
+    pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
+        self.snapshots.remember(&KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None })
+    }
+
     /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
     async fn finish(&self, request: &Request, url: &SecretUrl, partial: Partial, arrival: Arrival) -> Result<Outcome> {
         let previous = self.known(request, url).map(|known| known.snapshot);
@@ -274,6 +318,7 @@ impl Fetcher {
             last_modified: arrival.last_modified,
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
+            obtained: if arrival.origin == BY_HAND { Obtained::ByHand } else { Obtained::ByProgram },
         };
         let previous = previous.filter(|previous| previous.sha256 == snapshot.sha256);
         if let Some(previous) = &previous {
@@ -286,7 +331,7 @@ impl Fetcher {
         let accept = move || {
             if let Err(error) = check::file(partial.path(), &request, is_sample) {
                 partial.discard()?;
-                return Err(error.context(known.origin));
+                return Err(if known.origin == BY_HAND { error } else { error.context(known.origin) });
             }
             snapshots.accept(partial, &known)?;
             tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");

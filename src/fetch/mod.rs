@@ -133,18 +133,6 @@ pub struct Patience {
     pub total: Duration,
 }
 
-/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the tries: nothing has failed.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// Requests for the file, the first included.
-    pub requests: u32,
-    /// Wait before the second request where the server does not say; doubles up to `longest_wait`.
-    pub first_wait: Duration,
-    pub longest_wait: Duration,
-    /// All waits together.
-    pub total: Duration,
-}
-
 /// No host is asked more often, whatever the settings say: the SEC's published limit, and no publisher allows more.
 pub const MAX_REQUESTS_PER_SECOND: f64 = 10.0;
 

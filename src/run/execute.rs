@@ -54,6 +54,7 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
         release_id: pointing.map(|entry| entry.release_id),
         outcome: "failed".to_owned(),
         error: Some(error.to_string()),
+        note: None,
         tasks: BTreeMap::new(),
     }
 }
@@ -117,7 +118,7 @@ async fn tell_what_is_late(settings: &RunSettings, release_id: &ReleaseId, plan:
     Ok(())
 }
 
-fn new_run_id(now: jiff::Timestamp) -> Result<String> {
+pub(super) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
     let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -9,6 +9,7 @@ mod due;
 mod editions;
 mod execute;
 mod findings;
+mod import;
 mod pages;
 mod partitions;
 mod pieces;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use accepted::{Word, acceptance, accepted_ids, fetcher};
 pub use execute::run;
+pub use import::{Import, import};
 pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
 pub use probe::{ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};

@@ -10,6 +10,7 @@ use super::dates::date_files;
 use super::due::due;
 use super::editions::{Series, before_the_first, files_of_source};
 use super::findings::unconfirmed_layout;
+use super::import::{is_by_hand, listed_by_hand};
 use super::partitions::{Expected, PublishedRange};
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests, requests};
 use super::{FetchedSource, RunSettings, SharedObserver, fetcher};
@@ -201,16 +202,21 @@ async fn find_listed(
     observer: &SharedObserver,
 ) -> Result<Vec<FetchedSource>> {
     // By address: sources that share a page ask for it once. Two at once would write the same snapshot.
-    let pages: BTreeMap<&str, Wanted> =
-        candidates.iter().flat_map(|candidate| &candidate.listed).map(|source| (source.url.as_str(), listing_page(source))).collect();
-    if pages.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (fetched, sources) = fetch_all(settings, fetcher, pages.into_values().collect(), observer).await?;
+    let pages: BTreeMap<&str, Wanted> = candidates
+        .iter()
+        .flat_map(|candidate| &candidate.listed)
+        .filter(|source| !is_by_hand(settings, source))
+        .map(|source| (source.url.as_str(), listing_page(source)))
+        .collect();
+    let (fetched, sources) = if pages.is_empty() { Default::default() } else { fetch_all(settings, fetcher, pages.into_values().collect(), observer).await? };
     for candidate in candidates {
         let previous = current.and_then(|manifest| manifest.tasks.get(&candidate.task_id)).map_or(&[][..], |entry| &entry.inputs);
         for source in &candidate.listed {
-            let files = match listed_requests(fetcher, source, &fetched[&source.url])? {
+            let files = match fetched.get(&source.url).filter(|_| !is_by_hand(settings, source)) {
+                Some(page) => listed_requests(fetcher, source, page)?,
+                None => listed_by_hand(settings, source)?,
+            };
+            let files = match files {
                 Ok(files) => files,
                 Err(problem) => {
                     let files = otherwise_requests(source, previous)?;

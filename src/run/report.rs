@@ -177,6 +177,7 @@ impl RunReport {
             release_id: self.release_id.clone(),
             outcome: self.outcome.to_owned(),
             error: None,
+            note: None,
             tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
         }
     }

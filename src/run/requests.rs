@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 
+use super::import::{fetched_by_hand, imported, is_by_hand, stands};
 use super::pages::Paging;
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
@@ -115,7 +116,7 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
         Fetched::Failed(message) => return Ok(Err(message.clone())),
     };
     let content = decode::read_document(&fetcher.snapshots().path(snapshot), MAX_PAGE_BYTES)?;
-    let files = requests_of_links(source, &links(&source.url, &String::from_utf8_lossy(&content)))?;
+    let files = listed_files(source, &links(&source.url, &String::from_utf8_lossy(&content)))?;
     Ok(if files.is_empty() { Err(format!("the page names no file of the form `{}`", listing.pattern)) } else { Ok(files) })
 }
 
@@ -125,10 +126,11 @@ pub(super) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Resu
     let Some(listing) = source.listing.as_ref().filter(|listing| !listing.otherwise.is_empty()) else { return Ok(Vec::new()) };
     let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id).map(|snapshot| snapshot.url.clone());
     let links: Vec<String> = known.chain(listing.otherwise.iter().cloned()).collect();
-    requests_of_links(source, &links)
+    listed_files(source, &links)
 }
 
-fn requests_of_links(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
+/// The newest files of each kind among links, as requests.
+pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
     let Some(listing) = &source.listing else { return Ok(Vec::new()) };
     let request = |listed: Listed| {
         let is_archive = source.is_archive() && is_packed(&listed.link);
@@ -217,10 +219,19 @@ impl Desk<'_> {
         let fetched = if self.settings.is_offline && request.bundled.is_none() {
             let known = self.fetcher.snapshots().known(&request.source_id, &recorded_url(&request.url)?);
             known.map_or(Fetched::Absent, |snapshot| Fetched::Snapshots(vec![snapshot]))
+        } else if self.settings.declarations.source(&request.source_id).is_some_and(|(_, source)| is_by_hand(self.settings, source)) {
+            fetched_by_hand(self.settings, request)?
         } else if failures() >= FAILURES_PER_HOST {
             Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
         } else {
-            match self.fetcher.fetch(request, &**self.observer).await {
+            let imported = imported(self.fetcher.snapshots(), request)?;
+            let answer = self.fetcher.fetch(request, &**self.observer).await;
+            if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
+                self.fetcher.keep_imported(&imported)?;
+                self.observer.fetched(&imported.url, "unchanged");
+                return Ok((Fetched::Snapshots(vec![imported]), false));
+            }
+            match answer {
                 Ok(Outcome::New(snapshot)) => {
                     self.observer.fetched(&snapshot.url, "new");
                     return Ok((Fetched::Snapshots(vec![snapshot]), true));

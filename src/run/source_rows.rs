@@ -122,6 +122,7 @@ mod tests {
             last_modified: None,
             fetched_at: String::new(),
             redirected_through: Vec::new(),
+            obtained: Default::default(),
         };
         Inputs::new(vec![snapshot("a"), snapshot("b")])
     }

@@ -12,7 +12,7 @@ use crate::contract::Contract;
 use crate::decode;
 use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
-use crate::provenance::{Snapshot, SourcePointer};
+use crate::provenance::{Obtained, Snapshot, SourcePointer};
 use crate::publish;
 use crate::store::{self, BUCKET, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, validate};
@@ -48,6 +48,7 @@ pub struct TracedSource {
     pub url: String,
     pub source_version: String,
     pub source_date: String,
+    pub obtained: Obtained,
     /// Where the snapshot is on disk.
     pub path: String,
     /// The bytes, as text; none when they cannot be read.
@@ -219,6 +220,7 @@ fn traced_source(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntr
         url: snapshot.map(|snapshot| snapshot.url.clone()).unwrap_or_default(),
         source_version: snapshot.map(|snapshot| snapshot.source_version.clone()).unwrap_or_default(),
         source_date: snapshot.map(|snapshot| snapshot.source_date.clone()).unwrap_or_default(),
+        obtained: snapshot.map(|snapshot| snapshot.obtained).unwrap_or_default(),
         path: path.display().to_string(),
         text: bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }

@@ -113,6 +113,7 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
             json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
             json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
             json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
+            json.key("obtained").optional_text(snapshot.map(|snapshot| snapshot.obtained.name()));
             match snapshot {
                 Some(snapshot) => json.key("size_bytes").count(snapshot.size_bytes),
                 None => json.key("size_bytes").null(),

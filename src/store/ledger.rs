@@ -10,6 +10,9 @@ use crate::issue::SourceFinding;
 /// Format of the ledger's lines; readers refuse a newer one.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;
 
+/// Outcome of an entry that says that a person gave the program a file.
+pub const IMPORTED: &str = "imported";
+
 /// One run, as the ledger keeps it: one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
@@ -23,10 +26,13 @@ pub struct LedgerEntry {
     pub channel: String,
     /// What the channel points at after the run.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged` or `failed`.
+    /// `published`, `unchanged` or `failed`; [`IMPORTED`] where it was no run.
     pub outcome: String,
     /// Why it failed.
     pub error: Option<String>,
+    /// What else there is to be known, such as who did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// What became of each task, by task id.
     pub tasks: BTreeMap<String, LedgerTask>,
 }

@@ -135,7 +135,7 @@ impl Manifest {
             for task in tasks.values_mut() {
                 strip(task, &["stale_reason", "built_at", "findings", "due"]);
                 for input in task["inputs"].as_array_mut().into_iter().flatten() {
-                    strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through"]);
+                    strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained"]);
                 }
             }
         }

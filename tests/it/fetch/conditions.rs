@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use pubdata::fetch::Outcome;
 use pubdata::ids::Digest;
-use pubdata::provenance::Snapshot;
+use pubdata::provenance::{Obtained, Snapshot};
 
 use super::desk::{Desk, TestClock, table};
 use crate::publisher::Reply;
@@ -26,6 +26,7 @@ async fn a_first_fetch_keeps_the_bytes_and_what_was_said_of_them() {
         last_modified: Some(DATE.to_owned()),
         fetched_at: "2100-01-01T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
+        obtained: Obtained::ByProgram,
     };
     assert_eq!(snapshot, expected);
     assert_eq!(desk.stored(), [(format!("test.table/{}-table.dat", snapshot.sha256), table(50))]);

@@ -24,6 +24,7 @@ fn entry(run_id: &str) -> LedgerEntry {
         release_id: None,
         outcome: "failed".to_owned(),
         error: Some("two\nlines".to_owned()),
+        note: Some("three".to_owned()),
         tasks: BTreeMap::from([("test.places".to_owned(), task)]),
     }
 }

@@ -17,7 +17,7 @@ use polars::prelude::{DataFrame, DataType, NamedFrom, Series, df};
 use pubdata::contract::{Column, ColumnType, Contract, Contracts, Physical};
 use pubdata::error::Result;
 use pubdata::ids::{Digest, ReleaseId};
-use pubdata::provenance::{Inputs, Snapshot};
+use pubdata::provenance::{Inputs, Obtained, Snapshot};
 use pubdata::publish::{Build, BuiltTable, Committed, Contribution, commit, stage};
 use pubdata::store::{Home, PartReport, Releases, TaskEntry};
 
@@ -77,6 +77,7 @@ pub fn inputs(content: &str) -> Inputs {
         last_modified: None,
         fetched_at: "2025-02-03T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
+        obtained: Obtained::ByProgram,
     };
     let mut inputs = Inputs::new(vec![snapshot("test.b"), snapshot("test.a")]);
     inputs.member_number(Some("places.csv"));

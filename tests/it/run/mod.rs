@@ -7,6 +7,7 @@ mod changed_sources;
 mod command_line;
 mod dates;
 mod determinism;
+mod import;
 mod interrupted;
 mod listing;
 mod nights;

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use pubdata::contract::{Column, Contract, Contracts, Physical, arrow_schema, pointer_fields};
 use pubdata::ids::{Digest, ReleaseId};
-use pubdata::provenance::{Snapshot, SourceRows};
+use pubdata::provenance::{Obtained, Snapshot, SourceRows};
 use pubdata::store::{ChannelAction, ChannelMove, DatasetEntry, Home, Manifest, Part, PartReport, Releases, TaskEntry};
 use serde_json::{Value, json};
 
@@ -115,6 +115,7 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
         last_modified: None,
         fetched_at: "2026-01-02T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
+        obtained: Obtained::ByProgram,
     }
 }
 

@@ -18,7 +18,7 @@ use pubdata::declared::DeclarationFiles;
 use pubdata::ids::Digest;
 use pubdata::issue::{Issue, Severity};
 use pubdata::pipeline::{Declarations, Expectations};
-use pubdata::provenance::{Inputs, Snapshot, SourcePointer};
+use pubdata::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
 use pubdata::validate::{Candidate, Verdict, validate};
 
 const CONTRACT: &str = include_str!("thing.toml");
@@ -147,6 +147,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
         last_modified: None,
         fetched_at: "2024-01-02T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
+        obtained: Obtained::ByProgram,
     }
 }
 

@@ -2,13 +2,18 @@
 
 mod server;
 
+use jiff::Timestamp;
+use pubdata::declared::DeclarationFiles;
 use pubdata::error::ErrorKind;
 use pubdata::fetch::{Fetcher, NoProgress, Outcome, Request};
 use pubdata::ids::Digest;
 use pubdata::pipeline::SftpLogin;
+use pubdata::run::{ExitCode, Word, acceptance};
+use pubdata::store::append_acceptance;
 use server::{Door, PASSWORD, Server};
 
 use super::desk::{Desk, TestClock, table};
+use crate::support::{project, run_here, settings};
 
 const MODIFIED: &str = "2023-09-29T22:15:07Z";
 
@@ -203,4 +208,35 @@ async fn a_source_without_a_login_says_what_its_declaration_lacks() {
     let desk = Desk::new().await;
     let error = Fetcher::fetch(&desk.fetcher(), &desk.request_url("sftp://127.0.0.1:1/doc/table.dat"), &NoProgress).await.unwrap_err();
     assert_eq!((error.kind(), desk.text(&error).contains("has no login for 127.0.0.1")), (ErrorKind::Config, true), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_waits_for_a_person_to_accept_the_server_s_key() {
+    const SOURCE: &str = "license.fl_dbpr";
+    let Some(server) = Server::start(Door::Key).await else { return };
+    let fixture = "fixtures/license/fl_dbpr/basic/source/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+    server.put("doc/CONSTRUCTIONLICENSE_1.csv", &std::fs::read(project(fixture)).unwrap(), MODIFIED);
+    let path = "pipelines/license/fl_dbpr.toml";
+    let text = std::fs::read_to_string(project(path)).unwrap().replace("min_bytes = 10_000_000", "");
+    let login = format!("sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}", server.login().user, server.key_file().display());
+    let url = format!("url = \"{}\"\n{login}", server.url("doc/{file}.csv"));
+    let changed = text.replace("url = \"https://www2.myfloridalicense.com/sto/file_download/extracts/{file}.csv\"", &url);
+    assert_ne!(text, changed);
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = settings(folder.path(), Vec::new(), DeclarationFiles::built_in().with(&[(path, &changed)]));
+    settings.selectors = vec![SOURCE.to_owned()];
+    settings.fetch.secret = key_file;
+    let report = run_here(&settings).await;
+    let what = format!("{SOURCE}:host_key={}", server.host_key());
+    assert_eq!(report.exit_code, ExitCode::SourceMissing);
+    assert!(report.tasks[0].reasons[0].contains(&format!("`pubdata accept {what}`")), "{:?}", report.tasks[0].reasons);
+
+    let word = Word { what: &what, until: None, by: "ada", is_withdrawn: false };
+    append_acceptance(&settings.home, &acceptance(&settings.declarations, &word, Timestamp::now()).unwrap()).unwrap();
+    let report = run_here(&settings).await;
+    assert_eq!((report.exit_code, report.outcome), (ExitCode::Quarantined, "published"), "its layout is not confirmed: {report:#?}");
+    let word = Word { what: &format!("{SOURCE}:host_key"), is_withdrawn: true, ..word };
+    append_acceptance(&settings.home, &acceptance(&settings.declarations, &word, Timestamp::now()).unwrap()).unwrap();
+    assert_eq!(run_here(&settings).await.exit_code, ExitCode::SourceMissing);
 }
