@@ -162,7 +162,7 @@ fn print_sources(sources: &[FetchedSource]) {
 
 fn print_report(report: &RunReport) {
     let mut rows = vec![vec!["TASK".into(), "OUTCOME".into(), "ROWS".into(), "QUARANTINED".into(), "TIME".into()]];
-    for task in report.tasks.iter().filter(|task| task.outcome != "not_published") {
+    for task in report.tasks.iter().filter(|task| task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty()) {
         rows.push(vec![
             task.task_id.clone(),
             output::coloured(task.outcome),
@@ -194,7 +194,7 @@ fn print_report(report: &RunReport) {
 fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
-    if is_not_renewed || has_counts || task.subjects.is_some() || !task.notes.is_empty() || !task.findings.is_empty() {
+    if is_not_renewed || task.late_since.is_some() || has_counts || task.subjects.is_some() || !task.notes.is_empty() || !task.findings.is_empty() {
         let what_stays = match (is_not_renewed, task.is_carried) {
             (true, true) => ": the last good build stays",
             (true, false) => ": not in the release",
@@ -213,6 +213,9 @@ fn print_details(task: &TaskReport) {
     if let Some(subjects) = task.subjects {
         anstream::println!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
     }
+    if let Some(day) = task.late_since {
+        anstream::println!("  {}: the publisher's next edition should be there by its calendar", output::warning(&format!("late since {day}")));
+    }
     for (source_id, rows) in task.source_rows.iter().filter(|(_, rows)| rows.records < rows.read) {
         anstream::println!("  {source_id}: {}", output::source_rows(rows));
     }
@@ -223,6 +226,9 @@ fn print_details(task: &TaskReport) {
     for (dataset_id, codes) in &task.warnings {
         let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
         anstream::println!("  warnings in {dataset_id}: {}", codes.join(", "));
+    }
+    if task.outcome == "not_published" {
+        task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
     }
     task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
     task.findings.iter().for_each(|finding| anstream::println!("  {}", output::finding(finding)));

@@ -1,8 +1,9 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::{Global, output};
 use crate::error::Result;
@@ -31,7 +32,8 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     runs.truncate(arguments.runs);
     let is_running = settings.home.is_running()?;
     if global.json {
-        output::json(&serde_json::json!({ "channel": arguments.channel, "is_running": is_running, "release": manifest, "runs": runs }));
+        let late: BTreeMap<&String, Date> = manifest.iter().flat_map(late_tasks).collect();
+        output::json(&serde_json::json!({ "channel": arguments.channel, "is_running": is_running, "release": manifest, "late_since": late, "runs": runs }));
         return Ok(ExitCode::SUCCESS);
     }
     match &manifest {
@@ -46,6 +48,21 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     }
     print_runs(&runs);
     Ok(ExitCode::SUCCESS)
+}
+
+fn today() -> Date {
+    Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// The tasks of which an edition is late, with the day since when.
+fn late_tasks(manifest: &Manifest) -> impl Iterator<Item = (&String, Date)> {
+    manifest.tasks.keys().filter_map(|task_id| Some((task_id, manifest.late_since(task_id, today())?)))
+}
+
+/// When the next edition is due: the day from which it is late; nothing of an older partition and where nobody knows.
+fn next_edition(manifest: &Manifest, task_id: &str) -> String {
+    let late = manifest.late_since(task_id, today()).map(|day| output::warning(&format!("late since {day}")));
+    late.or_else(|| manifest.late_since(task_id, Date::MAX).map(|day| format!("by {day}"))).unwrap_or_default()
 }
 
 fn print_release(manifest: &Manifest, channel: &str) {
@@ -66,13 +83,13 @@ fn print_release(manifest: &Manifest, channel: &str) {
     }
     output::table(&rows);
     anstream::println!();
-    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "BUILT".into(), "WHY NOT RENEWED".into()]];
-    let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "NEXT EDITION".into(), "BUILT".into(), "WHY NOT RENEWED".into()]];
     for (task_id, entry) in &manifest.tasks {
         rows.push(vec![
             task_id.clone(),
-            output::coloured(freshness_of_task(entry, &manifest.published_at, today).name()),
+            output::coloured(freshness_of_task(manifest, task_id, today()).name()),
             entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
+            next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
             entry.stale_reason.clone().unwrap_or_default(),
         ]);

@@ -238,3 +238,86 @@ impl Source {
         self.variables.iter().find_map(|(name, values)| if let Variable::Range(range) = values { Some((name.as_str(), range)) } else { None })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(text: &str) -> Schedule {
+        Schedule::of(&toml::from_str(text).unwrap()).unwrap().unwrap()
+    }
+
+    fn day(text: &str) -> Date {
+        text.parse().unwrap()
+    }
+
+    /// The first day of the newest period at an instant.
+    fn newest(schedule: &Schedule, now: &str) -> String {
+        schedule.newest(now.parse().unwrap()).to_string()
+    }
+
+    #[test]
+    fn an_edition_can_be_there_so_long_after_its_period_began() {
+        let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"");
+        assert_eq!(newest(&quarters, "2027-01-15T23:59:59Z"), "2026-10-01");
+        assert_eq!(newest(&quarters, "2027-01-16T00:00:00Z"), "2027-01-01");
+        let survey = schedule("every = \"year\"\nafter = \"23 months\"");
+        assert_eq!(newest(&survey, "2026-11-30T23:59:59Z"), "2024-01-01");
+        assert_eq!(newest(&survey, "2026-12-01T00:00:00Z"), "2025-01-01");
+        let weeks = schedule("every = \"week\"");
+        assert_eq!(newest(&weeks, "2026-11-22T12:00:00Z"), "2026-11-16", "a week begins on Monday");
+        let months = schedule("every = \"month\"\nafter = \"2 weeks\"");
+        assert_eq!(newest(&months, "2028-03-14T00:00:00Z"), "2028-02-01");
+        assert_eq!(newest(&months, "2028-03-15T00:00:00Z"), "2028-03-01");
+    }
+
+    #[test]
+    fn the_time_of_the_day_is_that_of_the_publisher_s_zone() {
+        let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
+        // Eastern Standard Time is five hours behind, Daylight Time four.
+        assert_eq!(newest(&days, "2026-11-23T07:59:59Z"), "2026-11-20", "Monday's file is not there; the weekend has none");
+        assert_eq!(newest(&days, "2026-11-23T08:00:00Z"), "2026-11-23");
+        assert_eq!(newest(&days, "2026-07-06T07:00:00Z"), "2026-07-06");
+        assert_eq!(newest(&days, "2026-07-05T12:00:00Z"), "2026-07-02", "the Fourth of July is observed on Friday, 3 July 2026");
+        assert_eq!(newest(&days, "2026-11-26T20:00:00Z"), "2026-11-25", "Thanksgiving");
+    }
+
+    #[test]
+    fn an_edition_is_late_when_its_grace_is_over() {
+        let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
+        assert_eq!(quarters.late_from(day("2027-01-01")), day("2027-01-31"));
+        assert_eq!(quarters.next_late_from(day("2026-10-01")), day("2027-01-31"));
+        let without = schedule("every = \"quarter\"\nafter = \"15 days\"");
+        assert_eq!(without.late_from(day("2027-01-01")), day("2027-04-16"), "by default, when the next can be there");
+        // Friday's file is late when Monday's can be there, 08:00 UTC: never told before it is so.
+        let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
+        assert_eq!(days.late_from(day("2026-11-20")), day("2026-11-24"));
+        let survey = schedule("every = \"year\"\nafter = \"23 months\"\ngrace = \"2 months\"");
+        assert_eq!(survey.late_from(day("2025-01-01")), day("2027-02-01"));
+    }
+
+    #[test]
+    fn a_file_is_the_edition_of_the_newest_period_that_it_can_be_of() {
+        let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
+        assert_eq!(quarters.period_of_file(day("2027-01-15")), day("2026-10-01"));
+        assert_eq!(quarters.period_of_file(day("2027-01-16")), day("2027-01-01"));
+        let daily = Schedule::of_cadence(Cadence::Daily);
+        assert_eq!(daily.next_late_from(daily.period_of_file(day("2026-11-25"))), day("2026-12-03"), "a long weekend is not late");
+    }
+
+    #[test]
+    fn what_is_no_calendar_is_named() {
+        for (text, expected) in [
+            ("every = \"day\"\nafter = \"15\"", "`after`: `15` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"),
+            ("every = \"day\"\nafter = \"-1 days\"", "`after`: `-1 days` is no time such as"),
+            ("every = \"day\"\ngrace = \"2 hours\"", "`grace`: `2 hours` is no time such as"),
+            ("every = \"day\"\nat = \"03:00\"", "`at`: `03:00` is no time of the day with its zone; write it as `03:00 America/New_York`"),
+            ("every = \"day\"\nat = \"24:00 UTC\"", "`at`: `24:00 UTC` has no time of the day"),
+            ("every = \"day\"\nat = \"03:00 America/Newyork\"", "`at`: `03:00 America/Newyork` names a zone that is not known, `America/Newyork`"),
+        ] {
+            let error = Schedule::of(&toml::from_str(text).unwrap()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        assert!(Schedule::of(&toml::from_str("every = \"never\"").unwrap()).unwrap().is_none());
+    }
+}

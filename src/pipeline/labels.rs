@@ -197,3 +197,79 @@ impl Editions {
 pub fn are_labels(values: &[String]) -> bool {
     values.iter().any(|value| Form::of(value).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn editions(from: &str, to: &str, calendar: &str) -> Result<Editions> {
+        let range = LabelRange { from: from.to_owned(), to: to.to_owned(), last: None };
+        Editions::of(&range, Schedule::of(&toml::from_str(calendar).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn labels_follow_each_other_in_the_form_of_the_first() {
+        for (from, calendar, now, expected) in [
+            ("2024", "every = \"year\"\nafter = \"8 months\"", "2026-09-01T00:00:00Z", &["2024", "2025", "2026"][..]),
+            ("2024", "every = \"year\"\nafter = \"8 months\"", "2026-08-31T23:59:59Z", &["2024", "2025"]),
+            ("2425", "every = \"year\"\nafter = \"10 months\"", "2027-05-01T00:00:00Z", &["2425", "2526", "2627"]),
+            ("2425", "every = \"year\"\nafter = \"10 months\"", "2027-04-30T23:59:59Z", &["2425", "2526"]),
+            ("2025/QTR3", "every = \"quarter\"", "2026-04-01T00:00:00Z", &["2025/QTR3", "2025/QTR4", "2026/QTR1", "2026/QTR2"]),
+            ("2026-11", "every = \"month\"", "2027-01-31T00:00:00Z", &["2026-11", "2026-12", "2027-01"]),
+            ("November_2026", "every = \"month\"", "2027-01-31T00:00:00Z", &["November_2026", "December_2026", "January_2027"]),
+            ("20261124", "every = \"business_day\"", "2026-11-30T00:00:00Z", &["20261124", "20261125", "20261127", "20261130"]),
+            ("2026-11-27", "every = \"day\"", "2026-11-29T00:00:00Z", &["2026-11-27", "2026-11-28", "2026-11-29"]),
+            ("2027", "every = \"year\"", "2026-11-22T00:00:00Z", &[]),
+        ] {
+            let labels = editions(from, NOW, calendar).unwrap().labels(now.parse().unwrap());
+            assert_eq!(labels, expected, "{from} at {now}");
+        }
+    }
+
+    #[test]
+    fn a_range_with_an_end_ends_there_and_is_never_late() {
+        let years = editions("2019", "2021", "every = \"never\"").unwrap();
+        assert_eq!(years.labels("2026-01-01T00:00:00Z".parse().unwrap()), ["2019", "2020", "2021"]);
+        assert_eq!((years.next_late_from("2020").is_some(), years.next_late_from("2021")), (true, None));
+    }
+
+    #[test]
+    fn every_label_is_read_in_one_form() {
+        for (label, form, first_day) in [
+            ("2009", Form::Year, "2009-01-01"),
+            ("2021", Form::Year, "2021-01-01"),
+            ("2425", Form::SchoolYear, "2024-07-01"),
+            ("9900", Form::SchoolYear, "2099-07-01"),
+            ("2009/QTR2", Form::Quarter, "2009-04-01"),
+            ("2026-09", Form::Month, "2026-09-01"),
+            ("September_2026", Form::NamedMonth, "2026-09-01"),
+            ("20230929", Form::Day, "2023-09-29"),
+            ("2023-09-29", Form::HyphenatedDay, "2023-09-29"),
+        ] {
+            assert_eq!(Form::of(label), Some(form), "{label}");
+            let day = form.first_day(label).unwrap();
+            assert_eq!((day.to_string(), form.label(day)), (first_day.to_owned(), label.to_owned()));
+        }
+        for label in ["", "209", "2427", "2009/QTR5", "2009/Q2", "2026-13", "september_2026", "20230931", "2023-9-29", "2526_w_0a", "2021q4", "b01003", "US"] {
+            assert_eq!(Form::of(label), None, "{label}");
+        }
+        // As the first of a range this is a year; behind an earlier school year it is one.
+        assert_eq!(Form::SchoolYear.first_day("2021"), Some(date(2020, 7, 1)));
+    }
+
+    #[test]
+    fn what_is_no_range_is_named() {
+        let year = "every = \"year\"";
+        for (from, to, calendar, expected) in [
+            ("fall", NOW, year, "`from`: `fall` is no label of a known form"),
+            ("2009/QTR2", NOW, year, "labels such as `2009/QTR2` need a calendar of their own step: give the source a `calendar` with `every = \"quarter\"`"),
+            ("2009", NOW, "every = \"never\"", "labels such as `2009` need a calendar of their own step"),
+            ("2009", "2008", year, "`from`: `2009` is after `to`, `2008`"),
+            ("2009", "2010/QTR1", year, "`to`: `2010/QTR1` has not the form of `from`, `2009`"),
+            ("20261126", NOW, "every = \"business_day\"", "`from`: `20261126` is no business day"),
+        ] {
+            let error = editions(from, to, calendar).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{from}: {error}");
+        }
+    }
+}

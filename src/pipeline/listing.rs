@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 #[serde(deny_unknown_fields)]
 pub struct Listing {
     /// Form of the last segment of a link: fixed characters, and fields such as `{state:letters2}`, `{year:digits4}`, `{day:digits1-2}`,
-    /// `{month:month}` (JAN to DEC) and `{extension:csv|zip}`. Letter case does not count.
+    /// `{month:month}` (JAN to DEC), `{month:monthname}` (JANUARY to DECEMBER) and `{extension:csv|zip}`. Letter case does not count.
     pub pattern: String,
     /// Fields that tell files apart of which the newest is wanted.
     pub per: Vec<String>,
@@ -48,7 +48,7 @@ fn is_newest_alone(last: &usize) -> bool {
     *last == 1
 }
 
-const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const MONTHS: [&str; 12] = ["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
 
 /// A piece of a pattern.
 enum Piece<'p> {
@@ -61,6 +61,7 @@ enum Kind<'p> {
     Letters(usize, usize),
     Digits(usize, usize),
     Month,
+    MonthName,
     Alternatives(Vec<&'p str>),
 }
 
@@ -75,8 +76,12 @@ impl Listing {
         if self.last == 0 {
             return Err(Error::config(format!("pattern `{}`: `last` is 0, so that no file would be read", self.pattern)));
         }
-        match self.per.iter().chain(&self.newest_by).chain(self.only.keys()).find(|name| !fields.contains(&name.as_str())) {
-            Some(unknown) => Err(Error::config(format!("`{unknown}` is no field of the pattern `{}`", self.pattern))),
+        if let Some(unknown) = self.per.iter().chain(&self.newest_by).chain(self.only.keys()).find(|name| !fields.contains(&name.as_str())) {
+            return Err(Error::config(format!("`{unknown}` is no field of the pattern `{}`", self.pattern)));
+        }
+        let is_address = |address: &&String| address.starts_with("https://") && fields_of(&pieces, name_of(address)).is_some();
+        match self.otherwise.iter().find(|address| !is_address(address)) {
+            Some(other) => Err(Error::config(format!("`{other}` of `otherwise` is no https:// address whose name has the form `{}`", self.pattern))),
             None => Ok(()),
         }
     }
@@ -98,9 +103,7 @@ impl Listing {
         let pieces = pieces(&self.pattern)?;
         let mut found: BTreeMap<Vec<String>, Vec<Listed>> = BTreeMap::new();
         for link in links {
-            let path = link.split(['?', '#']).next().unwrap_or(link);
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let Some(fields) = fields_of(&pieces, name) else { continue };
+            let Some(fields) = fields_of(&pieces, name_of(link)) else { continue };
             if !self.is_wanted(&fields) {
                 continue;
             }
@@ -137,7 +140,8 @@ impl Listing {
     }
 
     fn compare(&self, pieces: &[Piece<'_>], one: &Listed, other: &Listed) -> Ordering {
-        let rank = |text: &str| MONTHS.iter().position(|month| *month == text).map_or_else(|| text.parse().unwrap_or(0), |month| month as u64);
+        let is_month = |month: &str, text: &str| month == text || month.get(..3) == Some(text);
+        let rank = |text: &str| MONTHS.iter().position(|month| is_month(month, text)).map_or_else(|| text.parse().unwrap_or(0), |month| month as u64);
         let by_issue = self.newest_by.iter().map(|name| rank(&one.fields[name]).cmp(&rank(&other.fields[name])));
         let place = |listed: &Listed, name: &str| {
             alternatives(pieces, name).and_then(|values| values.iter().position(|value| value.eq_ignore_ascii_case(&listed.fields[name])))
@@ -172,6 +176,7 @@ fn pieces(pattern: &str) -> Result<Vec<Piece<'_>>> {
             (Some((fewest, most)), ..) => Kind::Letters(fewest, most),
             (_, Some((fewest, most)), _) => Kind::Digits(fewest, most),
             (_, _, "month") => Kind::Month,
+            (_, _, "monthname") => Kind::MonthName,
             (_, _, values) => Kind::Alternatives(values.split('|').collect()),
         };
         pieces.push(Piece::Field(name, kind));
@@ -181,6 +186,12 @@ fn pieces(pattern: &str) -> Result<Vec<Piece<'_>>> {
         pieces.push(Piece::Fixed(rest));
     }
     Ok(pieces)
+}
+
+/// The last segment of an address.
+fn name_of(link: &str) -> &str {
+    let path = link.split(['?', '#']).next().unwrap_or(link);
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The values of a name's fields, letters in upper case; none when the name is not of the form.
@@ -211,7 +222,8 @@ fn lengths(kind: &Kind<'_>, name: &str) -> Vec<usize> {
     match kind {
         Kind::Letters(fewest, most) => run(*fewest, *most, u8::is_ascii_alphabetic),
         Kind::Digits(fewest, most) => run(*fewest, *most, u8::is_ascii_digit),
-        Kind::Month => MONTHS.iter().filter(starts).map(|month| month.len()).collect(),
+        Kind::Month => MONTHS.iter().filter_map(|month| month.get(..3)).filter(|month| starts(&month)).map(str::len).collect(),
+        Kind::MonthName => MONTHS.iter().filter(starts).map(|month| month.len()).collect(),
         Kind::Alternatives(values) => values.iter().filter(starts).map(|value| value.len()).collect(),
     }
 }
@@ -273,6 +285,28 @@ mod tests {
         assert_eq!(newest(&two, &links), [links[3], links[1]]);
         let listed = two.newest(&[links[1].to_owned()]).unwrap().remove(0);
         assert_eq!(listed.keys, BTreeMap::from([("end", ".zip"), ("quarter", "1"), ("year", "27")].map(|(name, value)| (name.to_owned(), value.to_owned()))));
+    }
+
+    #[test]
+    fn months_are_written_in_full_too() {
+        let listing = Listing {
+            pattern: "NPPES_Data_Dissemination_{month:monthname}_{year:digits4}_V2.zip".to_owned(),
+            per: Vec::new(),
+            newest_by: ["year", "month"].map(str::to_owned).into(),
+            ..listing()
+        };
+        let links = ["September_2026", "December_2026", "October_2026", "May_2025", "Sep_2027"];
+        let links = links.map(|month| format!("https://a/NPPES_Data_Dissemination_{month}_V2.zip"));
+        assert_eq!(newest(&listing, &links.each_ref().map(String::as_str)), [links[1].as_str()]);
+    }
+
+    #[test]
+    fn addresses_for_a_page_that_cannot_be_read_have_the_form() {
+        let at = |address: &str| Listing { otherwise: vec![address.to_owned()], ..listing() }.check();
+        assert!(at("https://a/MNR2026Q2FEB18.csv").is_ok());
+        for address in ["https://a/readme.txt", "http://a/MNR2026Q2FEB18.csv"] {
+            assert!(at(address).unwrap_err().to_string().contains(&format!("`{address}` of `otherwise`")), "{address}");
+        }
     }
 
     #[test]

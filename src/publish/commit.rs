@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
+use jiff::civil::Date;
 
 use super::{StagedBuild, fault, part};
 use crate::contract::Contracts;
@@ -15,8 +16,9 @@ use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home,
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release: still fresh, or stale when there is a reason why they could not be renewed.
-    Carried { task_id: String, stale_reason: Option<String> },
+    /// The parts of the channel's current release: still fresh, or stale when there is a reason why they could not be renewed. `due` is what is known
+    /// now of when the next editions are late, where it is.
+    Carried { task_id: String, stale_reason: Option<String>, due: Option<BTreeMap<String, Date>> },
 }
 
 /// What a commit did.
@@ -102,11 +104,12 @@ pub async fn prepare(
                 staged.insert(build.task_id.clone(), build.staging);
                 (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
             }
-            Contribution::Carried { task_id, stale_reason } => {
+            Contribution::Carried { task_id, stale_reason, due } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
                 entry.is_stale = stale_reason.is_some();
                 entry.stale_reason = stale_reason;
+                entry.due = due.unwrap_or(entry.due);
                 (task_id, entry, parts)
             }
         };

@@ -19,6 +19,9 @@ pub(super) const FILE_MISSING: &str = "file_missing";
 /// A file that the build can do without did not come, and not because there is none.
 pub(super) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 
+/// A page that lists a source's files could not be read, or names none.
+pub(super) const PAGE_NOT_READ: &str = "page_not_read";
+
 #[derive(Default)]
 pub(super) struct Arrivals {
     pub(super) snapshots: Vec<Snapshot>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
 
 use super::RunSettings;
 use super::plan::sources_of;
@@ -28,7 +29,7 @@ pub(super) fn due(settings: &RunSettings, declaration: &Declaration, partition: 
                 let year = value.parse().ok().filter(|_| range.to.is_none_or(|to| value != to.to_string()));
                 year.map(|year| schedule.next_late_from(date(year, 1, 1)))
             }
-            (None, None) => due_of_files(&schedule, &files),
+            (None, None) => due_of_files(&schedule, source, &files),
         };
         due.extend(day.map(|day| (source.source_id.clone(), day)));
     }
@@ -60,7 +61,17 @@ fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Op
     newest.into_values().filter_map(|label| editions.next_late_from(label)).min()
 }
 
-fn due_of_files(schedule: &Schedule, files: &[&Snapshot]) -> Option<Date> {
-    let newest = files.iter().filter_map(|file| file.source_date.parse().ok()).max()?;
+/// A file that was put out again with the same bytes keeps its first date as a source; its server knows the later one. What states a list's date
+/// itself knows better than the server.
+fn due_of_files(schedule: &Schedule, source: &Source, files: &[&Snapshot]) -> Option<Date> {
+    let is_stated = source.dated_by.is_some() || source.source_date.is_some();
+    let of_source = files.iter().filter_map(|file| file.source_date.parse::<Date>().ok());
+    let of_server = files.iter().filter(|_| !is_stated).filter_map(|file| day_of_header(file.last_modified.as_deref()?));
+    let newest = of_source.chain(of_server).max()?;
     Some(schedule.next_late_from(schedule.period_of_file(newest)))
+}
+
+fn day_of_header(last_modified: &str) -> Option<Date> {
+    let at = jiff::fmt::rfc2822::parse(last_modified).ok()?;
+    Some(at.timestamp().to_zoned(TimeZone::UTC).date())
 }

@@ -61,8 +61,11 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
 async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str, started_at: jiff::Timestamp) -> Result<RunReport> {
     let plan = plan(settings, observer).await?;
     let mut reports = Vec::new();
-    let mut contributions: Vec<Contribution> =
-        plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), stale_reason: previous_reason(&plan, task_id) }).collect();
+    let mut contributions: Vec<Contribution> = plan
+        .untouched
+        .iter()
+        .map(|task_id| Contribution::Carried { task_id: task_id.clone(), stale_reason: previous_reason(&plan, task_id), due: None })
+        .collect();
     for task in &plan.tasks {
         let (report, contribution) = perform(settings, &plan, task, run_id, observer)?;
         observer.built(&report);
@@ -83,7 +86,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         (Some(committed.release_id), outcome)
     };
     if let Some(release_id) = &release_id {
-        tell_what_is_late(settings, release_id, &mut reports).await?;
+        tell_what_is_late(settings, release_id, &plan, &mut reports).await?;
     }
     Ok(RunReport {
         run_id: run_id.to_owned(),
@@ -100,8 +103,14 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
 }
 
 /// Says of each task since when what the release has of it is late.
-async fn tell_what_is_late(settings: &RunSettings, release_id: &ReleaseId, reports: &mut [TaskReport]) -> Result<()> {
-    let manifest = settings.releases.manifest(release_id).await?;
+async fn tell_what_is_late(settings: &RunSettings, release_id: &ReleaseId, plan: &Plan, reports: &mut [TaskReport]) -> Result<()> {
+    let mut manifest = settings.releases.manifest(release_id).await?;
+    // A release that stays as it was keeps the days of when it was made.
+    for task in plan.tasks.iter().filter(|task| task.state == TaskState::Fresh) {
+        if let (Some(planned), Some(entry)) = (&task.entry, manifest.tasks.get_mut(&task.task_id)) {
+            entry.due.clone_from(&planned.due);
+        }
+    }
     for report in reports {
         report.late_since = report.late_since.or_else(|| manifest.late_since(&report.task_id, today(settings)));
     }
@@ -134,7 +143,8 @@ fn previous_reason(plan: &Plan, task_id: &str) -> Option<String> {
 
 /// Does what the plan says for one task. A failed build is reported and the last good one carried on.
 fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
-    let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason };
+    let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
+    let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason, due: due.clone() };
     let mut report = TaskReport { late_since: task.late_since, ..TaskReport::of_state(&task.task_id, &task.state) };
     match (&task.state, &task.entry) {
         (TaskState::Fresh, entry) => {

@@ -5,13 +5,13 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::arrivals::{Arrivals, FILE_MISSING};
+use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ};
 use super::dates::date_files;
 use super::due::due;
 use super::editions::{Series, before_the_first, files_of_source};
 use super::findings::unconfirmed_layout;
 use super::partitions::{Expected, PublishedRange};
-use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, requests};
+use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests, requests};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::contract::Contract;
 use crate::datasets;
@@ -82,6 +82,8 @@ struct Candidate<'a> {
     not_listed: Vec<String>,
     /// Files of the last release that a page names no more and that stay in use, with what is to be told of them.
     no_longer_listed: Vec<(Snapshot, SourceFinding)>,
+    /// What is to be seen to about pages.
+    findings: Vec<SourceFinding>,
     /// Files whose names are labels of periods.
     series: Vec<Series>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
@@ -210,11 +212,18 @@ async fn find_listed(
         for source in &candidate.listed {
             let files = match listed_requests(fetcher, source, &fetched[&source.url])? {
                 Ok(files) => files,
-                Err(problem) if source.required => {
-                    candidate.not_listed.push(format!("{} ({}): {problem}", source.source_id, source.url));
-                    continue;
+                Err(problem) => {
+                    let files = otherwise_requests(source, previous)?;
+                    let message = format!("{} ({}): {problem}", source.source_id, source.url);
+                    if !files.is_empty() {
+                        let detail = format!("{message}; asked for the addresses that the declaration and the last release have");
+                        candidate.findings.push(SourceFinding::new(&source.source_id, PAGE_NOT_READ, detail));
+                    } else if source.required {
+                        candidate.not_listed.push(message);
+                        continue;
+                    }
+                    files
                 }
-                Err(_) => Vec::new(),
             };
             let gone = no_longer_listed(settings, source, &files, previous);
             if source.partial {
@@ -290,7 +299,18 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
             series.extend(of_source);
             not_listed.extend(before_the_first(settings, owner, source)?);
         }
-        candidates.push(Candidate { task_id, declaration, partition, files, listed, not_listed, no_longer_listed: Vec::new(), series, on_demand });
+        candidates.push(Candidate {
+            task_id,
+            declaration,
+            partition,
+            files,
+            listed,
+            not_listed,
+            no_longer_listed: Vec::new(),
+            findings: Vec::new(),
+            series,
+            on_demand,
+        });
     }
     Ok(candidates)
 }
@@ -361,6 +381,7 @@ fn judge(
 ) -> Result<(TaskState, Option<TaskEntry>)> {
     let Arrivals { mut snapshots, mut problems, mut findings, is_failed } = Arrivals::of(settings, &candidate.files, fetched)?;
     problems.extend(candidate.not_listed.iter().map(|message| Problem { is_source_missing: true, message: message.clone() }));
+    findings.extend(candidate.findings.iter().cloned());
     for (snapshot, finding) in &candidate.no_longer_listed {
         snapshots.push(snapshot.clone());
         findings.push(finding.clone());

@@ -121,10 +121,21 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
         Fetched::Failed(message) => return Ok(Err(message.clone())),
     };
     let content = decode::read_document(&fetcher.snapshots().path(snapshot), MAX_PAGE_BYTES)?;
-    let listed = listing.newest(&links(&source.url, &String::from_utf8_lossy(&content)))?;
-    if listed.is_empty() {
-        return Ok(Err(format!("the page names no file of the form `{}`", listing.pattern)));
-    }
+    let files = requests_of_links(source, &links(&source.url, &String::from_utf8_lossy(&content)))?;
+    Ok(if files.is_empty() { Err(format!("the page names no file of the form `{}`", listing.pattern)) } else { Ok(files) })
+}
+
+/// The files to ask for while a source's page does not name any: of each kind the newest of those that the declaration names and those that the last
+/// release was made from. None where the declaration names none.
+pub(super) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Result<Vec<Wanted>> {
+    let Some(listing) = source.listing.as_ref().filter(|listing| !listing.otherwise.is_empty()) else { return Ok(Vec::new()) };
+    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id).map(|snapshot| snapshot.url.clone());
+    let links: Vec<String> = known.chain(listing.otherwise.iter().cloned()).collect();
+    requests_of_links(source, &links)
+}
+
+fn requests_of_links(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
+    let Some(listing) = &source.listing else { return Ok(Vec::new()) };
     let request = |listed: Listed| {
         let is_archive = source.is_archive() && is_packed(&listed.link);
         let source_version = expand(&source.source_version, &listed.fields)?;
@@ -141,7 +152,7 @@ pub(super) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
         };
         Ok(Wanted { request, paging: None, dated_by: None })
     };
-    listed.into_iter().map(request).collect::<Result<_>>().map(Ok)
+    listing.newest(links)?.into_iter().map(request).collect()
 }
 
 /// The files of the last release whose kinds a source's page does not name any more; none where a person has looked at it.

@@ -1,6 +1,6 @@
-//! How old a dataset is against its publisher's cadence.
+//! How old a dataset is against its publisher's cadence and calendar.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -15,7 +15,7 @@ use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
 pub enum Freshness {
     /// Within one publishing period.
     Fresh,
-    /// Within three, or the last try to renew it failed.
+    /// Within three, or the last try to renew it failed, or its next edition is late.
     Stale,
     /// Older.
     Expired,
@@ -37,6 +37,8 @@ impl Freshness {
 pub struct FreshnessOfDay {
     day: Date,
     by_dataset: BTreeMap<String, Freshness>,
+    /// Tasks of which an edition is late.
+    late: Vec<String>,
 }
 
 impl FreshnessOfDay {
@@ -44,9 +46,10 @@ impl FreshnessOfDay {
         self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
     }
 
-    /// One letter for each dataset: changes exactly when an answer's freshness can.
+    /// One letter for each dataset, and the tasks that are late: changes exactly when what an answer says of freshness can.
     pub fn mark(&self) -> impl Iterator<Item = u8> {
-        self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0])
+        let freshness = self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0]);
+        freshness.chain(self.late.iter().flat_map(|task_id| task_id.bytes()))
     }
 }
 
@@ -61,18 +64,20 @@ impl Release {
             return known;
         }
         let by_dataset = self.manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(&self.manifest, dataset, today))).collect();
-        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset });
+        let late = self.manifest.tasks.keys().filter(|task_id| self.manifest.late_since(task_id, today).is_some()).cloned().collect();
+        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, late });
         self.freshness.0.store(Some(computed.clone()));
         computed
     }
 }
 
-/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale.
+/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale or late.
 pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
     let newest = dataset.parts.iter().max_by(|a, b| a.partition.cmp(&b.partition));
     let by_age = newest.map_or(Freshness::Expired, |part| freshness_of_part(manifest, part, today));
-    let has_stale_build = dataset.parts.iter().any(|part| manifest.tasks.get(&part.task_id).is_some_and(|task| task.is_stale));
-    if has_stale_build { by_age.max(Freshness::Stale) } else { by_age }
+    let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
+    let is_behind = |task_id: &&str| manifest.tasks.get(*task_id).is_some_and(|task| task.is_stale) || manifest.late_since(task_id, today).is_some();
+    if tasks.iter().any(is_behind) { by_age.max(Freshness::Stale) } else { by_age }
 }
 
 fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness {
@@ -80,10 +85,11 @@ fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness
     task.map_or(Freshness::Expired, |task| freshness_by_age(task, source_date(manifest, part), today))
 }
 
-/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew it failed.
-pub fn freshness_of_task(task: &TaskEntry, published_at: &str, today: Date) -> Freshness {
-    let by_age = freshness_by_age(task, newest_date(&task.inputs, published_at), today);
-    if task.is_stale { by_age.max(Freshness::Stale) } else { by_age }
+/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew it failed or its next edition is late.
+pub fn freshness_of_task(manifest: &Manifest, task_id: &str, today: Date) -> Freshness {
+    let Some(task) = manifest.tasks.get(task_id) else { return Freshness::Expired };
+    let by_age = freshness_by_age(task, newest_date(&task.inputs, &manifest.published_at), today);
+    if task.is_stale || manifest.late_since(task_id, today).is_some() { by_age.max(Freshness::Stale) } else { by_age }
 }
 
 fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshness {

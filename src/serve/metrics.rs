@@ -1,4 +1,4 @@
-//! Counts requests and times for `/metrics`, in the Prometheus text format.
+//! Counts requests and times, and says which tasks are late, for `/metrics`, in the Prometheus text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,8 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::stream::StreamNumbers;
+use crate::store::Manifest;
 
 /// Upper bounds of the time classes, in microseconds.
 const BOUNDS_US: [u64; 10] = [50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
@@ -49,7 +52,7 @@ impl Metrics {
     }
 
     /// Writes everything.
-    pub fn text(&self, release_id: Option<&str>, running: usize, stream: StreamNumbers) -> String {
+    pub fn text(&self, release: Option<&Manifest>, now: Timestamp, running: usize, stream: StreamNumbers) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -82,8 +85,15 @@ impl Metrics {
             let _ = writeln!(text, "pubdata_release_loads_total{{outcome=\"{outcome}\"}} {}", counter.load(Ordering::Relaxed));
         }
         head(&mut text, "pubdata_release", "gauge", "1 for the release that is served.");
-        if let Some(release_id) = release_id {
-            let _ = writeln!(text, "pubdata_release{{release_id=\"{release_id}\"}} 1");
+        if let Some(release) = release {
+            let _ = writeln!(text, "pubdata_release{{release_id=\"{}\"}} 1", release.release_id.as_str());
+        }
+        let name = "pubdata_task_late_seconds";
+        head(&mut text, name, "gauge", "How long the publisher's next edition is late by its calendar, by task; 0 on time.");
+        for task_id in release.into_iter().flat_map(|release| release.tasks.keys().filter(|task_id| release.awaits_an_edition(task_id))) {
+            let late_since = release.and_then(|release| release.late_since(task_id, now.to_zoned(TimeZone::UTC).date()));
+            let since = late_since.and_then(|day| day.to_zoned(TimeZone::UTC).ok()).map(|start| start.timestamp());
+            let _ = writeln!(text, "{name}{{task=\"{task_id}\"}} {}", since.map_or(0, |since| now.as_second() - since.as_second()));
         }
         text
     }

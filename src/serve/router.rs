@@ -79,7 +79,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
     let release = service.catalog.current();
     let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
-    let text = service.metrics.text(release.as_ref().map(|release| release.manifest.release_id.as_str()), running, service.stream.numbers());
+    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, service.stream.numbers());
     page(Body::from(text), "text/plain; version=0.0.4; charset=utf-8")
 }
 

@@ -171,11 +171,16 @@ impl Manifest {
     /// The day since which an edition of a task's sources is late; none on time. A build of an older partition is never late: the newest one says
     /// what its pipeline waits for.
     pub fn late_since(&self, task_id: &str, today: Date) -> Option<Date> {
-        let task = self.tasks.get(task_id)?;
+        let due = self.tasks.get(task_id)?.due.values().min().copied();
+        due.filter(|due| *due <= today && self.awaits_an_edition(task_id))
+    }
+
+    /// Whether it is known of a task when another edition of its sources is late.
+    pub fn awaits_an_edition(&self, task_id: &str) -> bool {
+        let Some(task) = self.tasks.get(task_id) else { return false };
         // Years are as long as each other, and compare as they read.
-        let has_newer = |other: &TaskEntry| other.pipeline_id == task.pipeline_id && other.partition > task.partition;
-        let due = task.due.values().min().copied().filter(|due| *due <= today)?;
-        (!self.tasks.values().any(has_newer)).then_some(due)
+        let is_newer = |other: &TaskEntry| other.pipeline_id == task.pipeline_id && other.partition > task.partition;
+        !task.due.is_empty() && !self.tasks.values().any(is_newer)
     }
 
     /// Rows of a dataset over all parts.

@@ -221,6 +221,72 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
 }
 
 #[test]
+fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
+    let with_range = |range: &str| format!("variables = {{ part = {{ {range} }} }}");
+    let list = "variables = { part = [\"a\", \"b\"] }";
+    let cases: &[(&str, String, &[&str])] = &[
+        (
+            "cadence = \"yearly\"",
+            "cadence = \"yearly\"\ncalendar = { every = \"year\", after = \"soon\" }".to_owned(),
+            &["pipelines/test/parcels.toml:8: calendar: `after`: `soon` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"],
+        ),
+        (
+            "cadence = \"yearly\"",
+            "cadence = \"yearly\"\ncalendar = { every = \"fortnight\" }".to_owned(),
+            &[
+                "pipelines/test/parcels.toml:8: calendar: unknown variant `fortnight`, expected one of `day`, `business_day`, `week`, `month`, `quarter`, `year`, `never`",
+            ],
+        ),
+        (
+            "min_bytes = 100",
+            "calendar = { every = \"day\", at = \"03:00 EST5\" }".to_owned(),
+            &[
+                "pipelines/test/parcels.toml:26: source.calendar: source `test.parcel_list`: `at`: `03:00 EST5` names a zone that is not known, `EST5`; write it as `03:00 America/New_York`",
+            ],
+        ),
+        ("to = 2030\n", "".to_owned(), &[]),
+        ("cadence = \"yearly\"", "cadence = \"yearly\"\ncalendar = { every = \"quarter\" }".to_owned(), &[]),
+        (list, with_range("from = \"2019\", to = \"now\""), &[]),
+        (
+            list,
+            with_range("from = \"Q1\", to = \"now\""),
+            &[
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `Q1` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
+            ],
+        ),
+        (
+            list,
+            with_range("from = \"2019\", to = \"2018\""),
+            &["pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `2019` is after `to`, `2018`"],
+        ),
+        (
+            list,
+            with_range("from = \"2026-09\", to = \"now\""),
+            &[
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: labels such as `2026-09` need a calendar of their own step: give the source a `calendar` with `every = \"month\"`",
+            ],
+        ),
+        (
+            list,
+            "variables = { part = { from = \"2019\", to = \"now\" }, other = { from = \"2019\", to = \"now\" } }".to_owned(),
+            &["pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: one variable of a source can be a range of labels, not several"],
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(findings_after(PIPELINE_PATH, from, to), *expected, "after {from:?} became {to:?}");
+    }
+    let unending = PIPELINE.replacen("to = 2030\n", "", 1).replacen("cadence = \"yearly\"", "cadence = \"yearly\"\ncalendar = { every = \"quarter\" }", 1);
+    let files = DeclarationFiles::built_in().with(&[(PIPELINE_PATH, &unending), (CONTRACT_PATH, CONTRACT)]);
+    let findings: Vec<String> = Declarations::check(files).1.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        findings,
+        [
+            "pipelines/test/parcels.toml:13: partition.variable: partitions by `vintage` without `to` need a calendar of years: `calendar = { every = \"year\", after = \"…\" }`"
+        ]
+    );
+}
+
+#[test]
 fn every_fault_of_a_format_is_named_with_file_line_and_key() {
     let cases: &[(&str, &str, &[&str])] = &[
         (

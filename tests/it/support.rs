@@ -1,17 +1,21 @@
 //! The project's fixtures as one mirror that a test may change, a home beside it, and the program run on both.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata::declared::DeclarationFiles;
-use pubdata::fetch::{FetchProgress, FetchSettings};
+use pubdata::fetch::{Clock, FetchProgress, FetchSettings};
 use pubdata::pipeline::Declarations;
-use pubdata::run::{self, Observer, RunReport, RunSettings, SharedObserver, TaskReport};
+use pubdata::run::{self, Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport};
 use pubdata::store::{self, Home, Record, Releases};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -322,13 +326,35 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
 
 /// A few tries with waits that no test notices.
 pub fn instant_waits() -> FetchSettings {
-    let wait = std::time::Duration::from_millis(1);
+    let wait = Duration::from_millis(1);
     FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, ..FetchSettings::default() }
 }
 
 /// Runs in this process.
 pub async fn run_here(settings: &RunSettings) -> RunReport {
     run::run(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+}
+
+/// Plans in this process.
+pub async fn plan_here(settings: &RunSettings) -> Plan {
+    run::plan(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
+}
+
+/// A clock that stands.
+pub struct ClockAt(pub Timestamp);
+
+impl Clock for ClockAt {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
 }
 
 struct Silent;

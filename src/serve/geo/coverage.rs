@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
+
 use crate::contract::Contract;
 use crate::provenance::SourceRows;
 use crate::serve::call::{Call, Meta};
@@ -34,7 +36,7 @@ fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> 
                 let contract = call.service.contracts.get(dataset_id);
                 json.object(|json| {
                     json.key("dataset_id").text(dataset_id);
-                    write_dataset(json, release, dataset_id, dataset, contract);
+                    write_dataset(json, release, dataset_id, dataset, contract, today);
                     json.key("freshness").text(freshness.of(dataset_id).name());
                 });
             }
@@ -42,7 +44,7 @@ fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> 
     });
 }
 
-fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>) {
+fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>, today: Date) {
     let manifest = &release.manifest;
     let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
     let tasks: Vec<&TaskEntry> = tasks.into_iter().filter_map(|id| manifest.tasks.get(id)).collect();
@@ -67,7 +69,7 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     json.key("validation_status").text(if has_warnings { "passed_with_warnings" } else { "passed" });
     json.key("is_stale").flag(tasks.iter().any(|task| task.is_stale));
     json.key("not_covered").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
-    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, release, partition, parts)));
+    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, release, partition, parts, today)));
     if dataset_id == Members::DATASET_ID {
         json.key("outcomes").value(&release.sec.members.outcomes());
     }
@@ -159,7 +161,7 @@ fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Par
     partitions
 }
 
-fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str, &str>, parts: &[&Part]) {
+fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str, &str>, parts: &[&Part], today: Date) {
     let tasks: BTreeMap<&str, &TaskEntry> =
         parts.iter().filter_map(|part| release.manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
     let notes: BTreeSet<&str> = parts.iter().flat_map(|part| &part.report.notes).map(String::as_str).collect();
@@ -170,6 +172,8 @@ fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str
         json.key("source_date").optional_text(newest_date(release, parts).as_deref());
         json.key("built_at").optional_text(tasks.values().map(|task| task.built_at.as_str()).max());
         json.key("layout_evidence").optional_text(layout_evidence(&tasks).as_deref());
+        let late_since = tasks.keys().filter_map(|task_id| release.manifest.late_since(task_id, today)).min();
+        json.key("late_since").optional_text(late_since.map(|day| day.to_string()).as_deref());
         json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));
         json.key("stale_reason").optional_text(tasks.values().find_map(|task| task.stale_reason.as_deref()));
         json.key("notes").texts(notes);

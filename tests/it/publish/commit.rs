@@ -71,7 +71,7 @@ async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
 async fn a_stale_task_is_carried_with_its_reason_and_makes_another_release() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
-    let stale = |reason: &str| vec![Contribution::Carried { task_id: task_id(2024), stale_reason: Some(reason.to_owned()) }];
+    let stale = |reason: &str| vec![Contribution::Carried { task_id: task_id(2024), stale_reason: Some(reason.to_owned()), due: None }];
     let second = place.publish(stale("the publisher answers 503")).await;
     assert_ne!(first.release_id, second.release_id);
     let task = place.releases.manifest(&second.release_id).await.unwrap().tasks.remove(&task_id(2024)).unwrap();

@@ -91,7 +91,7 @@ async fn declarations_contracts_and_samples_are_told_apart() {
 async fn tasks_that_come_go_or_turn_stale_are_causes() {
     let place = Place::new();
     let from = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await.release_id;
-    let stale = Contribution::Carried { task_id: task_id(2023), stale_reason: Some("503".to_owned()) };
+    let stale = Contribution::Carried { task_id: task_id(2023), stale_reason: Some("503".to_owned()), due: None };
     let to = place.publish(vec![stale, place.built(2025, "one", 1)]).await.release_id;
     let found = diff(&place.releases, &from, &to, 1).await.unwrap();
     let stale = Cause::BecameStale { reason: Some("503".to_owned()) };

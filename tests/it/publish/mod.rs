@@ -213,5 +213,5 @@ impl Place {
 }
 
 pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried { task_id: task_id(year), stale_reason: None }
+    Contribution::Carried { task_id: task_id(year), stale_reason: None, due: None }
 }

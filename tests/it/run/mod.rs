@@ -2,6 +2,7 @@
 
 mod archives;
 mod buckets;
+mod calendar;
 mod changed_sources;
 mod command_line;
 mod dates;

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::home::Draft;
 use super::{World, draft};
 
 fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
@@ -14,7 +15,7 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
     let partition = |year: i32, quarantined: u64, notes: Value, source_date: &str| {
         json!({
             "partition": {"vintage_year": year.to_string()}, "rows": 59, "quarantined_rows": quarantined, "source_date": source_date, "built_at": "2026-01-10T01:00:00Z", "layout_evidence": null,
-            "is_stale": false, "stale_reason": null, "notes": notes
+            "late_since": null, "is_stale": false, "stale_reason": null, "notes": notes
         })
     };
     let expected = json!({
@@ -51,6 +52,34 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     assert_eq!(of_counties().await, "stale");
     let answer = world.ok("/v1/coverage").await;
     assert_eq!(entry(&answer, "geo.county")["partitions"][0]["stale_reason"], "the publisher answered 503");
+}
+
+#[tokio::test]
+async fn an_edition_that_is_late_is_told_of_the_newest_partition() {
+    let world = World::new().await;
+    world.publish(&Draft { due: Some("2026-03-31"), ..draft(1.0) }).await;
+    world.service.refresh().await.unwrap();
+    let late_since = |answer: &Value| -> Vec<Value> {
+        let partitions = entry(answer, "geo.zcta_metric")["partitions"].as_array().unwrap().clone();
+        partitions.into_iter().map(|partition| partition["late_since"].clone()).collect()
+    };
+    let gauge = async || {
+        let text = String::from_utf8(world.get("/metrics").await.bytes).unwrap();
+        text.lines().filter(|line| line.starts_with("pubdata_task_late_seconds{")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    world.set_clock("2026-03-30T23:59:59Z");
+    let on_time = world.get("/v1/coverage").await;
+    let answer = world.ok("/v1/coverage").await;
+    assert_eq!(late_since(&answer), [Value::Null, Value::Null]);
+    assert_eq!(entry(&answer, "geo.county")["freshness"], "fresh");
+    let tasks = ["test.metrics/vintage=2023", "test.places"];
+    assert_eq!(gauge().await, tasks.map(|task| format!("pubdata_task_late_seconds{{task=\"{task}\"}} 0")));
+    world.set_clock("2026-03-31T00:01:00Z");
+    let answer = world.ok("/v1/coverage").await;
+    assert_eq!(late_since(&answer), [Value::Null, json!("2026-03-31")], "a build of an older vintage is not late");
+    assert_eq!(entry(&answer, "geo.county")["freshness"], "stale");
+    assert_eq!(gauge().await, tasks.map(|task| format!("pubdata_task_late_seconds{{task=\"{task}\"}} 60")));
+    assert_ne!(world.get("/v1/coverage").await.header("etag"), on_time.header("etag"));
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ pub fn draft() -> Draft {
         table("permit.contact", CHICAGO, permits::chicago_contacts()),
         table("permit.contact", AUSTIN, permits::austin_contacts()),
     ];
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
 }
 
 /// Sets the cells of a row.

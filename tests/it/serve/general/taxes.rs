@@ -71,7 +71,7 @@ pub fn draft() -> Draft {
             tables.push(table("tax.boundary", state(code), rows));
         }
     }
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
 }
 
 /// Combined rate as text, match level, and codes of the components with their rates.
