@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
+use jiff::civil::Date;
 
 use super::{StagedBuild, fault, part};
 use jiff::civil::Date;

@@ -65,7 +65,7 @@ fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Op
 /// itself knows better than the server.
 fn due_of_files(schedule: &Schedule, source: &Source, files: &[&Snapshot]) -> Option<Date> {
     let is_stated = source.dated_by.is_some() || source.source_date.is_some();
-    let of_source = files.iter().filter_map(|file| file.source_date.parse().ok());
+    let of_source = files.iter().filter_map(|file| file.source_date.parse::<Date>().ok());
     let of_server = files.iter().filter(|_| !is_stated).filter_map(|file| day_of_header(file.last_modified.as_deref()?));
     let newest = of_source.chain(of_server).max()?;
     Some(schedule.next_late_from(schedule.period_of_file(newest)))
