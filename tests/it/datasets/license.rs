@@ -135,7 +135,7 @@ fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
     let without = Place::new();
     std::fs::remove_file(without.file("ltbarbers.csv")).unwrap();
     let answer = without.run(&["license.tx_tdlr"]);
-    assert!(matches!(answer.code, 0 | 10), "{answer:?}");
+    assert!(matches!(answer.code, Some(0 | 10)), "{answer:?}");
     assert_eq!((of(&without, "ba-9000001"), of(&without, "ba-9000003")), (Some(json!("license.tx_tdlr")), None));
 }
 
@@ -177,7 +177,7 @@ fn dated_lists_are_found_on_their_pages_by_month_and_day() {
 fn a_status_or_type_that_nobody_declared_blocks_when_there_are_many() {
     let place = Place::new();
     let more: String = (0..30).map(|number| barber("Robot Barber Repair", &format!("8000{number}"), "12/31/2099", "\"SAMPLE, SAM\"")).collect();
-    place.edit("ltbarbers.csv", |_| barbers(500, &more.replace("Robot Barber", "Robot")));
+    place.edit("ltbarbers.csv", |_| barbers(500, &more.replace("Robot Barber", "Robot").replace(",BA,N", ",ZZ,N")));
     let answer = place.run(&["license.tx_tdlr"]).expect(20);
     assert!(answer.reasons("license.tx_tdlr").contains("unmapped_profession"), "{answer:?}");
 }

@@ -4,9 +4,18 @@ use super::{Source, delimited, plan_of};
 
 fn encoded(encoding: Encoding, quoting: bool) -> Format {
     match delimited(',', quoting, &[]) {
-        Format::Delimited { delimiters, quoting, header, .. } => {
-            Format::Delimited { delimiters, quoting, escape: None, header, fewest_cells: None, label_lines: 0, header_start: None, ruler: None, fold_header: false, encoding }
-        }
+        Format::Delimited { delimiters, quoting, header, .. } => Format::Delimited {
+            delimiters,
+            quoting,
+            escape: None,
+            header,
+            fewest_cells: None,
+            label_lines: 0,
+            header_start: None,
+            ruler: None,
+            fold_header: false,
+            encoding,
+        },
         _ => unreachable!(),
     }
 }
