@@ -30,7 +30,8 @@ fn publish(pipeline: &str, files: &[(String, Vec<u8>)]) -> BTreeMap<String, Rows
     }
     std::fs::write(mirror.join(".pubdata-mirror"), "sample = true\n").unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_pubdata")).args(["run", pipeline]).arg("--mirror").arg(&mirror).arg("--home").arg(&home).output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    // A few hundred rows may lack what a whole file has somewhere: such findings are none here.
+    assert!(matches!(run.status.code(), Some(0 | 10)), "{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     let release = folders(&home.join("releases")).pop().unwrap();
     folders(&release).into_iter().map(|folder| (folder.file_name().unwrap().to_str().unwrap().to_owned(), rows_below(&folder))).collect()
 }
