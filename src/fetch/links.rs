@@ -1,9 +1,38 @@
 use reqwest::Url;
+use serde_json::Value;
 
-/// The addresses a web page links to on its own host, in the order of the page, each once.
+/// The addresses a web page links to on its own host, in the order of the page, each once. A JSON document links to what its texts say
+/// are addresses, whatever type its publisher gives it.
 pub fn links(page_url: &str, page: &str) -> Vec<String> {
     let Ok(base) = Url::parse(page_url) else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
+    let mut add = |target: &str| {
+        if let Ok(mut url) = base.join(target) {
+            url.set_fragment(None);
+            if url.scheme() == base.scheme() && url.host() == base.host() && url.port() == base.port() && !found.iter().any(|known| known == url.as_str()) {
+                found.push(url.into());
+            }
+        }
+    };
+    match serde_json::from_str(page.trim_start_matches('\u{feff}')) {
+        Ok(document) => addresses(&document, &mut add),
+        Err(_) => references(page, &mut add),
+    }
+    found
+}
+
+/// The texts of a JSON document that are whole addresses.
+fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
+    match document {
+        Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => add(text),
+        Value::Array(items) => items.iter().for_each(|item| addresses(item, add)),
+        Value::Object(members) => members.values().for_each(|member| addresses(member, add)),
+        _ => {}
+    }
+}
+
+/// The `href` attributes of a page.
+fn references(page: &str, add: &mut impl FnMut(&str)) {
     // Letters of ASCII only, so that places in one text are places in the other.
     let lower = page.to_ascii_lowercase();
     for (place, _) in lower.match_indices("href") {
@@ -12,15 +41,8 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
             Some(quote @ ('"' | '\'')) => value[1..].split(quote).next(),
             _ => value.split(|character: char| character.is_whitespace() || character == '>').next(),
         };
-        let target = target.unwrap_or_default().trim().replace("&amp;", "&");
-        if let Ok(mut url) = base.join(&target) {
-            url.set_fragment(None);
-            if url.scheme() == base.scheme() && url.host() == base.host() && url.port() == base.port() && !found.iter().any(|known| known == url.as_str()) {
-                found.push(url.into());
-            }
-        }
+        add(&target.unwrap_or_default().trim().replace("&amp;", "&"));
     }
-    found
 }
 
 #[cfg(test)]
@@ -35,5 +57,11 @@ mod tests {
             ["https://example.org/rates/MN.csv", "https://example.org/list/WI.csv?a=1&b=2", "https://example.org/list/NE.txt", "https://example.org/list/"];
         assert_eq!(links("https://example.org/list/", page), expected);
         assert!(links("no address", page).is_empty());
+    }
+
+    #[test]
+    fn a_json_document_links_to_the_addresses_in_its_texts() {
+        let page = r#"[{"title": "a/b", "files": [{"fileURL": "https:\/\/example.org\/zip\/a.zip"}, {"fileURL": "https://elsewhere.example/b.zip"}]}, "https://example.org/zip/a.zip", 7]"#;
+        assert_eq!(links("https://example.org/api/list", page), ["https://example.org/zip/a.zip"]);
     }
 }
