@@ -56,6 +56,20 @@ impl DeclarationFiles {
         self.0.iter().filter(|(path, _)| is_toml(path)).map(|(path, bytes)| (path.clone(), String::from_utf8_lossy(bytes).into_owned())).collect()
     }
 
+    /// Writes all files below a folder, which is made.
+    ///
+    /// # Errors
+    /// `Store`, naming the path that cannot be written.
+    pub fn write_to(&self, root: &Path) -> Result<()> {
+        for (name, bytes) in &*self.0 {
+            let path = root.join(name);
+            let folder = path.parent().unwrap_or(root);
+            std::fs::create_dir_all(folder).at("create folder", folder)?;
+            std::fs::write(&path, bytes).at("write", &path)?;
+        }
+        Ok(())
+    }
+
     /// The bytes of one file.
     pub fn read(&self, path: &str) -> Option<&[u8]> {
         self.0.get(path).map(Vec::as_slice)

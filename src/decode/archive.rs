@@ -40,7 +40,7 @@ pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     Ok(matches)
 }
 
-fn is_match(pattern: &str, name: &str) -> bool {
+pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => is_text(pattern, name),
         Some((start, end)) => {

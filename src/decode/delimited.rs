@@ -96,21 +96,11 @@ pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
 }
 
 fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> Result<(Resolved, u8)> {
-    let narrow = |delimiter: char| u8::try_from(delimiter).unwrap_or(b',');
     if !layout.header.is_empty() {
         let names: Vec<&str> = layout.header.iter().map(String::as_str).collect();
         return Ok((task.plan.resolve(&names)?, narrow(layout.delimiters[0])));
     }
-    let header = header_line(lines, layout)?;
-    let text = header.as_str();
-    let occurrences = |delimiter: &char| text.matches(*delimiter).count();
-    let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
-    let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
-    let name_of = |cell: &Vec<u8>| {
-        let name = std::str::from_utf8(cell).unwrap_or_default().trim();
-        if layout.is_folding { fold(name) } else { name.to_owned() }
-    };
-    let names: Vec<String> = cells.iter().map(name_of).collect();
+    let (names, delimiter) = header_names(lines, layout)?;
     let resolved = task.plan.resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
     for _ in 0..layout.label_lines {
         lines.next_line()?;
@@ -122,7 +112,25 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
             return Err(Error::format(format!("the line after the header is not a line of `{ruler}`")));
         }
     }
-    Ok((resolved, narrow(delimiter)))
+    Ok((resolved, delimiter))
+}
+
+/// The names of the header line, and the delimiter between them.
+pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<(Vec<String>, u8)> {
+    let header = header_line(lines, layout)?;
+    let text = header.as_str();
+    let occurrences = |delimiter: &char| text.matches(*delimiter).count();
+    let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
+    let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
+    let name_of = |cell: &Vec<u8>| {
+        let name = std::str::from_utf8(cell).unwrap_or_default().trim();
+        if layout.is_folding { fold(name) } else { name.to_owned() }
+    };
+    Ok((cells.iter().map(name_of).collect(), narrow(delimiter)))
+}
+
+fn narrow(delimiter: char) -> u8 {
+    u8::try_from(delimiter).unwrap_or(b',')
 }
 
 /// The header line: the first line, or the first that begins as declared.
@@ -220,7 +228,7 @@ fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec
 
 /// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
 /// escaped, so that an odd number of others says so.
-fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
+pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     let escaped = |place: usize| layout.escape.is_some_and(|escape| line[..place].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
     memchr::memchr_iter(b'"', line).filter(|place| !escaped(*place)).count() % 2 == 1
 }

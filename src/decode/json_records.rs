@@ -63,6 +63,11 @@ pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     Ok(records(&read_text(task)?, layout)?.len() as u64)
 }
 
+/// The names of the attributes that the records have.
+pub(super) fn attributes(task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
+    names(&records(&read_text(task)?, layout)?, task, layout)
+}
+
 fn read_text(task: &Task<'_>) -> Result<String> {
     let mut bytes = Vec::new();
     open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;

@@ -37,6 +37,15 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     frame.finish()
 }
 
+/// The names of the first row.
+pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
+    let mut bytes = Vec::new();
+    open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
+    let rows: Vec<&RawValue> = serde_json::from_slice(&bytes).map_err(|error| Error::format(format!("is not a JSON array of rows: {error}")))?;
+    let header = rows.first().and_then(|row| cells_of(row.get())).ok_or_else(|| Error::format("the first row is not an array of column names"))?;
+    Ok(header.into_iter().map(Option::unwrap_or_default).collect())
+}
+
 fn push(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, record: &str, offset: u64) -> Result<()> {
     match cells_of(record) {
         Some(cells) if cells.len() == resolved.width => {

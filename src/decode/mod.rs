@@ -4,6 +4,7 @@
 mod archive;
 mod delimited;
 mod encoding;
+mod excerpt;
 mod feed;
 mod fixed_width;
 mod header;
@@ -11,6 +12,7 @@ mod json_records;
 mod json_rows;
 mod lines;
 mod members;
+mod packed;
 mod spill;
 mod text_frame;
 mod xlsx;
@@ -24,9 +26,11 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
+pub use excerpt::{columns, excerpt};
 pub use feed::{FeedEntry, FeedShape, feed_entries};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member};
+pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
 pub use spill::{Spill, read_spilled};
 use text_frame::Sink;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};

@@ -16,18 +16,11 @@ const MAX_COLUMNS: usize = 16_384;
 /// Decodes a sheet of a workbook (ECMA-376, part 1, 18.3 and 18.4). The first row is the header; a record is the `row` element that it was
 /// read from. Numbers are the text that the file holds; days are numbers there, and stay numbers.
 pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
-    let sheet = task.member.ok_or_else(|| Error::config("a sheet is a member of its workbook: declare `member`"))?;
-    let shared = match archive::has_member(task.path, SHARED_STRINGS)? {
-        true => shared_strings(&content(task, SHARED_STRINGS)?).context(|| SHARED_STRINGS.to_owned())?,
-        false => Vec::new(),
-    };
-    let content = content(task, sheet)?;
+    let (shared, content) = sheet(task)?;
     let document = XmlDocument::new(&content)?;
     let mut rows = Rows { reader: document.reader(), shared, left: task.max_bytes };
-    rows.enter_data()?;
-    let header = rows.next()?.ok_or_else(|| Error::format("the sheet has no rows"))?;
-    let names = header.cells.map_err(|problem| Error::format(format!("the first row: {problem}")))?;
-    let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or_default().trim()).collect();
+    let names = rows.header()?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let resolved = task.plan.resolve(&names)?;
     let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
     while let Some(row) = rows.next()? {
@@ -37,6 +30,23 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
         }
     }
     frame.finish()
+}
+
+/// The names of the first row.
+pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
+    let (shared, content) = sheet(task)?;
+    let document = XmlDocument::new(&content)?;
+    Rows { reader: document.reader(), shared, left: task.max_bytes }.header()
+}
+
+/// The texts that cells name by number, and the sheet.
+fn sheet(task: &Task<'_>) -> Result<(Vec<String>, Vec<u8>)> {
+    let sheet = task.member.ok_or_else(|| Error::config("a sheet is a member of its workbook: declare `member`"))?;
+    let shared = match archive::has_member(task.path, SHARED_STRINGS)? {
+        true => shared_strings(&content(task, SHARED_STRINGS)?).context(|| SHARED_STRINGS.to_owned())?,
+        false => Vec::new(),
+    };
+    Ok((shared, content(task, sheet)?))
 }
 
 fn content(task: &Task<'_>, member: &str) -> Result<Vec<u8>> {
@@ -79,6 +89,14 @@ struct Rows<'d> {
 }
 
 impl Rows<'_> {
+    /// Goes to the sheet's cells and takes the first row.
+    fn header(&mut self) -> Result<Vec<String>> {
+        self.enter_data()?;
+        let header = self.next()?.ok_or_else(|| Error::format("the sheet has no rows"))?;
+        let names = header.cells.map_err(|problem| Error::format(format!("the first row: {problem}")))?;
+        Ok(names.iter().map(|name| name.as_deref().unwrap_or_default().trim().to_owned()).collect())
+    }
+
     /// Goes to the sheet's cells.
     fn enter_data(&mut self) -> Result<()> {
         while let Some(piece) = self.reader.advance()? {

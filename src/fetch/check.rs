@@ -82,7 +82,7 @@ fn start_of_text(bytes: &[u8]) -> &[u8] {
 }
 
 /// Whether bytes begin as a web page, after byte order mark, white space, XML declaration and comments.
-fn is_html(head: &[u8]) -> bool {
+pub fn is_html(head: &[u8]) -> bool {
     let mut rest = start_of_text(head);
     for (opening, closing) in [(&b"<?xml"[..], &b"?>"[..]), (b"<!--", b"-->"), (b"<!--", b"-->")] {
         if rest.starts_with(opening) {

@@ -25,10 +25,10 @@ const PIECE: u64 = 8 << 20;
 
 /// Fetches files into the snapshot store.
 pub struct Fetcher {
-    settings: FetchSettings,
+    pub(super) settings: FetchSettings,
     snapshots: Snapshots,
-    mirrors: Vec<Mirror>,
-    http: Http,
+    pub(super) mirrors: Vec<Mirror>,
+    pub(super) http: Http,
 }
 
 /// Where a whole file came from and what was said of it there.
@@ -299,7 +299,7 @@ fn copy_piece(mut file: File, mut partial: Partial, total: u64) -> Result<(u64, 
 }
 
 /// Only this machine is asked without encryption.
-fn check_scheme(url: &str) -> Result<()> {
+pub(super) fn check_scheme(url: &str) -> Result<()> {
     let parsed = Url::parse(url).map_err(|error| Error::config(format!("URL {url}: {error}")))?;
     match parsed.scheme() {
         "https" => Ok(()),

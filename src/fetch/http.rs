@@ -4,6 +4,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_
 use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::check;
 use super::pace::Pace;
@@ -100,6 +101,15 @@ impl Http {
         progress.advanced(partial.len());
         self.take_body(response, target, partial, progress).await?;
         Ok(Answer::Whole)
+    }
+
+    /// Asks for a range of a file's bytes and gives the answer as it begins, with the host's transfer that it takes.
+    pub(super) async fn send_for_piece(&self, url: &Url, range: &str) -> Result<(Response, OwnedSemaphorePermit), Failure> {
+        let host = url.host_str().unwrap_or_default();
+        let transfer = self.pace.transfer(host).await;
+        self.pace.request(host).await;
+        let sent = self.client(url)?.get(url.clone()).header(ACCEPT_ENCODING, "identity").header(RANGE, range).send().await;
+        Ok((sent.map_err(|error| Failure::again(Error::fetch(format!("no answer: {}", causes(error)))))?, transfer))
     }
 
     /// Reads a small text, such as a mirror's description of itself.

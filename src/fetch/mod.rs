@@ -4,6 +4,7 @@
 mod check;
 mod clock;
 mod fetcher;
+mod head;
 mod http;
 mod links;
 mod mirror;
@@ -16,8 +17,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use check::is_html;
 pub use clock::{Clock, SystemClock};
 pub use fetcher::Fetcher;
+pub use head::{Head, Piece};
 pub use links::links;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};

@@ -230,10 +230,10 @@ async fn find_listed(
 }
 
 /// A task before anything is known of its files.
-struct Selected<'a> {
-    task_id: String,
-    declaration: &'a Declaration,
-    partition: Option<String>,
+pub(super) struct Selected<'a> {
+    pub(super) task_id: String,
+    pub(super) declaration: &'a Declaration,
+    pub(super) partition: Option<String>,
 }
 
 /// Whether each selector names something that can be built.
@@ -245,7 +245,7 @@ pub fn check_selectors(declarations: &Declarations, selectors: &[String], now: T
 }
 
 /// The tasks that the selectors name; all when there is none.
-fn selected<'a>(declarations: &'a Declarations, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
+pub(super) fn selected<'a>(declarations: &'a Declarations, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
     let mut tasks = Vec::new();
     let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
     for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {

@@ -18,6 +18,7 @@ mod releases;
 mod scratch;
 mod snapshots;
 mod staging;
+mod temporary;
 
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use copies::Copies;
@@ -37,6 +38,7 @@ pub use releases::{IncompleteRelease, Releases};
 pub use scratch::Scratch;
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
+pub use temporary::TemporaryHome;
 
 use crate::error::{IoExt, Result};
 

@@ -75,17 +75,18 @@ impl Snapshots {
     /// # Errors
     /// `Store`, when a folder cannot be made.
     pub fn open(home: &Home) -> Result<Self> {
-        let state_dir = home.state_dir();
-        let snapshots = Self {
-            snapshots_dir: home.snapshots_dir(),
-            urls_dir: state_dir.join("urls"),
-            partial_dir: state_dir.join("partial"),
-            blocks_dir: state_dir.join("blocks"),
-        };
+        let snapshots = Self::look(home);
         for folder in [&snapshots.snapshots_dir, &snapshots.urls_dir, &snapshots.partial_dir, &snapshots.blocks_dir] {
             fs::create_dir_all(folder).at("create folder", folder)?;
         }
         Ok(snapshots)
+    }
+
+    /// The snapshot store of a home for looking only: no folder is made.
+    pub fn look(home: &Home) -> Self {
+        let state_dir = home.state_dir();
+        let below = |name: &str| state_dir.join(name);
+        Self { snapshots_dir: home.snapshots_dir(), urls_dir: below("urls"), partial_dir: below("partial"), blocks_dir: below("blocks") }
     }
 
     /// Returns the newest snapshot of a source's URL (without secrets). Nothing, when its file is gone or has another size.

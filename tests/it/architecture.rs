@@ -74,6 +74,7 @@ const CRATES: &[(&str, &str)] = &[
     ("thiserror", ANYWHERE),
     ("tokio", ANYWHERE),
     ("toml", ANYWHERE),
+    ("toml_edit", "run"),
     ("tower-http", "serve"),
     ("tracing", ANYWHERE),
     ("tracing-subscriber", "cli main"),

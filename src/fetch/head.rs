@@ -1,0 +1,230 @@
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use reqwest::StatusCode;
+use reqwest::Url;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
+
+use super::mirror::{self, Place};
+use super::retry::{Failure, Tries};
+use super::secret::SecretUrl;
+use super::{Fetcher, Request};
+use crate::error::{Error, Result};
+
+/// Which bytes of a file are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// So many from the first on.
+    Start(u64),
+    /// The last so many.
+    End(u64),
+    /// From a place on, so many.
+    At(u64, u64),
+}
+
+/// What was said when a part of a file was asked for. Nothing of it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    Found {
+        /// None of a file on this machine.
+        status: Option<u16>,
+        content_type: Option<String>,
+        /// Size of the whole file, where it is known.
+        total_bytes: Option<u64>,
+        /// Where the bytes begin.
+        start: u64,
+        bytes: Vec<u8>,
+    },
+    /// There is no such file.
+    Absent { status: Option<u16> },
+    /// The server sends on to an address that is not followed.
+    Moved { status: u16, location: String },
+    /// The server does not serve this program, or not this request.
+    Refused { status: u16 },
+    /// No answer, or one that says to come back later.
+    Unreachable { status: Option<u16>, message: String },
+    /// The URL needs a secret that is not configured; nothing was asked.
+    NotConfigured { variable: String },
+}
+
+impl Head {
+    /// Whether the bytes are the whole file.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Found { total_bytes: Some(total), start: 0, bytes, .. } if bytes.len() as u64 == *total)
+    }
+}
+
+impl Fetcher {
+    /// Asks for a part of a file, at the pace of every request. A server that sends the whole file is hung up on when the part is there.
+    ///
+    /// # Errors
+    /// `Config`, for a URL that cannot be asked; `Fetch`, when a mirror does not answer. What a publisher answers is no error.
+    pub async fn head(&self, request: &Request, piece: Piece) -> Result<Head> {
+        self.prepare().await?;
+        let url = SecretUrl::parse(&request.url)?;
+        if request.url.starts_with("file://") {
+            return read_piece(&mirror::file_url_path(&url.recorded)?, piece);
+        }
+        super::fetcher::check_scheme(&url.recorded)?;
+        if self.mirrors.is_empty() {
+            if let Some(variable) = url.variables.iter().find(|variable| (self.settings.secret)(variable).is_none()) {
+                return Ok(Head::NotConfigured { variable: variable.clone() });
+            }
+            let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
+            return Ok(self.ask(&to_send, &url, piece).await);
+        }
+        let path = mirror::mirror_path(&url.recorded)?;
+        let mut answer = Head::Absent { status: None };
+        for mirror in &self.mirrors {
+            answer = match &mirror.place {
+                Place::Folder(folder) => read_piece(&folder.join(&path), piece)?,
+                Place::Url(base) => self.ask(&mirror::mirror_url(base, &path)?, &url, piece).await,
+            };
+            if !matches!(answer, Head::Absent { .. }) {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn ask(&self, to_send: &Url, url: &SecretUrl, piece: Piece) -> Head {
+        let mut tries = Tries::new(&self.settings);
+        loop {
+            let failure = match self.http.piece(to_send, piece).await {
+                Ok(Head::Moved { status, location }) => return Head::Moved { status, location: url.redacted(&location, self.settings.secret) },
+                Ok(head) => return head,
+                Err((status, failure)) => (status, failure),
+            };
+            if let Err(error) = tries.after(failure.1, &url.recorded).await {
+                return Head::Unreachable { status: failure.0, message: error.to_string() };
+            }
+        }
+    }
+}
+
+impl super::http::Http {
+    /// Asks once. A failure comes with the status, where there is one.
+    async fn piece(&self, url: &Url, piece: Piece) -> std::result::Result<Head, (Option<u16>, Failure)> {
+        let (mut response, _transfer) = self.send_for_piece(url, &piece.range()).await.map_err(|failure| (None, failure))?;
+        let (status, headers) = (response.status(), response.headers());
+        let code = status.as_u16();
+        match status {
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Head::Absent { status: Some(code) }),
+            // An empty file has no first byte.
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                return Ok(Head::Found { status: Some(code), content_type: None, total_bytes: Some(0), start: 0, bytes: Vec::new() });
+            }
+            status if status.is_redirection() => {
+                let location = text_of(headers, "location").and_then(|location| url.join(&location).ok());
+                return Ok(Head::Moved { status: code, location: location.map_or_else(String::new, String::from) });
+            }
+            _ if matches!(code, 408 | 425 | 429 | 500..=599) => {
+                return Err((Some(code), Failure::again(Error::fetch(format!("the server answered {status}")))));
+            }
+            _ => return Ok(Head::Refused { status: code }),
+        }
+        let is_part = status == StatusCode::PARTIAL_CONTENT;
+        let (start, total_bytes) = match text_of(headers, CONTENT_RANGE.as_str()).filter(|_| is_part) {
+            Some(range) => range_of(&range).unwrap_or((0, None)),
+            None => (0, text_of(headers, CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok())),
+        };
+        let content_type = text_of(headers, CONTENT_TYPE.as_str());
+        // Who sends the whole file is heard out no further than the first bytes: what is asked for elsewhere in it is not there.
+        let wanted = usize::try_from(piece.length()).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let mut is_ended = false;
+        while bytes.len() < wanted {
+            match response.chunk().await {
+                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+                Ok(None) => {
+                    is_ended = true;
+                    break;
+                }
+                Err(error) => return Err((Some(code), Failure::again(Error::fetch(format!("the transfer broke: {}", error.without_url()))))),
+            }
+        }
+        bytes.truncate(wanted);
+        let total_bytes = total_bytes.or_else(|| (is_ended && start == 0).then_some(bytes.len() as u64));
+        Ok(Head::Found { status: Some(code), content_type, total_bytes, start, bytes })
+    }
+}
+
+impl Piece {
+    fn range(self) -> String {
+        match self {
+            Self::Start(length) => format!("bytes=0-{}", length.saturating_sub(1)),
+            Self::End(length) => format!("bytes=-{length}"),
+            Self::At(start, length) => format!("bytes={start}-{}", start + length.saturating_sub(1)),
+        }
+    }
+
+    fn length(self) -> u64 {
+        match self {
+            Self::Start(length) | Self::End(length) | Self::At(_, length) => length,
+        }
+    }
+}
+
+/// First byte and size of the file of `bytes 5-9/10`.
+fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
+    let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
+    Some((bounds.split_once('-')?.0.parse().ok()?, total.parse().ok()))
+}
+
+fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
+    let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
+    let mut file = match std::fs::File::open(path) {
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(Head::Absent { status: None }),
+        file => file.map_err(unreadable)?,
+    };
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Ok(Head::Absent { status: None });
+    }
+    let total = metadata.len();
+    let start = match piece {
+        Piece::Start(_) => 0,
+        Piece::End(length) => total.saturating_sub(length),
+        Piece::At(start, _) => start.min(total),
+    };
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+    file.take(piece.length()).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Head::Found { status: None, content_type: None, total_bytes: Some(total), start, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_asked_for_by_its_place() {
+        assert_eq!(Piece::Start(10).range(), "bytes=0-9");
+        assert_eq!(Piece::End(10).range(), "bytes=-10");
+        assert_eq!(Piece::At(5, 10).range(), "bytes=5-14");
+        assert_eq!(range_of("bytes 5-9/10"), Some((5, Some(10))));
+        assert_eq!(range_of("bytes 5-9/*"), Some((5, None)));
+        assert_eq!(range_of("bytes */10"), None);
+    }
+
+    #[test]
+    fn a_piece_of_a_file_on_this_machine_is_read_from_its_place() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "0123456789").unwrap();
+        let read = |piece| match read_piece(file.path(), piece).unwrap() {
+            Head::Found { start, bytes, total_bytes: Some(10), .. } => (start, String::from_utf8(bytes).unwrap()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(read(Piece::Start(4)), (0, "0123".to_owned()));
+        assert_eq!(read(Piece::End(3)), (7, "789".to_owned()));
+        assert_eq!(read(Piece::At(2, 3)), (2, "234".to_owned()));
+        assert_eq!(read(Piece::At(8, 9)), (8, "89".to_owned()));
+        assert!(read_piece(file.path(), Piece::Start(10)).unwrap().is_whole());
+        assert!(!read_piece(file.path(), Piece::End(9)).unwrap().is_whole());
+    }
+}
