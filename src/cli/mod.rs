@@ -5,6 +5,7 @@ mod check;
 mod follow;
 mod keys;
 mod output;
+mod probe;
 mod progress;
 mod releases;
 mod run;
@@ -41,6 +42,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 A first tour:
+  pubdata probe                                  ask every publisher what it has, and say what a run would do
   pubdata run                                    fetch, build, validate and publish a release
   pubdata status                                 what is published, how fresh it is, how the last runs went
   pubdata keys create --name me --scopes geo     make an API key
@@ -74,6 +76,8 @@ struct Global {
 enum Command {
     /// Says what a run would do, and why. Asks the publishers, keeps what is new, builds nothing.
     Plan(run::PlanArgs),
+    /// Asks every publisher for the head of its files and says what a run would do. Publishes nothing.
+    Probe(probe::ProbeArgs),
     /// Downloads what changed, and nothing else.
     Fetch(run::FetchArgs),
     /// Fetches, builds what is stale, validates and publishes one release.
@@ -108,7 +112,8 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if is_asked_for { 0 } else { ErrorKind::Config.exit_code() });
         }
     };
-    set_up_tracing();
+    // A probe runs nights that nobody asked for: their log is of no use to anybody.
+    set_up_tracing(if matches!(cli.command, Command::Probe(_)) { Some("off") } else { None });
     let is_json = cli.global.json;
     match dispatch(cli) {
         Ok(code) => code,
@@ -125,6 +130,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let global = &cli.global;
     match &cli.command {
         Command::Plan(arguments) => runtime.block_on(run::plan(global, arguments)),
+        Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
         Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
         Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
         Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
@@ -141,9 +147,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG` sets a filter and
 /// `PUBDATA_LOG_FORMAT=json` a form for machines.
-fn set_up_tracing() {
+fn set_up_tracing(filter: Option<&str>) {
     let is_terminal = std::io::stderr().is_terminal();
-    let default = if is_terminal { "warn" } else { "info" };
+    let default = filter.unwrap_or(if is_terminal { "warn" } else { "info" });
     let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(is_coloured);

@@ -31,7 +31,7 @@ pub(super) fn json(value: &impl serde::Serialize) {
 /// Colours a word by what it says of a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let style = match word {
-        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" => GREEN,
+        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => GREEN,
         "new_column"
         | "empty_column"
         | "column_turned_empty"
@@ -42,8 +42,11 @@ pub(super) fn coloured(word: &str) -> String {
         | "absent"
         | "not_published"
         | "not configured"
-        | "expired" => YELLOW,
-        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" => RED,
+        | "expired"
+        | "not_asked"
+        | "publish_with_findings"
+        | "keep_last" => YELLOW,
+        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => RED,
         _ => Style::new(),
     };
     format!("{style}{word}{style:#}")

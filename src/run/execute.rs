@@ -115,7 +115,7 @@ fn new_run_id(now: jiff::Timestamp) -> Result<String> {
     Ok(format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")))
 }
 
-fn exit_code(reports: &[TaskReport]) -> ExitCode {
+pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     let code = |report: &TaskReport| match report.outcome {
         "blocked" => ExitCode::Blocked,
         "missing" => ExitCode::SourceMissing,

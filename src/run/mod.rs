@@ -11,6 +11,7 @@ mod findings;
 mod partitions;
 mod pieces;
 mod plan;
+mod probe;
 mod report;
 mod requests;
 mod shards;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use execute::run;
 pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
+pub use probe::{ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};

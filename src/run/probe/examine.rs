@@ -105,7 +105,7 @@ pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usiz
     let path = fetch::mirror_path(&fetch::recorded_url(&request.url)?)?;
     temporary.put(&path, &excerpt.bytes)?;
     let examined = Examined { status, is_whole: excerpt.is_whole, sample: Some(excerpt.member.clone()), ..Examined::default() };
-    match compare(address, &temporary.mirror().join(&path), excerpt.member.as_deref()) {
+    match columns_of(address, &temporary.mirror().join(&path), excerpt.member.as_deref()) {
         Ok(columns) => Ok(judged(address, examined, columns)),
         Err(error) if error.kind() == crate::error::ErrorKind::Format => changed(error.to_string()),
         Err(error) => Err(error),
@@ -253,7 +253,8 @@ pub(super) fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     Ok(source.columns.iter().fold(ColumnPlan::new(ignore), want))
 }
 
-fn compare(address: &Address<'_>, path: &std::path::Path, member: Option<&str>) -> Result<Vec<String>> {
+/// The columns of a file.
+pub(super) fn columns_of(address: &Address<'_>, path: &std::path::Path, member: Option<&str>) -> Result<Vec<String>> {
     let plan = column_plan(address)?;
     decode::columns(&decode::Task {
         path,

@@ -114,11 +114,14 @@ pub struct ProbedSource {
 pub struct ProbedTask {
     pub task_id: String,
     pub would: Would,
-    /// Whether a source is not to be had, as opposed to not being what is declared.
+    /// The exit code of a night of it alone.
     #[serde(skip)]
-    pub is_source_missing: bool,
+    pub(super) code: ExitCode,
     pub reasons: Vec<String>,
+    /// Rows of each dataset that the sample gave.
     pub rows: BTreeMap<String, u64>,
+    /// Why the dataset's code was not run.
+    pub not_sampled: Option<String>,
     pub with_suggestions: Option<Would>,
 }
 
@@ -157,11 +160,5 @@ impl TaskCounts {
 
 /// The exit code of the night that is foreseen.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
-    let code = |task: &ProbedTask| match task.would {
-        Would::Publish => ExitCode::Ok,
-        Would::PublishWithFindings => ExitCode::Quarantined,
-        Would::KeepLast | Would::Block if task.is_source_missing => ExitCode::SourceMissing,
-        Would::KeepLast | Would::Block => ExitCode::Blocked,
-    };
-    tasks.iter().map(code).max().unwrap_or(ExitCode::Ok)
+    tasks.iter().map(|task| task.code).max().unwrap_or(ExitCode::Ok)
 }

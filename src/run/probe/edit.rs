@@ -1,0 +1,222 @@
+use std::collections::BTreeMap;
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+
+use crate::declared::DeclarationFiles;
+use crate::error::{Error, Result};
+
+/// A change of a declaration.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Edit {
+    /// Another name of the publisher's for a mapped column.
+    Alternative { source_id: String, column: String, name: String },
+    /// A column that is not used.
+    Ignore { source_id: String, name: String },
+    Url { source_id: String, url: String },
+    /// A host that the publisher's server may send on to.
+    Redirect { source_id: String, host: String },
+    /// A word of the publisher's in a table of the settings.
+    Word { table: String, word: String, value: toml::Value },
+}
+
+impl Edit {
+    /// Whether a change is of a source; one of the settings is told with the pipeline's first source.
+    pub(super) fn is_of(&self, id: &str, is_first: bool) -> bool {
+        match self {
+            Self::Alternative { source_id, .. } | Self::Ignore { source_id, .. } | Self::Url { source_id, .. } | Self::Redirect { source_id, .. } => source_id == id,
+            Self::Word { .. } => is_first,
+        }
+    }
+}
+
+/// Puts changes into a declaration, whose other lines, comments and order stay as they are.
+///
+/// # Errors
+/// `Config`, when the file is no declaration with that source or table.
+pub(super) fn apply(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) -> Result<DeclarationFiles> {
+    let file = file_of(pipeline_id);
+    let mut document = document(files, &file)?;
+    for edit in edits {
+        put(&mut document, edit).ok_or_else(|| Error::config(format!("{file}: there is no place for a suggestion ({edit:?})")))?;
+    }
+    Ok(files.with(&[(&file, &document.to_string())]))
+}
+
+/// Writes changes for people: the changed keys as they stand in the declaration afterwards.
+///
+/// # Errors
+/// As [`apply`].
+pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) -> Result<String> {
+    let file = file_of(pipeline_id);
+    let document = document(&apply(files, pipeline_id, edits)?, &file)?;
+    // Each place once, in the order of the changes.
+    let mut places: Vec<(String, Vec<String>)> = Vec::new();
+    for edit in edits {
+        let (place, line) = shown(&document, edit).ok_or_else(|| Error::config(format!("{file}: a suggestion cannot be shown ({edit:?})")))?;
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, lines)) if lines.contains(&line) => {}
+            Some((_, lines)) => lines.push(line),
+            None => places.push((place, vec![line])),
+        }
+    }
+    let texts: Vec<String> = places.into_iter().map(|(place, lines)| format!("{place}\n{}", lines.join("\n"))).collect();
+    Ok(format!("# {file}\n{}\n", texts.join("\n")))
+}
+
+fn file_of(pipeline_id: &str) -> String {
+    format!("pipelines/{}.toml", pipeline_id.replace('.', "/"))
+}
+
+fn document(files: &DeclarationFiles, file: &str) -> Result<DocumentMut> {
+    let text = files.read(file).ok_or_else(|| Error::config(format!("there is no file {file}")))?;
+    String::from_utf8_lossy(text).parse().map_err(|error| Error::config(format!("{file}: {error}")))
+}
+
+fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
+    match edit {
+        Edit::Alternative { source_id, column, name } => {
+            let columns = source(document, source_id)?.get_mut("columns")?.as_table_like_mut()?;
+            add(columns.get_mut(column)?.as_array_mut()?, name);
+        }
+        Edit::Ignore { source_id, name } => add(list(source(document, source_id)?, "ignore")?, name),
+        Edit::Redirect { source_id, host } => add(list(source(document, source_id)?, "redirects")?, host),
+        Edit::Url { source_id, url } => {
+            let entry = source(document, source_id)?.get_mut("url")?.as_value_mut()?;
+            let decor = entry.decor().clone();
+            *entry = Value::from(url.as_str());
+            *entry.decor_mut() = decor;
+        }
+        Edit::Word { table, word, value } => {
+            let table = document.get_mut("settings")?.as_table_like_mut()?.get_mut(table)?.as_table_like_mut()?;
+            let value: Value = value.to_string().parse().ok()?;
+            table.insert(word, Item::Value(value));
+        }
+    }
+    Some(())
+}
+
+fn source<'d>(document: &'d mut DocumentMut, source_id: &str) -> Option<&'d mut Table> {
+    let sources = document.get_mut("source")?.as_array_of_tables_mut()?;
+    sources.iter_mut().find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
+}
+
+/// The list of a key, which is made when it is not there.
+fn list<'d>(source: &'d mut Table, key: &str) -> Option<&'d mut Array> {
+    source.entry(key).or_insert_with(|| Item::Value(Value::Array(Array::new()))).as_array_mut()
+}
+
+fn add(list: &mut Array, name: &str) {
+    if !list.iter().any(|known| known.as_str() == Some(name)) {
+        list.push(name);
+    }
+}
+
+/// The heading below which a change stands, and its line.
+fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
+    let of_source = |source_id: &str| format!("[[source]]  # {source_id}");
+    let source = |source_id: &str| {
+        let sources = document.get("source")?.as_array_of_tables()?;
+        sources.iter().find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
+    };
+    let line = |name: &str, item: &Item| Some(format!("{name} = {}", item.as_value()?.to_string().trim()));
+    Some(match edit {
+        Edit::Alternative { source_id, column, .. } => {
+            let columns: &dyn TableLike = source(source_id)?.get("columns")?.as_table_like()?;
+            (of_source(source_id), line(&format!("columns.{}", key(column)), columns.get(column)?)?)
+        }
+        Edit::Ignore { source_id, .. } => (of_source(source_id), line("ignore", source(source_id)?.get("ignore")?)?),
+        Edit::Redirect { source_id, .. } => (of_source(source_id), line("redirects", source(source_id)?.get("redirects")?)?),
+        Edit::Url { source_id, .. } => (of_source(source_id), line("url", source(source_id)?.get("url")?)?),
+        Edit::Word { table, word, .. } => {
+            let words = document.get("settings")?.as_table_like()?.get(table)?.as_table_like()?;
+            (format!("[settings.{}]", key(table)), line(&key(word), words.get(word)?)?)
+        }
+    })
+}
+
+/// A key as TOML writes it.
+fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|character| character.is_ascii_alphanumeric() || "_-".contains(character));
+    if is_bare { name.to_owned() } else { Value::from(name).to_string() }
+}
+
+/// Changes by pipeline.
+pub(super) type Edits = BTreeMap<String, Vec<Edit>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"# A list.
+pipeline_id = "a.b"
+
+[[source]]
+source_id = "a.other"
+url = "https://example.org/other"
+
+[[source]]
+source_id = "a.b"
+url = "https://example.org/{year}.csv" # since 2020
+columns = { number = ["num"], status = [
+    "state",  # until 2019
+] }
+# Not used.
+ignore = [
+    "x",
+    "y",
+]
+
+[settings.status]
+"Issued" = "active"   # as printed
+"#;
+
+    fn edits() -> Vec<Edit> {
+        let source_id = || "a.b".to_owned();
+        vec![
+            Edit::Alternative { source_id: source_id(), column: "number".to_owned(), name: "permit no".to_owned() },
+            Edit::Ignore { source_id: source_id(), name: "z".to_owned() },
+            Edit::Ignore { source_id: source_id(), name: "x".to_owned() },
+            Edit::Ignore { source_id: "a.other".to_owned(), name: "w".to_owned() },
+            Edit::Url { source_id: source_id(), url: "https://example.com/{year}.csv".to_owned() },
+            Edit::Redirect { source_id: source_id(), host: "files.example.com".to_owned() },
+            Edit::Word { table: "status".to_owned(), word: "ISSUED.".to_owned(), value: toml::Value::String("active".to_owned()) },
+        ]
+    }
+
+    fn files() -> DeclarationFiles {
+        DeclarationFiles::built_in().with(&[("pipelines/a/b.toml", TEXT)])
+    }
+
+    #[test]
+    fn changes_leave_the_rest_of_a_declaration_as_it_is() {
+        let changed = apply(&files(), "a.b", &edits()).unwrap();
+        let text = String::from_utf8(changed.read("pipelines/a/b.toml").unwrap().to_vec()).unwrap();
+        for kept in ["# A list.", "# since 2020", "# until 2019", "# Not used.", "# as printed"] {
+            assert!(text.contains(kept), "{kept}: {text}");
+        }
+        let table: toml::Table = text.parse().unwrap();
+        let source = &table["source"][1];
+        assert_eq!(source["columns"]["number"].to_string(), r#"["num", "permit no"]"#);
+        assert_eq!(source["ignore"].to_string(), r#"["x", "y", "z"]"#);
+        assert_eq!(source["url"].as_str(), Some("https://example.com/{year}.csv"));
+        assert_eq!(source["redirects"].to_string(), r#"["files.example.com"]"#);
+        assert_eq!(table["source"][0]["ignore"].to_string(), r#"["w"]"#);
+        assert_eq!(table["settings"]["status"]["ISSUED."].as_str(), Some("active"));
+    }
+
+    #[test]
+    fn changes_are_shown_as_toml_that_can_be_read() {
+        let shown = show(&files(), "a.b", &edits()).unwrap();
+        assert!(shown.starts_with("# pipelines/a/b.toml\n[[source]]  # a.b\n"), "{shown}");
+        assert!(shown.contains("columns.number = [\"num\", \"permit no\"]\n"), "{shown}");
+        assert!(shown.contains("[settings.status]\n\"ISSUED.\" = \"active\"\n"), "{shown}");
+        assert!(shown.parse::<toml::Table>().is_ok(), "{shown}");
+    }
+
+    #[test]
+    fn a_change_without_a_place_is_refused() {
+        let edit = Edit::Word { table: "none".to_owned(), word: "x".to_owned(), value: toml::Value::Boolean(true) };
+        assert!(apply(&files(), "a.b", &[edit]).is_err());
+        assert!(apply(&files(), "a.none", &[]).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::super::execute::{exit_code, run};
+use super::super::report::{ExitCode, RunReport, TaskReport};
+use super::super::{Observer, RunSettings, SharedObserver};
+use crate::error::Result;
+use crate::fetch::{FetchProgress, FetchSettings};
+use crate::issue::Issue;
+use crate::pipeline::{Declarations, Variable};
+use crate::store::{Home, Releases, TemporaryHome};
+
+/// Findings that say nothing of a part of a file.
+const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];
+
+/// What a night on samples came to.
+pub(super) struct Night {
+    pub(super) task: TaskReport,
+    pub(super) exit_code: ExitCode,
+    pub(super) issues: Vec<Issue>,
+}
+
+/// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
+pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations, task_id: &str, observer: &SharedObserver) -> Result<Option<Night>> {
+    let home = temporary.home().scratch("night")?;
+    let settings = RunSettings {
+        releases: Releases::open(&home, None)?,
+        declarations: declarations.clone(),
+        fetch: FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], ..FetchSettings::default() },
+        channel: "nightly".to_owned(),
+        selectors: vec![task_id.to_owned()],
+        is_forced: false,
+        is_offline: false,
+        accepted: Vec::new(),
+        home: home.clone(),
+    };
+    observer.building(task_id);
+    let observer: SharedObserver = Arc::new(Silent);
+    let report = Box::pin(run(&settings, &observer)).await;
+    let issues = report.as_ref().map_or_else(|_| Ok(Vec::new()), |report| issues(&home, report));
+    home.remove()?;
+    let (report, issues) = (report?, issues?);
+    Ok(report.tasks.into_iter().find(|task| task.task_id == task_id).map(|task| without_sampling(task, issues)))
+}
+
+fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
+    let file = super::super::issues_file(home, &report.run_id);
+    if !file.is_file() {
+        return Ok(Vec::new());
+    }
+    use crate::error::IoExt;
+    let text = std::fs::read_to_string(&file).at("read", &file)?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+/// Takes out what is true of samples only.
+fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
+    task.findings.retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));
+    let exit_code = exit_code(std::slice::from_ref(&task));
+    Night { task, exit_code, issues }
+}
+
+/// Changes declarations so that a night reads samples: of many files those that were asked for, of lists in pages the first page, and no build in
+/// buckets.
+pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>) -> Declarations {
+    let mut declarations = declarations.clone();
+    for declaration in declarations.pipelines.values_mut() {
+        if let Some(buckets) = &mut declaration.buckets {
+            buckets.count = 1;
+        }
+        for source in &mut declaration.sources {
+            source.dated_by = None;
+            if let Some(pages) = source.pages.take() {
+                source.variables.insert(pages.variable, Variable::Values(vec!["0".to_owned()]));
+            }
+            let Some(keys) = asked.get(&source.source_id).filter(|_| source.listing.is_none()) else { continue };
+            for (name, variable) in &mut source.variables {
+                let mut values: Vec<String> = keys.iter().filter_map(|keys| keys.get(name).cloned()).collect();
+                values.sort();
+                values.dedup();
+                if !values.is_empty() {
+                    *variable = Variable::Values(values);
+                }
+            }
+        }
+    }
+    declarations
+}
+
+/// Hears nothing: nobody asked for that night.
+struct Silent;
+
+impl FetchProgress for Silent {
+    fn started(&self, _url: &str, _total_bytes: Option<u64>) {}
+
+    fn advanced(&self, _bytes: u64) {}
+
+    fn finished(&self) {}
+}
+
+impl Observer for Silent {
+    fn fetching(&self, _files: usize) {}
+
+    fn fetched(&self, _url: &str, _outcome: &str) {}
+
+    fn building(&self, _task_id: &str) {}
+
+    fn built(&self, _report: &TaskReport) {}
+}

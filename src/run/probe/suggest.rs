@@ -1,0 +1,148 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::address::Address;
+use super::edit::Edit;
+use super::examine::Examined;
+use super::values::{self, Cells};
+use crate::pipeline::{Declaration, fold, nearest};
+
+/// Two columns hold the same when so many of a hundred distinct values of the one are values of the other.
+const SAME_VALUES_PERCENT: usize = 80;
+
+/// Fewer distinct values say nothing.
+const FEWEST_VALUES: usize = 2;
+
+/// Returns the changes of a declaration that make it read the file as it is now: a mapped column that is missing gets the new name, other new
+/// columns are listed as unused. A column that is missing and that no new one looks like gets none.
+pub(super) fn columns(declaration: &Declaration, address: &Address<'_>, examined: &Examined, now: &Cells, last: &Last) -> Vec<Edit> {
+    let source_id = &address.source.source_id;
+    let new: Vec<&str> = examined.header.new.iter().map(String::as_str).collect();
+    let mut edits = Vec::new();
+    let mut mapped: BTreeSet<&str> = BTreeSet::new();
+    for column in &examined.missing {
+        let names = &address.source.columns[column];
+        let found = by_values(declaration, column, &new, now, last)
+            .or_else(|| names.iter().chain([column]).find_map(|name| nearest(name, &new)))
+            .or_else(|| by_position(names, &examined.columns, &new, last));
+        if let Some(name) = found {
+            mapped.insert(name);
+            edits.push(Edit::Alternative { source_id: source_id.clone(), column: column.clone(), name: name.to_owned() });
+        }
+    }
+    // While a mapped column is missing without a likely new name, what the new ones are is for a person to say.
+    if edits.len() == examined.missing.len() {
+        let unused = new.into_iter().filter(|name| !mapped.contains(name));
+        edits.extend(unused.map(|name| Edit::Ignore { source_id: source_id.clone(), name: name.to_owned() }));
+    }
+    edits
+}
+
+/// The last file that the home has of a source.
+#[derive(Default)]
+pub(super) struct Last {
+    pub(super) columns: Vec<String>,
+    /// By our names.
+    pub(super) cells: Cells,
+}
+
+/// The new column with the values of the missing one, in the last file or in the settings' tables.
+fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: &Cells, last: &Last) -> Option<&'n str> {
+    let share = |name: &&str, known: &BTreeSet<String>| {
+        let values = now.get(*name).filter(|values| values.len() >= FEWEST_VALUES)?;
+        Some(values.iter().filter(|value| known.contains(*value)).count() * 100 / values.len())
+    };
+    let before = last.cells.get(column).filter(|values| values.len() >= FEWEST_VALUES);
+    let words = values::table_words(declaration, column);
+    let of = |known: &BTreeSet<String>| {
+        let scored: Vec<(usize, &'n str)> = new.iter().filter_map(|name| Some((share(name, known)?, *name))).filter(|(share, _)| *share >= SAME_VALUES_PERCENT).collect();
+        match scored.as_slice() {
+            [(_, name)] => Some(*name),
+            _ => None,
+        }
+    };
+    before.and_then(|before| of(before)).or_else(|| Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of))
+}
+
+/// The new column that stands where the missing one stood, between the same neighbours.
+fn by_position<'n>(names: &[String], columns: &[String], new: &[&'n str], last: &Last) -> Option<&'n str> {
+    if columns.len() != last.columns.len() {
+        return None;
+    }
+    let place = last.columns.iter().position(|column| names.contains(column))?;
+    let is_same = |place: Option<usize>| place.is_none_or(|place| columns.get(place) == last.columns.get(place));
+    let here = columns.get(place).filter(|_| is_same(place.checked_sub(1)) && is_same(Some(place + 1)))?;
+    new.iter().copied().find(|name| name == here)
+}
+
+/// Returns the lines for words that no table has, where the table has the same word in another spelling.
+pub(super) fn words(declaration: &Declaration, unknown: &BTreeMap<String, BTreeSet<String>>) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (kind, texts) in unknown {
+        let [(path, table)] = values::tables_of(declaration, kind)[..] else { continue };
+        for text in texts {
+            let same: Vec<&toml::Value> = table.iter().filter(|(word, _)| is_spelling_of(word, text)).map(|(_, value)| value).collect();
+            // Two words that are both near are two meanings, unless they mean the same.
+            if let Some((first, others)) = same.split_first()
+                && others.iter().all(|other| other == first)
+            {
+                edits.push(Edit::Word { table: path.to_owned(), word: text.clone(), value: (*first).clone() });
+            }
+        }
+    }
+    edits
+}
+
+/// Whether two words differ in case, blanks and punctuation alone, or in one letter of eight.
+fn is_spelling_of(word: &str, text: &str) -> bool {
+    let (word, text) = (fold(word), fold(text));
+    let is_long = word.chars().count().min(text.chars().count()) >= 8;
+    !word.is_empty() && (word == text || (is_long && nearest(&word, &[&text]).is_some() && word.chars().count().abs_diff(text.chars().count()) <= 1 && one_slip(&word, &text)))
+}
+
+/// Whether one letter was added, left out or exchanged.
+fn one_slip(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let begin = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let end = one[begin..].iter().rev().zip(other[begin..].iter().rev()).take_while(|(a, b)| a == b).count();
+    one.len().max(other.len()) - begin - end <= 1
+}
+
+/// Returns the address to declare for a file that has moved; where the new address is one for a short time, the host to name.
+pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
+    let source_id = address.source.source_id.clone();
+    let query = location.split_once('?').map_or("", |(_, query)| query).to_lowercase();
+    if ["signature", "x-amz-", "token=", "expires="].iter().any(|sign| query.contains(sign)) {
+        let host = location.split_once("://")?.1.split(['/', '?']).next()?;
+        return Some(Edit::Redirect { source_id, host: host.to_owned() });
+    }
+    if !location.starts_with("https://") || address.source.listing.is_some() {
+        return None;
+    }
+    let mut template = location.to_owned();
+    for (name, value) in &address.request.keys {
+        let upper = value.to_uppercase();
+        // A value that does not stand in the new address, or that is too short to be told from other text, cannot be put back.
+        if value.len() < 2 || !(template.contains(value.as_str()) || template.contains(&upper)) {
+            return None;
+        }
+        let in_capitals = format!("{{{}}}", name.to_uppercase());
+        template = template.replace(value.as_str(), &format!("{{{name}}}"));
+        template = if *value == upper { template } else { template.replace(&upper, &in_capitals) };
+    }
+    Some(Edit::Url { source_id, url: template })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_known_again_in_another_spelling() {
+        for (word, text) in [("ISSUED ", "Issued"), ("Approved to Occupy", "APPROVED-TO-OCCUPY"), ("Tenant Improvment", "Tenant Improvement"), ("Withdrawn", "Withdrawn.")] {
+            assert!(is_spelling_of(word, text), "{word} {text}");
+        }
+        for (word, text) in [("Active", "Inactive"), ("Active", "Actives"), ("Closed", "Reopened"), ("Class A1", "Class A2"), ("", "")] {
+            assert!(!is_spelling_of(word, text), "{word} {text}");
+        }
+    }
+}

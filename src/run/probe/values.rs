@@ -1,0 +1,63 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::address::Address;
+use crate::decode::{self, ColumnPlan};
+use crate::error::Result;
+use crate::pipeline::Declaration;
+
+/// The distinct values of columns, trimmed and in capitals.
+pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;
+
+/// More distinct values of a column than this are not kept.
+const MOST_VALUES: usize = 2_000;
+
+/// Rows that are looked at.
+const ROWS: usize = 4_096;
+
+/// Reads the distinct values of some columns of a file: ours, each with the publisher's names.
+pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, columns: &[(String, Vec<String>)], all: &[String]) -> Result<Cells> {
+    let wanted: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
+    let ignore = all.iter().filter(|column| !wanted.contains(column)).cloned().collect();
+    let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| plan.want(name, &names.iter().map(String::as_str).collect::<Vec<_>>(), true);
+    let plan = columns.iter().fold(ColumnPlan::new(ignore), want);
+    let source = address.source;
+    let task = decode::Task { path, format: &source.format, member, plan: &plan, input: 0, member_number: 0, max_bytes: source.max_bytes, only: None };
+    let mut cells = Cells::new();
+    let mut is_first = true;
+    let mut take = |frame: polars::prelude::DataFrame| {
+        // The first rows are enough; a file of millions is read to its end, but not kept.
+        if !std::mem::take(&mut is_first) {
+            return Ok(());
+        }
+        for (name, _) in columns {
+            let values = cells.entry(name.clone()).or_default();
+            let texts = frame.column(name)?.str()?;
+            values.extend(texts.iter().flatten().map(|text| text.trim().to_uppercase()).filter(|text| !text.is_empty()).take(MOST_VALUES));
+        }
+        Ok(())
+    };
+    decode::decode_chunks(&task, ROWS, &mut take)?;
+    Ok(cells)
+}
+
+/// The words of the settings' tables that a column is looked up in, in capitals.
+pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
+    let column = column.trim_end_matches("_raw").trim_end_matches("_code");
+    tables_of(declaration, column).into_iter().flat_map(|(_, table)| table.keys()).map(|word| word.trim().to_uppercase()).collect()
+}
+
+/// The settings' tables for words of a kind: `status` is `[settings.status]` or `[settings.statuses]`, `type` also `[settings.entity_types]`.
+pub(super) fn tables_of<'d>(declaration: &'d Declaration, kind: &str) -> Vec<(&'d str, &'d toml::Table)> {
+    let plurals = [kind.to_owned(), format!("{kind}s"), format!("{kind}es")];
+    let is_it = |name: &str| plurals.iter().any(|plural| name == plural);
+    let ends = |name: &str| plurals.iter().any(|plural| name.strip_suffix(plural.as_str()).is_some_and(|start| start.ends_with('_')));
+    let tables = || declaration.settings.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)));
+    let exact: Vec<_> = tables().filter(|(name, _)| is_it(name)).collect();
+    if exact.is_empty() { tables().filter(|(name, _)| ends(name)).collect() } else { exact }
+}
+
+/// The words that a finding quotes.
+pub(super) fn quoted(detail: &str) -> impl Iterator<Item = &str> {
+    detail.split('`').skip(1).step_by(2).filter(|word| !word.trim().is_empty())
+}
