@@ -331,7 +331,8 @@ pub async fn run_here(settings: &RunSettings) -> RunReport {
     run::run(settings, &(Arc::new(Silent) as SharedObserver)).await.unwrap()
 }
 
-struct Silent;
+/// Hears nothing.
+pub struct Silent;
 
 impl FetchProgress for Silent {
     fn started(&self, _: &str, _: Option<u64>) {}

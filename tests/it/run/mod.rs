@@ -10,6 +10,7 @@ mod interrupted;
 mod listing;
 mod nights;
 mod pages;
+mod probe;
 mod publishers;
 mod renewal;
 mod selection;
