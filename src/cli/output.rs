@@ -32,16 +32,24 @@ pub(super) fn json(value: &impl serde::Serialize) {
 pub(super) fn coloured(word: &str) -> String {
     let style = match word {
         "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => GREEN,
-        "new_column" | "empty_column" | "column_turned_empty" | "optional_file_missing" | "unconfirmed_layout" | "stale" | "carried" | "absent" | "not_published" | "not configured" | "expired" | "not_asked" | "publish_with_findings" | "keep_last" => YELLOW,
+        "new_column"
+        | "empty_column"
+        | "column_turned_empty"
+        | "optional_file_missing"
+        | "unconfirmed_layout"
+        | "stale"
+        | "carried"
+        | "absent"
+        | "not_published"
+        | "not configured"
+        | "expired"
+        | "not_asked"
+        | "publish_with_findings"
+        | "keep_last" => YELLOW,
         "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => RED,
         _ => Style::new(),
     };
     format!("{style}{word}{style:#}")
-}
-
-/// Colours what a person should look at.
-pub(super) fn warning(text: &str) -> String {
-    format!("{YELLOW}{text}{YELLOW:#}")
 }
 
 pub(super) fn bold(text: &str) -> String {

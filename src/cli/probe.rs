@@ -79,7 +79,6 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
 /// A home that is not there is not made, and one that is there is only looked at.
 async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSettings> {
     let declarations = global.declarations()?;
-    run::check_selectors(&declarations, &arguments.selectors)?;
     let home = if global.home.is_dir() { Some(Home::open(&global.home)?) } else { None };
     let releases = match (&home, &global.store) {
         (Some(home), store) => Some(Releases::open(home, store.as_deref())?),
@@ -104,14 +103,18 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         total_timeout: Duration::from_secs(40),
         ..FetchSettings::default()
     };
+    run::check_selectors(&declarations, &arguments.selectors, fetch.clock.now())?;
     let snapshots = home.as_ref().map(Snapshots::look);
     Ok(ProbeSettings { declarations, fetch, selectors: arguments.selectors.clone(), rows: arguments.sample as usize, published, snapshots })
 }
 
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     let mut rows = vec![["SOURCE", "VERDICT", "WOULD", "SAMPLE", "WHAT"].map(str::to_owned).to_vec()];
-    for source in &report.sources {
-        rows.push(vec![source.source_id.clone(), output::coloured(source.verdict.word()), output::coloured(source.would.word()), sample(source), what(source)]);
+    for alike in report.sources.chunk_by(|one, other| one.source_id == other.source_id && one.verdict == other.verdict && other.sample.is_none()) {
+        let source = &alike[0];
+        let others = if alike.len() > 1 { output::dim(&format!(" (and {} more files)", alike.len() - 1)) } else { String::new() };
+        let cells = [source.source_id.clone(), output::coloured(source.verdict.word()), output::coloured(source.would.word()), sample(source)];
+        rows.push(cells.into_iter().chain([format!("{}{others}", what(source))]).collect());
     }
     output::table(&rows);
     let blocked: Vec<_> = report.by_task.iter().filter(|task| !task.reasons.is_empty()).collect();

@@ -228,7 +228,7 @@ fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec
 
 /// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
 /// escaped, so that an odd number of others says so.
-fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
+pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     let escaped = |place: usize| layout.escape.is_some_and(|escape| line[..place].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
     memchr::memchr_iter(b'"', line).filter(|place| !escaped(*place)).count() % 2 == 1
 }

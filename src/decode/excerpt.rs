@@ -40,9 +40,9 @@ impl ColumnPlan {
     }
 }
 
-/// The beginning of a file as a file of its own: what stands before the records, and at most so many of those that are whole. None when not
-/// even the header is, or when the format cannot be cut.
-pub fn excerpt(format: &Format, bytes: &[u8], is_whole: bool, records: usize) -> Option<Vec<u8>> {
+/// The beginning of a file as a file of its own: what stands before the records, and at most so many of those that are whole. With their number;
+/// none when not one record is there, or when the format cannot be cut.
+pub fn excerpt(format: &Format, bytes: &[u8], is_whole: bool, records: usize) -> Option<(Vec<u8>, u64)> {
     match format {
         Format::FixedWidth { .. } => lines(bytes, is_whole, 0, records, false),
         Format::Delimited { quoting, .. } => {
@@ -50,7 +50,7 @@ pub fn excerpt(format: &Format, bytes: &[u8], is_whole: bool, records: usize) ->
             lines(bytes, is_whole, before_records(&layout, bytes), records, *quoting)
         }
         Format::JsonRecords { records: path, .. } => elements(bytes, path.as_deref(), records),
-        Format::JsonRows => elements(bytes, None, records.saturating_add(1)),
+        Format::JsonRows => elements(bytes, None, records.saturating_add(1)).map(|(bytes, count)| (bytes, count.saturating_sub(1))),
         Format::Xlsx | Format::Document { .. } => None,
     }
 }
@@ -65,7 +65,7 @@ fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     header + 1 + layout.label_lines as usize + usize::from(layout.ruler.is_some())
 }
 
-fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, is_quoting: bool) -> Option<Vec<u8>> {
+fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, is_quoting: bool) -> Option<(Vec<u8>, u64)> {
     let (mut end, mut position) = (0, 0);
     let (mut is_open, mut count) = (false, 0);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -82,11 +82,11 @@ fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, is_quoting
             count += 1;
         }
     }
-    (count > before || (is_whole && count == before)).then(|| bytes[..end].to_vec())
+    (count > before || (is_whole && count == before)).then(|| (bytes[..end].to_vec(), (count - before) as u64))
 }
 
 /// The first elements of the array at a path, with all that encloses it closed behind them.
-fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<Vec<u8>> {
+fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u64)> {
     let wanted: Vec<&str> = path.into_iter().flat_map(|path| path.split('.')).collect();
     let mut keys: Vec<String> = Vec::new();
     let mut open: Vec<u8> = Vec::new();
@@ -130,6 +130,8 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<Vec<u8>> {
             }
             b'}' | b']' => {
                 if array_depth == Some(open.len()) {
+                    // An element stands before the end, unless the list is empty.
+                    count += usize::from(!bytes[end?..place].trim_ascii().is_empty());
                     end = Some(place);
                     break;
                 }
@@ -143,7 +145,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<Vec<u8>> {
     let mut text = bytes[..end?].to_vec();
     open.truncate(array_depth?);
     text.extend(open.iter().rev().map(|opening| if *opening == b'{' { b'}' } else { b']' }));
-    Some(text)
+    Some((text, count as u64))
 }
 
 #[cfg(test)]
@@ -165,7 +167,7 @@ mod tests {
     }
 
     fn cut(format: &Format, text: &str, is_whole: bool, records: usize) -> Option<String> {
-        excerpt(format, text.as_bytes(), is_whole, records).map(|bytes| String::from_utf8(bytes).unwrap())
+        excerpt(format, text.as_bytes(), is_whole, records).map(|(bytes, _)| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -177,6 +179,15 @@ mod tests {
         assert_eq!(cut(&format, "a,b\n1,x", true, 9).as_deref(), Some("a,b\n1,x"));
         assert_eq!(cut(&format, "a,b\n", true, 9).as_deref(), Some("a,b\n"), "a list may be empty");
         assert_eq!(cut(&delimited(Some("a,")), "About\nthis\na,b\n1,x\n2,y\n", false, 1).as_deref(), Some("About\nthis\na,b\n1,x\n"));
+    }
+
+    #[test]
+    fn records_are_counted() {
+        let count = |format: &Format, text: &str| excerpt(format, text.as_bytes(), true, 9).unwrap().1;
+        assert_eq!(count(&delimited(None), "a,b\n1,x\n2,y"), 2);
+        let objects = Format::JsonRecords { records: None, fold_header: false };
+        assert_eq!((count(&objects, "[]"), count(&objects, "[{}]"), count(&objects, "[{}, {} ]")), (0, 1, 2));
+        assert_eq!(count(&Format::JsonRows, r#"[["a"],["1"]]"#), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::http::{Address, Answer, Http, Target};
+use super::http::{Answer, Http, Target};
 use super::mirror::{self, Mirror, Place};
 use super::pace::is_loopback;
 use super::redirect::Reach;
@@ -153,7 +153,7 @@ impl Fetcher {
         let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut tries = Tries::new(&self.settings);
         let answer = loop {
-            let attempted = match target.url.scheme() {
+            let attempted = match target.address.url.scheme() {
                 "sftp" => self.sftp.attempt(&request.source_id, &target, &mut partial, progress).await,
                 _ => self.http.attempt(&target, &mut partial, progress).await,
             };
@@ -174,7 +174,7 @@ impl Fetcher {
         };
         match answer {
             Ok(Answer::Whole) => {
-                let is_sftp = target.url.scheme() == "sftp";
+                let is_sftp = target.address.url.scheme() == "sftp";
                 let stamp = partial.of().filter(|_| is_sftp).and_then(|of| sftp::stamp(of, self.settings.clock.now()));
                 let PartialOf { etag, last_modified, redirected_through, .. } = partial.of().cloned().unwrap_or_default();
                 self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp, redirected_through }).await
@@ -273,7 +273,7 @@ impl Fetcher {
         }
         let url = SecretUrl::parse(&request.url)?;
         let mut partial = self.partial(request, &url).await?;
-        partial.begin(PartialOf { origin: BY_HAND.to_owned(), etag: None, last_modified: None, total_bytes: Some(size_bytes) })?;
+        partial.begin(PartialOf { origin: BY_HAND.to_owned(), total_bytes: Some(size_bytes), ..PartialOf::default() })?;
         loop {
             let copied;
             (copied, file, partial) = unblocked(move || copy_piece(file, partial, size_bytes)).await.context(|| path.display().to_string())?;
@@ -289,7 +289,7 @@ impl Fetcher {
             }
             return self.unchanged(request, &known);
         }
-        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None };
+        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None, redirected_through: Vec::new() };
         self.finish(request, &url, partial, arrival).await.context(|| path.display().to_string())
     }
 

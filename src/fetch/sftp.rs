@@ -58,13 +58,13 @@ impl Sftp {
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
-        let host = target.url.host_str().unwrap_or_default();
+        let host = target.address.url.host_str().unwrap_or_default();
         let _transfer = self.pace.transfer(host).await;
         self.pace.request(host).await;
         let login = self.settings.sftp.get(source_id).ok_or_else(|| {
             Error::config(format!("source `{source_id}` has no login for {host}")).hint("its declaration needs `sftp = { user = …, password = … }`")
         })?;
-        let server = Server { host, port: target.url.port().unwrap_or(22), source_id, login };
+        let server = Server { host, port: target.address.url.port().unwrap_or(22), source_id, login };
         let place = self.place(server);
         let connection = self.connection(&place, server).await?;
         let limit = self.settings.total_timeout;
@@ -102,7 +102,7 @@ pub(super) fn stamp(of: &PartialOf, now: Timestamp) -> Option<FileStamp> {
 }
 
 async fn read_file<'a>(session: &RawSftpSession, target: &Target<'a>, partial: &mut Partial, progress: &dyn FetchProgress) -> Result<Answer<'a>, Failure> {
-    let path = path_of(&target.url)?;
+    let path = path_of(&target.address.url)?;
     let Some(of) = look(session, &path, target).await? else { return Ok(Answer::Absent) };
     let size_bytes = of.total_bytes.unwrap_or_default();
     if size_bytes > target.max_bytes {
@@ -191,7 +191,7 @@ async fn take_piece(session: &RawSftpSession, handle: &str, offset: u64, length:
 }
 
 fn broken(error: SftpError, target: &Target<'_>, what: &str) -> Failure {
-    let text = target.secrets.redacted(&error.to_string(), |_| None);
+    let text = target.address.secrets.redacted(&error.to_string(), |_| None);
     let refused = matches!(&error, SftpError::Status(status) if matches!(status.status_code, StatusCode::PermissionDenied | StatusCode::OpUnsupported));
     let error = Error::fetch(format!("{what}: {text}"));
     if refused {

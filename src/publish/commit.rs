@@ -5,8 +5,6 @@ use futures_util::stream::{self, StreamExt};
 use jiff::civil::Date;
 
 use super::{StagedBuild, fault, part};
-use jiff::civil::Date;
-
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};

@@ -367,7 +367,8 @@ impl Clock for ClockAt {
     }
 }
 
-struct Silent;
+/// Hears nothing.
+pub struct Silent;
 
 impl FetchProgress for Silent {
     fn started(&self, _: &str, _: Option<u64>) {}

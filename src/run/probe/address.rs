@@ -1,12 +1,17 @@
+use std::collections::BTreeMap;
+
 use super::super::RunSettings;
 use super::super::plan::{Selected, sources_of};
 use super::super::requests::{Wanted, requests};
 use crate::error::Result;
 use crate::fetch::Request;
-use crate::pipeline::{Declaration, Source};
+use crate::pipeline::{Declaration, Editions, Source, Variable};
 
 /// Of a source with more files than this, the first and the newest are asked for.
 const FEW_FILES: usize = 12;
+
+/// Where the newest file is not there yet, so many are asked for in all, one after the other.
+const EARLIER_FILES: usize = 6;
 
 /// A file to ask for.
 #[derive(Clone)]
@@ -33,11 +38,37 @@ impl<'a> Foreseen<'a> {
         Ok(Self { task_id: selected.task_id, declaration: selected.declaration, partition: selected.partition, sources })
     }
 
-    /// The files of a source that has no listing: all, or the first and the newest of many.
-    pub(super) fn addresses(&self, settings: &RunSettings, owner: &Declaration, source: &'a Source) -> Result<Vec<Address<'a>>> {
+    /// The files of a source that has no listing, each as a row of addresses of which the first that is there counts: all files, of many the first
+    /// and the newest, and of those that are named by their period behind the newest that can be there the ones before it.
+    pub(super) fn addresses(&self, settings: &RunSettings, owner: &Declaration, source: &'a Source) -> Result<Vec<Vec<Address<'a>>>> {
         let partition = self.partition.as_deref().filter(|_| owner.pipeline_id == self.declaration.pipeline_id);
-        let files = requests(settings, owner, source, partition)?;
-        Ok(few(files).into_iter().map(|file| Address { source, request: file.request, is_lookup: is_lookup(owner) }).collect())
+        let address = |file: Wanted| Address { source, request: file.request, is_lookup: is_lookup(owner) };
+        let Some((variable, range)) = source.range() else {
+            let files = requests(settings, owner, source, partition)?;
+            return Ok(few(files).into_iter().map(|file| vec![address(file)]).collect());
+        };
+        let editions = Editions::of(range, owner.schedule(Some(source))?)?;
+                let labels = editions.labels(settings.fetch.clock.now());
+        let wanted = editions.last().map_or(0, |last| labels.len().saturating_sub(last));
+        let mut rows = Vec::new();
+        let mut add = |labels: &[String]| {
+            let mut by_others: BTreeMap<BTreeMap<String, String>, Vec<Address<'a>>> = BTreeMap::new();
+            for label in labels {
+                let mut one = source.clone();
+                one.variables.insert(variable.to_owned(), Variable::Values(vec![label.clone()]));
+                for file in requests(settings, owner, &one, partition)? {
+                    let others = file.request.keys.iter().filter(|(name, _)| *name != variable).map(|(name, value)| (name.clone(), value.clone())).collect();
+                    by_others.entry(others).or_default().push(address(file));
+                }
+            }
+            rows.extend(by_others.into_values());
+            Ok::<(), crate::error::Error>(())
+        };
+        if wanted + 1 < labels.len() {
+            add(&labels[wanted..=wanted])?;
+        }
+        add(&labels.iter().rev().take(EARLIER_FILES).cloned().collect::<Vec<_>>())?;
+        Ok(rows)
     }
 }
 

@@ -35,6 +35,10 @@ pub(super) struct Examined {
     /// Whether the file's first records, or all of it, are on the mirror of samples, and the member they are in.
     pub(super) sample: Option<Option<String>>,
     pub(super) is_whole: bool,
+    /// Records of the sample, where they were counted.
+    pub(super) records: u64,
+    /// Whether a night would not even take what came: a page, nothing, or too much.
+    pub(super) is_refused_file: bool,
     pub(super) not_sampled: Option<String>,
 }
 
@@ -60,6 +64,7 @@ struct Excerpt {
     bytes: Vec<u8>,
     member: Option<String>,
     is_whole: bool,
+    records: u64,
 }
 
 /// What can be made of a file's beginning.
@@ -87,11 +92,14 @@ pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usiz
     if is_page(&bytes, content_type.as_deref()) {
         return match wall(&bytes) {
             Some(word) => Ok(Examined::with(Verdict::Refused, status, format!("a page keeps programs out (it says `{word}`)"))),
-            None => changed("a web page in place of the file".to_owned()),
+            None => Ok(refused_file(status, "a web page in place of the file".to_owned())),
         };
     }
     if let Some(problem) = size_problem(source, total_bytes, bytes.len(), fetcher.is_sample()) {
-        return changed(problem);
+        return Ok(refused_file(status, problem));
+    }
+    if is_archive(source, &request.url) && !bytes.starts_with(b"PK\x03\x04") {
+        return Ok(refused_file(status, "the file is not a ZIP archive".to_owned()));
     }
     let cut = match cut(fetcher, address, Beginning { total_bytes, bytes, is_whole }, rows).await {
         Ok(cut) => cut,
@@ -104,12 +112,20 @@ pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usiz
     };
     let path = fetch::mirror_path(&fetch::recorded_url(&request.url)?)?;
     temporary.put(&path, &excerpt.bytes)?;
-    let examined = Examined { status, is_whole: excerpt.is_whole, sample: Some(excerpt.member.clone()), ..Examined::default() };
+    let examined = Examined { status, is_whole: excerpt.is_whole, records: excerpt.records, sample: Some(excerpt.member.clone()), ..Examined::default() };
     match columns_of(address, &temporary.mirror().join(&path), excerpt.member.as_deref()) {
         Ok(columns) => Ok(judged(address, examined, columns)),
         Err(error) if error.kind() == crate::error::ErrorKind::Format => changed(error.to_string()),
         Err(error) => Err(error),
     }
+}
+
+fn refused_file(status: Option<u16>, problem: String) -> Examined {
+    Examined { is_refused_file: true, ..Examined::with(Verdict::Changed, status, problem) }
+}
+
+fn is_archive(source: &Source, url: &str) -> bool {
+    source.is_archive() && (source.listing.is_none() || is_packed(url))
 }
 
 fn unavailable(head: Head) -> Examined {
@@ -149,9 +165,8 @@ fn size_problem(source: &Source, total_bytes: Option<u64>, length: usize, is_sam
 
 async fn cut(fetcher: &Fetcher, address: &Address<'_>, beginning: Beginning, rows: usize) -> Result<Cut> {
     let (source, request) = (address.source, &address.request);
-    let is_archive = source.is_archive() && (source.listing.is_none() || is_packed(&request.url));
     let rows = if address.is_lookup { usize::MAX } else { rows };
-    if is_archive {
+    if is_archive(source, &request.url) {
         return cut_archive(fetcher, address, beginning, rows).await;
     }
     if let Format::Document { syntax } = source.format {
@@ -162,9 +177,9 @@ async fn cut(fetcher: &Fetcher, address: &Address<'_>, beginning: Beginning, row
         };
         return if is_it { Ok(Cut::Structure(documents())) } else { Err(Error::format("does not begin as the document that is declared")) };
     }
-    let bytes = decode::excerpt(&source.format, &beginning.bytes, beginning.is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
+    let (bytes, records) = decode::excerpt(&source.format, &beginning.bytes, beginning.is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
     let is_whole = beginning.is_whole && bytes.len() == beginning.bytes.len();
-    Ok(Cut::Excerpt(Excerpt { bytes, member: None, is_whole }))
+    Ok(Cut::Excerpt(Excerpt { bytes, member: None, is_whole, records }))
 }
 
 fn documents() -> String {
@@ -177,9 +192,6 @@ fn not_cut(beginning: &Beginning) -> Error {
 
 async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, beginning: Beginning, rows: usize) -> Result<Cut> {
     let (source, request) = (address.source, &address.request);
-    if !beginning.bytes.starts_with(b"PK\x03\x04") {
-        return Err(Error::format("is not a ZIP archive"));
-    }
     let pattern = source.member.as_deref().or(source.members.as_deref()).unwrap_or("*");
     let pattern = expand(pattern, &request.keys)?;
     let member = match find_member(fetcher, address, &beginning, &pattern).await? {
@@ -191,7 +203,7 @@ async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, beginning: Beginn
     }
     if source.format == Format::Xlsx || (address.is_lookup && beginning.is_whole) {
         return Ok(match beginning.is_whole {
-            true => Cut::Excerpt(Excerpt { bytes: beginning.bytes, member: Some(member.name), is_whole: true }),
+            true => Cut::Excerpt(Excerpt { bytes: beginning.bytes, member: Some(member.name), is_whole: true, records: 0 }),
             false => Cut::Structure(format!("workbooks above {} MiB are not sampled", WHOLE_BYTES >> 20)),
         });
     }
@@ -204,9 +216,9 @@ async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, beginning: Beginn
         },
     };
     let (content, is_whole) = content;
-    let records = decode::excerpt(&source.format, &content, is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
-    let is_whole = is_whole && records.len() == content.len() && source.members.is_none();
-    Ok(Cut::Excerpt(Excerpt { bytes: decode::pack(&member, &records)?, member: Some(member.name), is_whole }))
+    let (packed, records) = decode::excerpt(&source.format, &content, is_whole, rows).ok_or_else(|| not_cut(&beginning))?;
+    let is_whole = is_whole && packed.len() == content.len() && source.members.is_none();
+    Ok(Cut::Excerpt(Excerpt { bytes: decode::pack(&member, &packed)?, member: Some(member.name), is_whole, records }))
 }
 
 enum Found {

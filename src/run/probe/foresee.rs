@@ -11,9 +11,10 @@ use crate::declared::DeclarationFiles;
 use crate::error::{ErrorKind, Result};
 use crate::fetch::{self, recorded_url};
 use crate::issue::Severity;
-use crate::pipeline::{Declaration, Declarations};
+use crate::pipeline::Declarations;
 use crate::run::report::ExitCode;
 use crate::run::SharedObserver;
+use crate::provenance::SourceRows;
 use crate::store::TemporaryHome;
 
 /// What is foreseen of a task.
@@ -71,11 +72,15 @@ impl Nights<'_> {
             return Ok(self.by_verdicts(task, of_task(), reason));
         }
         let mut keys: BTreeMap<String, Vec<BTreeMap<String, String>>> = BTreeMap::new();
-        for asked in self.asked {
+        // What is not published yet is no gap for the samples.
+        let is_none = |id: &str| !self.asked.iter().any(|asked| asked.address.source.source_id == id && asked.examined.verdict() != Verdict::Absent);
+        for asked in self.asked.iter().filter(|asked| asked.examined.verdict() != Verdict::Absent || is_none(&asked.address.source.source_id)) {
             keys.entry(asked.address.source.source_id.clone()).or_default().push(asked.address.request.keys.clone());
         }
-        let declarations = night::for_samples(declarations, &keys);
-        let night = match night::night(self.temporary, &declarations, &task.task_id, self.observer).await {
+        let parts = of_task().filter(|asked| asked.is_had() && !asked.examined.is_whole).map(|asked| asked.address.source.source_id.clone()).collect();
+        let declarations = night::for_samples(declarations, &keys, &parts);
+        self.observer.building(&task.task_id);
+        let night = match night::night(self.temporary, &declarations, &task.task_id, &self.settings.fetch.clock).await {
             Ok(Some(night)) => night,
             Ok(None) => return Ok(self.by_verdicts(task, of_task(), "the night on samples says nothing of it".to_owned())),
             Err(error) if error.kind() == ErrorKind::Store => return Err(error),
@@ -101,7 +106,7 @@ impl Nights<'_> {
             let (source, verdict) = (asked.address.source, asked.examined.verdict());
             let is_required = source.required && verdict != Verdict::Ok;
             let (would, code) = match verdict {
-                Verdict::Changed if is_required => (Would::Block, ExitCode::Blocked),
+                Verdict::Changed if is_required && asked.is_had() => (Would::Block, ExitCode::Blocked),
                 _ if is_required && source.partial => (Would::PublishWithFindings, ExitCode::SourceMissing),
                 _ if is_required => (self.not_renewed(task), ExitCode::SourceMissing),
                 Verdict::Absent | Verdict::NotAsked => continue,
@@ -114,11 +119,20 @@ impl Nights<'_> {
         foresight
     }
 
-    fn by_night<'a>(&self, task: &Foreseen<'_>, asked: impl Iterator<Item = &'a Asked<'a>>, night: Night) -> Foresight {
-        let unavailable: Vec<&Asked<'_>> = asked.filter(|asked| !asked.examined.verdict().is_there()).collect();
+    fn by_night<'a>(&self, task: &Foreseen<'_>, asked: impl Iterator<Item = &'a Asked<'a>> + Clone, night: Night) -> Foresight {
+        if night.task.outcome == "blocked" && is_by_sampling(asked.clone(), &night) {
+            let reason = "its files are joined, and the first rows of each do not belong together".to_owned();
+            return self.by_verdicts(task, asked, reason);
+        }
+        let unavailable: Vec<&Asked<'_>> = asked.clone().filter(|asked| !asked.is_had()).collect();
         let mut reasons = night.task.reasons.clone();
         let (mut would, mut code) = match night.task.outcome {
             "blocked" => (Would::Block, ExitCode::Blocked),
+            // What came is no file of the declared kind: a night would find that out when it builds.
+            "missing" if task_is_broken(asked.clone()) => {
+                reasons = asked.clone().filter(|asked| asked.examined.verdict() == Verdict::Changed).map(reason_of).collect();
+                (Would::Block, ExitCode::Blocked)
+            }
             "missing" | "not_published" => {
                 // On the mirror of samples a file is there or not; why it is not stands in what the publisher said.
                 reasons = unavailable.iter().filter(|asked| asked.address.source.required).map(|asked| reason_of(asked)).collect();
@@ -130,7 +144,7 @@ impl Nights<'_> {
                 (would, night.exit_code)
             }
         };
-        if would == Would::Publish && (!unknown_values(task.declaration, &night).is_empty() || unavailable.iter().any(|asked| is_finding(asked))) {
+        if would == Would::Publish && (!unknown_values(&night).is_empty() || unavailable.iter().any(|asked| is_finding(asked))) {
             (would, code) = (Would::PublishWithFindings, code.max(ExitCode::Quarantined));
         }
         Foresight { would, code, reasons, night: Some(night), not_sampled: None }
@@ -165,6 +179,11 @@ fn reason_of(asked: &Asked<'_>) -> String {
     format!("{}: {problem}", asked.address.source.source_id)
 }
 
+/// Whether a required file is there of which not even a sample could be made.
+fn task_is_broken<'a>(mut asked: impl Iterator<Item = &'a Asked<'a>>) -> bool {
+    asked.any(|asked| asked.address.source.required && asked.examined.verdict() == Verdict::Changed && asked.is_had() && asked.examined.sample.is_none())
+}
+
 /// Whether a file that the build can do without is one that a person should hear of.
 fn is_finding(asked: &Asked<'_>) -> bool {
     matches!(asked.examined.verdict(), Verdict::Refused | Verdict::Moved | Verdict::Unreachable)
@@ -181,9 +200,19 @@ fn not_sampled<'a>(task: &Foreseen<'_>, asked: impl Iterator<Item = &'a Asked<'a
     reasons.next()
 }
 
+/// Whether a night was blocked because it had parts of files that are joined: every file is as declared, several are there, and of one only a part.
+fn is_by_sampling<'a>(asked: impl Iterator<Item = &'a Asked<'a>>, night: &Night) -> bool {
+    let there: Vec<&Asked<'_>> = asked.filter(|asked| asked.is_had()).collect();
+    let is_as_declared = there.iter().all(|asked| asked.examined.verdict() == Verdict::Ok);
+    let is_part = there.iter().any(|asked| !asked.examined.is_whole);
+    let sources: BTreeSet<&String> = there.iter().map(|asked| &asked.address.source.source_id).collect();
+    // What is wrong in a record by itself is wrong in the whole file too.
+    let is_of_records = night.issues.iter().any(|issue| issue.code == "malformed_record" || (issue.severity == Severity::Block && issue.code.starts_with("unknown_")));
+    is_as_declared && is_part && sources.len() > 1 && !is_of_records
+}
+
 /// Words that no table of the settings has, by what they are.
-fn unknown_values(declaration: &Declaration, night: &Night) -> BTreeMap<String, BTreeSet<String>> {
-    let _ = declaration;
+fn unknown_values(night: &Night) -> BTreeMap<String, BTreeSet<String>> {
     let mut unknown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for issue in &night.issues {
         let Some(kind) = issue.code.strip_prefix("unmapped_").or_else(|| issue.code.strip_prefix("unknown_")) else { continue };
@@ -216,7 +245,7 @@ fn suggestions(settings: &ProbeSettings, temporary: &TemporaryHome, tasks: &[For
     }
     for (task, foresight) in tasks.iter().zip(foresights) {
         if let Some(night) = &foresight.night {
-            add(&task.declaration.pipeline_id, suggest::words(task.declaration, &unknown_values(task.declaration, night)));
+            add(&task.declaration.pipeline_id, suggest::words(task.declaration, &unknown_values(night)));
         }
     }
     edits.retain(|_, edits| !edits.is_empty());
@@ -281,14 +310,14 @@ fn probed_source(
         _ => None,
     };
     let with_suggestions = suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| tried.get(&task.task_id)).max().copied());
-    let sample = readers.iter().find_map(|(task, foresight)| Some(sample(task, foresight.night.as_ref()?, source_id, is_main))).filter(|_| is_first && verdict.is_there());
+    let sample = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, asked.examined.records))).filter(|_| is_first && asked.is_had());
     Ok(ProbedSource {
         source_id: source_id.clone(),
         url: recorded_url(&asked.address.request.url)?,
         verdict,
         status: asked.examined.status,
         would,
-        problem: asked.examined.problem.clone(),
+        problem: asked.examined.problem.clone().map(|problem| if asked.address.source.required || asked.is_had() { problem } else { format!("{problem}; the build can do without it") }),
         header: asked.examined.header.clone(),
         sample,
         not_sampled,
@@ -299,7 +328,7 @@ fn probed_source(
 
 /// What a night would do because of one source: what becomes of its tasks, as far as another source is not the reason.
 fn of_source(readers: &[(&Foreseen<'_>, &Foresight)], asked: &Asked<'_>) -> (Would, Option<String>) {
-    let is_there = asked.examined.verdict().is_there();
+    let is_there = asked.is_had();
     let of_reader = |(_, foresight): &(&Foreseen<'_>, &Foresight)| match foresight.would {
         // Another source is not to be had.
         Would::KeepLast | Would::Block if is_there && foresight.code == ExitCode::SourceMissing => Would::Publish,
@@ -312,8 +341,9 @@ fn of_source(readers: &[(&Foreseen<'_>, &Foresight)], asked: &Asked<'_>) -> (Wou
 }
 
 /// What became of the rows of one source; of a pipeline's first source also what is not told of any.
-fn sample(task: &Foreseen<'_>, night: &Night, source_id: &str, is_main: bool) -> Sample {
-    let counts = night.task.source_rows.get(source_id).cloned().unwrap_or_default();
+fn sample(night: &Night, source_id: &str, is_main: bool, records: u64) -> Sample {
+    // A night that was blocked has no account of its rows.
+    let counts = night.task.source_rows.get(source_id).cloned().unwrap_or_else(|| SourceRows { read: records, ..SourceRows::default() });
     let mut quarantined: BTreeMap<String, u64> = BTreeMap::new();
     for issue in night.issues.iter().filter(|issue| issue.severity == Severity::Quarantine) {
         let is_own = issue.pointer.as_ref().map_or(is_main, |pointer| pointer.source_id == source_id);
@@ -321,6 +351,6 @@ fn sample(task: &Foreseen<'_>, night: &Night, source_id: &str, is_main: bool) ->
             *quarantined.entry(issue.code.clone()).or_default() += 1;
         }
     }
-    let unknown_values = if is_main { unknown_values(task.declaration, night) } else { BTreeMap::new() };
+    let unknown_values = if is_main { unknown_values(night) } else { BTreeMap::new() };
     Sample { rows: counts.read, accepted: counts.records + counts.merged, quarantined, unknown_values }
 }

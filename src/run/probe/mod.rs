@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-pub use report::{Header, ProbeReport, ProbedSource, ProbedTask, Sample, TaskCounts, Verdict, Would};
+pub use report::{ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
 
 use self::address::{Address, Foreseen, is_lookup};
 use self::examine::{Examined, examine};
@@ -51,6 +51,13 @@ pub(super) struct Asked<'a> {
     examined: Examined,
 }
 
+impl Asked<'_> {
+    /// Whether a night would have the file.
+    fn is_had(&self) -> bool {
+        matches!(self.examined.verdict(), Verdict::Ok | Verdict::Changed) && !self.examined.is_refused_file
+    }
+}
+
 /// Asks the publishers and says what a night would do.
 ///
 /// # Errors
@@ -72,14 +79,14 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(temporary.home())?)?;
     fetcher.prepare().await?;
     let tasks = newest_partitions(&desk, &fetcher).await?;
-    let asked = ask(&desk, &fetcher, &tasks, &temporary, settings.rows, observer).await?;
+    let asked = ask(&desk, &fetcher, &tasks, &temporary, settings, observer).await?;
     foresee::foresee(settings, &temporary, &tasks, &asked, observer).await
 }
 
 /// The selected tasks; of a pipeline with partitions the newest that the publisher has.
 async fn newest_partitions<'a>(desk: &'a RunSettings, fetcher: &Fetcher) -> Result<Vec<Foreseen<'a>>> {
     let mut by_pipeline: Vec<Vec<Selected<'a>>> = Vec::new();
-    for task in selected(&desk.declarations, &desk.selectors)? {
+    for task in selected(&desk.declarations, &desk.selectors, desk.fetch.clock.now())? {
         match by_pipeline.last_mut().filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id) {
             Some(tasks) => tasks.push(task),
             None => by_pipeline.push(vec![task]),
@@ -107,7 +114,7 @@ async fn is_published(desk: &RunSettings, fetcher: &Fetcher, task: &Foreseen<'_>
     }
     let own = task.sources.iter().find(|(owner, source)| owner.pipeline_id == task.declaration.pipeline_id && source.required && source.listing.is_none());
     let Some((owner, source)) = own else { return Ok(true) };
-    let Some(address) = task.addresses(desk, owner, source)?.into_iter().next() else { return Ok(true) };
+    let Some(address) = task.addresses(desk, owner, source)?.into_iter().flatten().next() else { return Ok(true) };
     Ok(!matches!(fetcher.head(&address.request, Piece::Start(1)).await?, Head::Absent { .. }))
 }
 
@@ -117,38 +124,46 @@ async fn ask<'a>(
     fetcher: &Fetcher,
     tasks: &[Foreseen<'a>],
     temporary: &TemporaryHome,
-    rows: usize,
+    given: &ProbeSettings,
     observer: &SharedObserver,
 ) -> Result<Vec<Asked<'a>>> {
     let mut asked = Vec::new();
-    let mut addresses: BTreeMap<(String, String), Address<'a>> = BTreeMap::new();
+    // By source and first address: a source that several tasks read is asked for once.
+    let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
+    let mut add = |row: Vec<Address<'a>>| {
+        if let Some(first) = row.first() {
+            rows.insert((first.source.source_id.clone(), first.request.url.clone()), row);
+        }
+    };
     for task in tasks {
-        for (owner, source) in &task.sources {
-            if source.listing.is_some() {
-                continue;
-            }
-            for address in task.addresses(desk, owner, source)? {
-                addresses.insert((source.source_id.clone(), address.request.url.clone()), address);
-            }
+        for (owner, source) in task.sources.iter().filter(|(_, source)| source.listing.is_none()) {
+            task.addresses(desk, owner, source)?.into_iter().for_each(&mut add);
         }
     }
     for (source, is_lookup) in listings(tasks) {
         let (page, files) = list(fetcher, source, is_lookup, temporary).await?;
         asked.extend(page);
-        addresses.extend(files.into_iter().map(|address| ((source.source_id.clone(), address.request.url.clone()), address)));
+        files.into_iter().for_each(|address| add(vec![address]));
     }
-    observer.fetching(addresses.len());
+    observer.fetching(rows.len());
     // Neighbours in the list are of one host: in turns, every host is asked from the beginning.
-    let addresses = in_turns(addresses.into_values().collect());
-    let examine_one = async |address: Address<'a>| {
-        let examined = examine(fetcher, &address, rows, temporary).await;
-        let word = examined.as_ref().map_or("failed", |examined| examined.verdict().word());
-        observer.fetched(&address.request.url, word);
-        examined.map(|examined| Asked { address, examined })
+    let rows = in_turns(rows.into_values().collect());
+    let examine_row = async |row: Vec<Address<'a>>| {
+        let mut absent = None;
+        for address in row {
+            let examined = examine(fetcher, &address, given.rows, temporary).await?;
+            if examined.verdict() != Verdict::Absent {
+                observer.fetched(&address.request.url, examined.verdict().word());
+                return Ok(Some(Asked { address, examined }));
+            }
+            absent = absent.or(Some(Asked { address, examined }));
+        }
+        observer.fetched(absent.as_ref().map_or("", |asked| asked.address.request.url.as_str()), Verdict::Absent.word());
+        Ok::<_, Error>(absent)
     };
-    let examined: Vec<Result<Asked<'a>>> = stream::iter(addresses).map(examine_one).buffer_unordered(CONCURRENT_FILES).collect().await;
+    let examined: Vec<Result<Option<Asked<'a>>>> = stream::iter(rows).map(examine_row).buffer_unordered(CONCURRENT_FILES).collect().await;
     for result in examined {
-        asked.push(result?);
+        asked.extend(result?);
     }
     asked.sort_by(|a, b| (&a.address.source.source_id, &a.address.request.url).cmp(&(&b.address.source.source_id, &b.address.request.url)));
     Ok(asked)
@@ -195,16 +210,16 @@ async fn list<'a>(fetcher: &Fetcher, source: &'a Source, is_lookup: bool, tempor
     }
 }
 
-/// Puts addresses in an order in which hosts take turns.
-fn in_turns(addresses: Vec<Address<'_>>) -> Vec<Address<'_>> {
+/// Puts rows of addresses in an order in which hosts take turns.
+fn in_turns(rows: Vec<Vec<Address<'_>>>) -> Vec<Vec<Address<'_>>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let mut turns: Vec<(usize, Address<'_>)> = Vec::new();
-    for address in addresses {
-        let host = address.request.url.split('/').nth(2).unwrap_or_default().to_owned();
+    let mut turns: Vec<(usize, Vec<Address<'_>>)> = Vec::new();
+    for row in rows {
+        let host = row[0].request.url.split('/').nth(2).unwrap_or_default().to_owned();
         let turn = seen.entry(host).or_default();
         *turn += 1;
-        turns.push((*turn, address));
+        turns.push((*turn, row));
     }
     turns.sort_by_key(|(turn, _)| *turn);
-    turns.into_iter().map(|(_, address)| address).collect()
+    turns.into_iter().map(|(_, row)| row).collect()
 }

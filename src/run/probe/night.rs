@@ -1,11 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::execute::{exit_code, run};
 use super::super::report::{ExitCode, RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
 use crate::error::Result;
-use crate::fetch::{FetchProgress, FetchSettings};
+use crate::fetch::{Clock, FetchProgress, FetchSettings};
 use crate::issue::Issue;
 use crate::pipeline::{Declarations, Variable};
 use crate::store::{Home, Releases, TemporaryHome};
@@ -21,12 +21,12 @@ pub(super) struct Night {
 }
 
 /// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
-pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations, task_id: &str, observer: &SharedObserver) -> Result<Option<Night>> {
+pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations, task_id: &str, clock: &Arc<dyn Clock>) -> Result<Option<Night>> {
     let home = temporary.home().scratch("night")?;
     let settings = RunSettings {
         releases: Releases::open(&home, None)?,
         declarations: declarations.clone(),
-        fetch: FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], ..FetchSettings::default() },
+        fetch: FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(clock), ..FetchSettings::default() },
         channel: "nightly".to_owned(),
         selectors: vec![task_id.to_owned()],
         is_forced: false,
@@ -34,7 +34,6 @@ pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations
         accepted: Vec::new(),
         home: home.clone(),
     };
-    observer.building(task_id);
     let observer: SharedObserver = Arc::new(Silent);
     let report = Box::pin(run(&settings, &observer)).await;
     let issues = report.as_ref().map_or_else(|_| Ok(Vec::new()), |report| issues(&home, report));
@@ -55,18 +54,25 @@ fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
 
 /// Takes out what is true of samples only.
 fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
+    // The file of all findings is gone with the home.
+    task.reasons.iter_mut().for_each(|reason| reason.truncate(reason.find(" (every finding is in ").unwrap_or(reason.len())));
     task.findings.retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));
     let exit_code = exit_code(std::slice::from_ref(&task));
     Night { task, exit_code, issues }
 }
 
 /// Changes declarations so that a night reads samples: of many files those that were asked for, of lists in pages the first page, and no build in
-/// buckets.
-pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>) -> Declarations {
+/// buckets. `parts` are the sources of which not all rows are there.
+pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>, parts: &BTreeSet<String>) -> Declarations {
     let mut declarations = declarations.clone();
     for declaration in declarations.pipelines.values_mut() {
         if let Some(buckets) = &mut declaration.buckets {
             buckets.count = 1;
+        }
+        // The first rows of a list may have nothing for a dataset besides the main one, such as contractors.
+        if declaration.sources.iter().any(|source| parts.contains(&source.source_id)) {
+            let others = declaration.produces.iter().skip(1);
+            others.for_each(|dataset_id| drop(declaration.expect.get_mut(dataset_id).map(|expectations| expectations.min_rows = 0)));
         }
         for source in &mut declaration.sources {
             source.dated_by = None;

@@ -36,11 +36,6 @@ impl Verdict {
             Self::NotAsked => "not_asked",
         }
     }
-
-    /// Whether the file is there.
-    pub(super) fn is_there(self) -> bool {
-        matches!(self, Self::Ok | Self::Changed)
-    }
 }
 
 /// What a night would do.

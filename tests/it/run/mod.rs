@@ -12,6 +12,7 @@ mod interrupted;
 mod listing;
 mod nights;
 mod pages;
+mod probe;
 mod publishers;
 mod renewal;
 mod selection;
