@@ -52,6 +52,11 @@ pub(super) fn coloured(word: &str) -> String {
     format!("{style}{word}{style:#}")
 }
 
+/// Colours what a person should look at.
+pub(super) fn warning(text: &str) -> String {
+    format!("{YELLOW}{text}{YELLOW:#}")
+}
+
 pub(super) fn bold(text: &str) -> String {
     format!("{BOLD}{text}{BOLD:#}")
 }

@@ -156,6 +156,7 @@ mod tests {
         Format::Delimited {
             delimiters: vec![','],
             quoting: true,
+            escape: None,
             header: Vec::new(),
             fewest_cells: None,
             label_lines: 0,

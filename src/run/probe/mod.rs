@@ -75,6 +75,7 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
         is_forced: false,
         is_offline: false,
         accepted: Vec::new(),
+        confirmed: Vec::new(),
     };
     let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(temporary.home())?)?;
     fetcher.prepare().await?;

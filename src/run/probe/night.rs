@@ -32,6 +32,7 @@ pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations
         is_forced: false,
         is_offline: false,
         accepted: Vec::new(),
+        confirmed: Vec::new(),
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(Silent);
