@@ -65,6 +65,11 @@ impl Fetcher {
         &self.snapshots
     }
 
+    /// Whether mirrors stand in for the publishers.
+    pub fn is_mirrored(&self) -> bool {
+        !self.mirrors.is_empty()
+    }
+
     /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a fetch or [`Fetcher::prepare`] has ended well.
     pub fn is_sample(&self) -> bool {
         self.mirrors.iter().any(|mirror| mirror.is_sample.get() == Some(&true))

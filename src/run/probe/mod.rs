@@ -21,7 +21,7 @@ pub use report::{ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
 use self::address::{Address, Foreseen, is_lookup};
 use self::examine::{Examined, examine};
 use super::plan::{Selected, selected};
-use super::requests::{Fetched, listed_requests, listing_page};
+use super::requests::{Fetched, listed_requests, listing_page, otherwise_requests};
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher, Head, NoProgress, Outcome, Piece};
@@ -187,8 +187,12 @@ async fn list<'a>(fetcher: &Fetcher, source: &'a Source, is_lookup: bool, tempor
         let examined = Examined { verdict: Some(verdict), problem: Some(problem), ..Examined::default() };
         Some(Asked { address: Address { source, request: request.clone(), is_lookup }, examined })
     };
+    // Without the page a run asks for the addresses that the declaration names.
+    let otherwise: Vec<Address<'a>> = otherwise_requests(source, &[])?.into_iter().map(|file| Address { source, request: file.request, is_lookup }).collect();
     let fetched = match fetcher.fetch(&request, &NoProgress).await {
         Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot)) => snapshot,
+        Ok(Outcome::Absent) if !otherwise.is_empty() => return Ok((None, otherwise)),
+        Err(error) if error.kind() == crate::error::ErrorKind::Fetch && !otherwise.is_empty() => return Ok((None, otherwise)),
         Ok(Outcome::Absent) => return Ok((page(Verdict::Absent, "there is no such page".to_owned()), Vec::new())),
         Ok(Outcome::NotConfigured { variable }) => return Ok((page(Verdict::NotAsked, format!("{variable} is not set")), Vec::new())),
         Err(error) if error.kind() == crate::error::ErrorKind::Fetch => {
@@ -207,6 +211,7 @@ async fn list<'a>(fetcher: &Fetcher, source: &'a Source, is_lookup: bool, tempor
     temporary.put(&crate::fetch::mirror_path(&fetched.url)?, &bytes)?;
     match listed_requests(fetcher, source, &Fetched::Snapshots(vec![fetched]))? {
         Ok(files) => Ok((None, files.into_iter().map(|file| Address { source, request: file.request, is_lookup }).collect())),
+        Err(_) if !otherwise.is_empty() => Ok((None, otherwise)),
         Err(problem) => Ok((page(Verdict::Changed, problem), Vec::new())),
     }
 }

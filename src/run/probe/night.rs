@@ -73,7 +73,11 @@ pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, 
         // The first rows of a list may have nothing for a dataset besides the main one, such as contractors.
         if declaration.sources.iter().any(|source| parts.contains(&source.source_id)) {
             let others = declaration.produces.iter().skip(1);
-            others.for_each(|dataset_id| drop(declaration.expect.get_mut(dataset_id).map(|expectations| expectations.min_rows = 0)));
+            for dataset_id in others {
+                if let Some(expectations) = declaration.expect.get_mut(dataset_id) {
+                    expectations.min_rows = 0;
+                }
+            }
         }
         for source in &mut declaration.sources {
             source.dated_by = None;
