@@ -48,7 +48,7 @@ impl<'a> Foreseen<'a> {
             return Ok(few(files).into_iter().map(|file| vec![address(file)]).collect());
         };
         let editions = Editions::of(range, owner.schedule(Some(source))?)?;
-                let labels = editions.labels(settings.fetch.clock.now());
+        let labels = editions.labels(settings.fetch.clock.now());
         let wanted = editions.last().map_or(0, |last| labels.len().saturating_sub(last));
         let mut rows = Vec::new();
         let mut add = |labels: &[String]| {

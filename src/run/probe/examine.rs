@@ -132,7 +132,11 @@ fn unavailable(head: Head) -> Examined {
     match head {
         Head::Absent { status } => Examined::with(Verdict::Absent, status, "there is no such file"),
         Head::Moved { status, location } => {
-            let problem = if location.is_empty() { "the server sends on to nowhere".to_owned() } else { format!("the server sends on to {location}, which is not followed") };
+            let problem = if location.is_empty() {
+                "the server sends on to nowhere".to_owned()
+            } else {
+                format!("the server sends on to {location}, which is not followed")
+            };
             Examined { location: Some(location).filter(|location| !location.is_empty()), ..Examined::with(Verdict::Moved, Some(status), problem) }
         }
         Head::Refused { status } => Examined::with(Verdict::Refused, Some(status), format!("the server answered {status}")),
