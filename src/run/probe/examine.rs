@@ -80,6 +80,13 @@ pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usiz
     if source.by_hand {
         return Ok(Examined::with(Verdict::NotAsked, None, "a person fetches this file: `pubdata import` takes it"));
     }
+    if request.url.starts_with("sftp://") && !fetcher.has_mirror() {
+        return Ok(Examined {
+            verdict: Some(Verdict::NotAsked),
+            not_sampled: Some("a run fetches it over SFTP, a probe does not".to_owned()),
+            ..Examined::default()
+        });
+    }
     let is_cut = !is_lookup && source.format != Format::Xlsx;
     let piece = Piece::Start(if is_cut { HEAD_BYTES } else { WHOLE_BYTES });
     let head = fetcher.head(request, piece).await?;

@@ -103,7 +103,11 @@ impl Nights<'_> {
     /// What the addresses alone say.
     fn by_verdicts<'a>(&self, task: &Foreseen<'_>, asked: impl Iterator<Item = &'a Asked<'a>>, reason: String) -> Foresight {
         let mut foresight = Foresight { would: Would::Publish, code: ExitCode::Ok, reasons: Vec::new(), night: None, not_sampled: Some(reason) };
-        for asked in asked.filter(|asked| asked.examined.verdict() != Verdict::Ok) {
+        // Of what a probe has no way to ask for it says nothing.
+        let says_nothing = |asked: &Asked<'_>| {
+            asked.examined.verdict() == Verdict::Ok || (asked.examined.verdict() == Verdict::NotAsked && asked.examined.not_sampled.is_some())
+        };
+        for asked in asked.filter(|asked| !says_nothing(asked)) {
             let (source, verdict) = (asked.address.source, asked.examined.verdict());
             let is_required = source.required && verdict != Verdict::Ok;
             let (would, code) = match verdict {
