@@ -44,10 +44,11 @@ impl ColumnPlan {
 /// none when not one record is there, or when the format cannot be cut.
 pub fn excerpt(format: &Format, bytes: &[u8], is_whole: bool, records: usize) -> Option<(Vec<u8>, u64)> {
     match format {
-        Format::FixedWidth { .. } => lines(bytes, is_whole, 0, records, false),
-        Format::Delimited { quoting, .. } => {
+        Format::FixedWidth { .. } => lines(bytes, is_whole, 0, records, &|_| false),
+        Format::Delimited { .. } => {
             let layout = delimited::Layout::of(format)?;
-            lines(bytes, is_whole, before_records(&layout, bytes), records, *quoting)
+            let turns = |line: &[u8]| layout.is_quoting && delimited::leaves_open(line, &layout);
+            lines(bytes, is_whole, before_records(&layout, bytes), records, &turns)
         }
         Format::JsonRecords { records: path, .. } => elements(bytes, path.as_deref(), records),
         Format::JsonRows => elements(bytes, None, records.saturating_add(1)).map(|(bytes, count)| (bytes, count.saturating_sub(1))),
@@ -65,7 +66,8 @@ fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     header + 1 + layout.label_lines as usize + usize::from(layout.ruler.is_some())
 }
 
-fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, is_quoting: bool) -> Option<(Vec<u8>, u64)> {
+/// `turns` says whether a line opens or closes a cell that goes over several.
+fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, turns: &dyn Fn(&[u8]) -> bool) -> Option<(Vec<u8>, u64)> {
     let (mut end, mut position) = (0, 0);
     let (mut is_open, mut count) = (false, 0);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -74,9 +76,7 @@ fn lines(bytes: &[u8], is_whole: bool, before: usize, records: usize, is_quoting
         }
         position += line.len();
         // The header is no record, and its quotation marks are closed too.
-        if is_quoting {
-            is_open ^= memchr::memchr_iter(b'"', line).count() % 2 == 1;
-        }
+        is_open ^= turns(line);
         if !is_open && (is_whole || line.ends_with(b"\n")) {
             end = position;
             count += 1;

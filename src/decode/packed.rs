@@ -138,7 +138,11 @@ struct PartsReader<'a> {
 
 impl Read for PartsReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let here = self.parts.parts.iter().find_map(|(start, bytes)| bytes.get(usize::try_from(self.position.checked_sub(*start)?).ok()?..).filter(|rest| !rest.is_empty()));
+        let here = self
+            .parts
+            .parts
+            .iter()
+            .find_map(|(start, bytes)| bytes.get(usize::try_from(self.position.checked_sub(*start)?).ok()?..).filter(|rest| !rest.is_empty()));
         match here {
             Some(rest) => {
                 let count = rest.len().min(buffer.len());

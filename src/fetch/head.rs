@@ -57,6 +57,11 @@ impl Head {
 }
 
 impl Fetcher {
+    /// Whether something stands in for the publishers.
+    pub fn has_mirror(&self) -> bool {
+        !self.mirrors.is_empty()
+    }
+
     /// Asks for a part of a file, at the pace of every request. A server that sends the whole file is hung up on when the part is there.
     ///
     /// # Errors
@@ -130,6 +135,7 @@ impl super::http::Http {
                 let location = text_of(headers, "location").and_then(|location| response.url().join(&location).ok());
                 return Ok(Head::Moved { status: code, location: location.map_or_else(String::new, String::from) });
             }
+            StatusCode::ACCEPTED => return Err((Some(code), Failure::again(Error::fetch("the publisher is still making the file")))),
             _ if matches!(code, 408 | 425 | 429 | 500..=599) => {
                 return Err((Some(code), Failure::again(Error::fetch(format!("the server answered {status}")))));
             }

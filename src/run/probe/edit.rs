@@ -9,21 +9,40 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edit {
     /// Another name of the publisher's for a mapped column.
-    Alternative { source_id: String, column: String, name: String },
+    Alternative {
+        source_id: String,
+        column: String,
+        name: String,
+    },
     /// A column that is not used.
-    Ignore { source_id: String, name: String },
-    Url { source_id: String, url: String },
+    Ignore {
+        source_id: String,
+        name: String,
+    },
+    Url {
+        source_id: String,
+        url: String,
+    },
     /// A host that the publisher's server may send on to.
-    Redirect { source_id: String, host: String },
+    Redirect {
+        source_id: String,
+        host: String,
+    },
     /// A word of the publisher's in a table of the settings.
-    Word { table: String, word: String, value: toml::Value },
+    Word {
+        table: String,
+        word: String,
+        value: toml::Value,
+    },
 }
 
 impl Edit {
     /// Whether a change is of a source; one of the settings is told with the pipeline's first source.
     pub(super) fn is_of(&self, id: &str, is_first: bool) -> bool {
         match self {
-            Self::Alternative { source_id, .. } | Self::Ignore { source_id, .. } | Self::Url { source_id, .. } | Self::Redirect { source_id, .. } => source_id == id,
+            Self::Alternative { source_id, .. } | Self::Ignore { source_id, .. } | Self::Url { source_id, .. } | Self::Redirect { source_id, .. } => {
+                source_id == id
+            }
             Self::Word { .. } => is_first,
         }
     }

@@ -80,6 +80,13 @@ pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usiz
     if source.by_hand && !fetcher.is_mirrored() {
         return Ok(Examined::with(Verdict::NotAsked, None, "a person fetches this file: `pubdata import` takes it"));
     }
+    if request.url.starts_with("sftp://") && !fetcher.has_mirror() {
+        return Ok(Examined {
+            verdict: Some(Verdict::NotAsked),
+            not_sampled: Some("a run fetches it over SFTP, a probe does not".to_owned()),
+            ..Examined::default()
+        });
+    }
     let is_cut = !is_lookup && source.format != Format::Xlsx;
     let piece = Piece::Start(if is_cut { HEAD_BYTES } else { WHOLE_BYTES });
     let head = fetcher.head(request, piece).await?;
@@ -132,7 +139,11 @@ fn unavailable(head: Head) -> Examined {
     match head {
         Head::Absent { status } => Examined::with(Verdict::Absent, status, "there is no such file"),
         Head::Moved { status, location } => {
-            let problem = if location.is_empty() { "the server sends on to nowhere".to_owned() } else { format!("the server sends on to {location}, which is not followed") };
+            let problem = if location.is_empty() {
+                "the server sends on to nowhere".to_owned()
+            } else {
+                format!("the server sends on to {location}, which is not followed")
+            };
             Examined { location: Some(location).filter(|location| !location.is_empty()), ..Examined::with(Verdict::Moved, Some(status), problem) }
         }
         Head::Refused { status } => Examined::with(Verdict::Refused, Some(status), format!("the server answered {status}")),

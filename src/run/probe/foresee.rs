@@ -12,9 +12,9 @@ use crate::error::{ErrorKind, Result};
 use crate::fetch::{self, recorded_url};
 use crate::issue::Severity;
 use crate::pipeline::Declarations;
-use crate::run::report::ExitCode;
-use crate::run::SharedObserver;
 use crate::provenance::SourceRows;
+use crate::run::SharedObserver;
+use crate::run::report::ExitCode;
 use crate::store::TemporaryHome;
 
 /// What is foreseen of a task.
@@ -77,7 +77,8 @@ impl Nights<'_> {
         for asked in self.asked.iter().filter(|asked| asked.examined.verdict() != Verdict::Absent || is_none(&asked.address.source.source_id)) {
             keys.entry(asked.address.source.source_id.clone()).or_default().push(asked.address.request.keys.clone());
         }
-        let parts = of_task().filter(|asked| asked.is_had() && !asked.examined.is_whole).map(|asked| asked.address.source.source_id.clone()).collect();
+        let parts: BTreeSet<String> =
+            of_task().filter(|asked| asked.is_had() && !asked.examined.is_whole).map(|asked| asked.address.source.source_id.clone()).collect();
         let declarations = night::for_samples(declarations, &keys, &parts);
         self.observer.building(&task.task_id);
         let night = match night::night(self.temporary, &declarations, &task.task_id, &self.settings.fetch.clock).await {
@@ -102,7 +103,11 @@ impl Nights<'_> {
     /// What the addresses alone say.
     fn by_verdicts<'a>(&self, task: &Foreseen<'_>, asked: impl Iterator<Item = &'a Asked<'a>>, reason: String) -> Foresight {
         let mut foresight = Foresight { would: Would::Publish, code: ExitCode::Ok, reasons: Vec::new(), night: None, not_sampled: Some(reason) };
-        for asked in asked.filter(|asked| asked.examined.verdict() != Verdict::Ok) {
+        // Of what a probe has no way to ask for it says nothing.
+        let says_nothing = |asked: &Asked<'_>| {
+            asked.examined.verdict() == Verdict::Ok || (asked.examined.verdict() == Verdict::NotAsked && asked.examined.not_sampled.is_some())
+        };
+        for asked in asked.filter(|asked| !says_nothing(asked)) {
             let (source, verdict) = (asked.address.source, asked.examined.verdict());
             let is_required = source.required && verdict != Verdict::Ok;
             let (would, code) = match verdict {
@@ -207,7 +212,8 @@ fn is_by_sampling<'a>(asked: impl Iterator<Item = &'a Asked<'a>>, night: &Night)
     let is_part = there.iter().any(|asked| !asked.examined.is_whole);
     let sources: BTreeSet<&String> = there.iter().map(|asked| &asked.address.source.source_id).collect();
     // What is wrong in a record by itself is wrong in the whole file too.
-    let is_of_records = night.issues.iter().any(|issue| issue.code == "malformed_record" || (issue.severity == Severity::Block && issue.code.starts_with("unknown_")));
+    let is_of_records =
+        night.issues.iter().any(|issue| issue.code == "malformed_record" || (issue.severity == Severity::Block && issue.code.starts_with("unknown_")));
     is_as_declared && is_part && sources.len() > 1 && !is_of_records
 }
 
@@ -310,14 +316,21 @@ fn probed_source(
         _ => None,
     };
     let with_suggestions = suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| tried.get(&task.task_id)).max().copied());
-    let sample = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, asked.examined.records))).filter(|_| is_first && asked.is_had());
+    let sample = readers
+        .iter()
+        .find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, asked.examined.records)))
+        .filter(|_| is_first && asked.is_had());
     Ok(ProbedSource {
         source_id: source_id.clone(),
         url: recorded_url(&asked.address.request.url)?,
         verdict,
         status: asked.examined.status,
         would,
-        problem: asked.examined.problem.clone().map(|problem| if asked.address.source.required || asked.is_had() { problem } else { format!("{problem}; the build can do without it") }),
+        problem: asked
+            .examined
+            .problem
+            .clone()
+            .map(|problem| if asked.address.source.required || asked.is_had() { problem } else { format!("{problem}; the build can do without it") }),
         header: asked.examined.header.clone(),
         sample,
         not_sampled,

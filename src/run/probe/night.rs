@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::super::execute::{exit_code, run};
 use super::super::report::{ExitCode, RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
-use crate::error::Result;
+use crate::error::{IoExt, Result};
 use crate::fetch::{Clock, FetchProgress, FetchSettings};
 use crate::issue::Issue;
 use crate::pipeline::{Declarations, Variable};
@@ -48,7 +48,6 @@ fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
     if !file.is_file() {
         return Ok(Vec::new());
     }
-    use crate::error::IoExt;
     let text = std::fs::read_to_string(&file).at("read", &file)?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
@@ -72,8 +71,7 @@ pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, 
         }
         // The first rows of a list may have nothing for a dataset besides the main one, such as contractors.
         if declaration.sources.iter().any(|source| parts.contains(&source.source_id)) {
-            let others = declaration.produces.iter().skip(1);
-            for dataset_id in others {
+            for dataset_id in declaration.produces.iter().skip(1) {
                 if let Some(expectations) = declaration.expect.get_mut(dataset_id) {
                     expectations.min_rows = 0;
                 }

@@ -54,7 +54,8 @@ fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: 
     let before = last.cells.get(column).filter(|values| values.len() >= FEWEST_VALUES);
     let words = values::table_words(declaration, column);
     let of = |known: &BTreeSet<String>| {
-        let scored: Vec<(usize, &'n str)> = new.iter().filter_map(|name| Some((share(name, known)?, *name))).filter(|(share, _)| *share >= SAME_VALUES_PERCENT).collect();
+        let scored: Vec<(usize, &'n str)> =
+            new.iter().filter_map(|name| Some((share(name, known)?, *name))).filter(|(share, _)| *share >= SAME_VALUES_PERCENT).collect();
         match scored.as_slice() {
             [(_, name)] => Some(*name),
             _ => None,
@@ -96,7 +97,9 @@ pub(super) fn words(declaration: &Declaration, unknown: &BTreeMap<String, BTreeS
 fn is_spelling_of(word: &str, text: &str) -> bool {
     let (word, text) = (fold(word), fold(text));
     let is_long = word.chars().count().min(text.chars().count()) >= 8;
-    !word.is_empty() && (word == text || (is_long && nearest(&word, &[&text]).is_some() && word.chars().count().abs_diff(text.chars().count()) <= 1 && one_slip(&word, &text)))
+    !word.is_empty()
+        && (word == text
+            || (is_long && nearest(&word, &[&text]).is_some() && word.chars().count().abs_diff(text.chars().count()) <= 1 && one_slip(&word, &text)))
 }
 
 /// Whether one letter was added, left out or exchanged.
@@ -138,7 +141,9 @@ mod tests {
 
     #[test]
     fn a_word_is_known_again_in_another_spelling() {
-        for (word, text) in [("ISSUED ", "Issued"), ("Approved to Occupy", "APPROVED-TO-OCCUPY"), ("Tenant Improvment", "Tenant Improvement"), ("Withdrawn", "Withdrawn.")] {
+        for (word, text) in
+            [("ISSUED ", "Issued"), ("Approved to Occupy", "APPROVED-TO-OCCUPY"), ("Tenant Improvment", "Tenant Improvement"), ("Withdrawn", "Withdrawn.")]
+        {
             assert!(is_spelling_of(word, text), "{word} {text}");
         }
         for (word, text) in [("Active", "Inactive"), ("Active", "Actives"), ("Closed", "Reopened"), ("Class A1", "Class A2"), ("", "")] {

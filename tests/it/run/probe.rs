@@ -82,7 +82,8 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
         }
     }
     assert!(sampled > 30, "{sampled}");
-    let counts: u64 = ["would_publish", "would_publish_with_findings", "would_keep_last", "would_block"].iter().map(|name| report["tasks"][name].as_u64().unwrap()).sum();
+    let counts: u64 =
+        ["would_publish", "would_publish_with_findings", "would_keep_last", "would_block"].iter().map(|name| report["tasks"][name].as_u64().unwrap()).sum();
     assert_eq!(counts, report["by_task"].as_array().unwrap().len() as u64);
 }
 
@@ -98,7 +99,9 @@ fn a_home_is_only_looked_at() {
 #[test]
 fn a_new_column_is_a_finding_and_is_suggested_to_be_ignored() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| text.lines().enumerate().map(|(number, line)| if number == 0 { format!("{line},DevelopmentSite\n") } else { format!("{line},7\n") }).collect());
+    place.edit(SEATTLE_FILE, |text| {
+        text.lines().enumerate().map(|(number, line)| if number == 0 { format!("{line},DevelopmentSite\n") } else { format!("{line},7\n") }).collect()
+    });
     let probed = probe(&place, &[SEATTLE]).expect(10);
     let source = source(&probed, SEATTLE);
     assert_eq!((&source["verdict"], &source["would"]), (&"changed".into(), &"publish_with_findings".into()), "{source:#}");
@@ -218,7 +221,7 @@ fn a_page_in_place_of_a_file_is_a_change_and_a_wall_a_refusal() {
 #[test]
 fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
     let place = Place::new();
-    place.edit(SEATTLE_FILE, |text| text.replace(",Building,", ",Building,,"));
+    place.edit(SEATTLE_FILE, |text| text.replace(",Building,", ",Building,,,"));
     let broken = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     assert_eq!((&broken["verdict"], &broken["would"]), (&"ok".into(), &"block".into()), "{broken:#}");
     assert!(broken["sample"]["quarantined"]["malformed_record"].as_u64().unwrap() > 5, "{broken:#}");
