@@ -65,11 +65,6 @@ impl Fetcher {
         &self.snapshots
     }
 
-    /// Whether mirrors stand in for the publishers.
-    pub fn is_mirrored(&self) -> bool {
-        !self.mirrors.is_empty()
-    }
-
     /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a fetch or [`Fetcher::prepare`] has ended well.
     pub fn is_sample(&self) -> bool {
         self.mirrors.iter().any(|mirror| mirror.is_sample.get() == Some(&true))
@@ -94,7 +89,8 @@ impl Fetcher {
     /// `Fetch`, when no usable file came; `Config`, for a URL that cannot be asked; `Store`, when our own files fail; `Busy`, when
     /// another process is fetching the same file.
     pub async fn fetch(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
-        let outcome = self.fetch_file(request, progress).await;
+        // Boxed: what a transfer holds would otherwise be part of every future that waits for it.
+        let outcome = Box::pin(self.fetch_file(request, progress)).await;
         progress.finished();
         outcome.context(|| format!("source `{}`", request.source_id))
     }

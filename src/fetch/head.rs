@@ -78,10 +78,6 @@ impl Fetcher {
                 return Ok(Head::NotConfigured { variable: variable.clone() });
             }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
-            if to_send.scheme() == "sftp" {
-                let message = "files over SFTP are not probed: `pubdata fetch` asks for them".to_owned();
-                return Ok(Head::Unreachable { status: None, message });
-            }
             let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
             return Ok(self.ask(&address, piece).await);
         }

@@ -68,10 +68,11 @@ fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
 }
 
 fn host_key(id: &str, source: Option<&Source>, fingerprint: &str, is_withdrawn: bool) -> Result<Accepted> {
-    if !source.is_some_and(|source| source.sftp.is_some()) {
+    if source.is_none_or(|source| source.sftp.is_none()) {
         return Err(Error::config(format!("`{id}` is not fetched over SFTP: it has no host key")));
     }
-    if !is_fingerprint(fingerprint) && !(is_withdrawn && fingerprint.is_empty()) {
+    let is_withdrawal = is_withdrawn && fingerprint.is_empty();
+    if !is_withdrawal && !is_fingerprint(fingerprint) {
         return Err(
             Error::config(format!("`{fingerprint}` is not the fingerprint of a key")).hint("give it as the refusal shows it: SHA256: and 43 characters")
         );

@@ -77,7 +77,7 @@ enum Cut {
 /// Asks for the head of a file, compares it with what is declared, and puts its first records on the mirror of samples.
 pub(super) async fn examine(fetcher: &Fetcher, address: &Address<'_>, rows: usize, temporary: &TemporaryHome) -> Result<Examined> {
     let Address { source, request, is_lookup } = address;
-    if source.by_hand && !fetcher.is_mirrored() {
+    if source.by_hand && !fetcher.has_mirror() {
         return Ok(Examined::with(Verdict::NotAsked, None, "a person fetches this file: `pubdata import` takes it"));
     }
     if request.url.starts_with("sftp://") && !fetcher.has_mirror() {

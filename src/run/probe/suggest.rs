@@ -61,7 +61,7 @@ fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: 
             _ => None,
         }
     };
-    before.and_then(|before| of(before)).or_else(|| Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of))
+    before.and_then(&of).or_else(|| Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of))
 }
 
 /// The new column that stands where the missing one stood, between the same neighbours.
