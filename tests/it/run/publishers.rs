@@ -194,7 +194,8 @@ async fn a_key_that_the_census_bureau_refuses_is_told_with_its_variable_and_neve
     let report = run_here(&settings).await;
     assert_eq!(report.exit_code, ExitCode::Quarantined, "{report:#?}");
     let task = report.tasks.iter().find(|task| task.task_id == ACS_2023).unwrap();
-    let told = task.findings.iter().filter(|finding| finding.code == "optional_file_missing" && finding.detail.contains("the API key in CENSUS_API_KEY was refused"));
+    let told =
+        task.findings.iter().filter(|finding| finding.code == "optional_file_missing" && finding.detail.contains("the API key in CENSUS_API_KEY was refused"));
     assert!(told.count() > 0, "{task:#?}");
     assert!(!format!("{report:?}").contains("key=wrong"), "no secret in a report");
 }

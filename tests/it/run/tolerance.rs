@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pubdata::declared::DeclarationFiles;
-use pubdata::decode::member_name;
+use pubdata::decode::{member_name, member_names};
 use pubdata::fetch::mirror_path;
 use pubdata::pipeline::{Declarations, Format, expand};
 use pubdata::run::{ExitCode, RunReport, RunSettings};
@@ -82,10 +82,13 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
         let bytes = std::fs::read(&path).unwrap();
         if bytes.starts_with(b"PK\x03\x04") {
             let keys = input["keys"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-            let name = member_name(&path, &expand(source.member.as_deref().unwrap(), &keys).unwrap()).unwrap();
+            let one = source.member.as_ref().map(|member| vec![member_name(&path, &expand(member, &keys).unwrap()).unwrap()]);
+            let names = one.unwrap_or_else(|| member_names(&path, source.members.as_deref().unwrap()).unwrap());
             let mut members = members(&path);
-            let text = widened(&members[&name], &source.format);
-            members.insert(name, text);
+            for name in names {
+                let text = widened(&members[&name], &source.format);
+                members.insert(name, text);
+            }
             std::fs::write(&path, packed(&members)).unwrap();
         } else {
             // Each byte is a character here: what is not UTF-8 stays as it is.
