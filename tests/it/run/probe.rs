@@ -77,7 +77,8 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
         let done = run.task(task["task_id"].as_str().unwrap());
         let would_publish = ["publish", "publish_with_findings"].contains(&task["would"].as_str().unwrap());
         assert_eq!(would_publish, done["outcome"] == "built", "{task:#}\n{done:#}");
-        if task["not_sampled"].is_null() {
+        // Of the many daily files of Florida a probe asks for two.
+        if task["not_sampled"].is_null() && task["task_id"] != "business.fl_sunbiz" {
             sampled += 1;
             assert_eq!(task["rows"], done["rows"], "{task:#}");
         }
