@@ -13,7 +13,7 @@ use crate::run::{self, Import};
 const AFTER_HELP: &str = "\
 Examples:
   pubdata import license.fl_dbpr ~/Downloads/CONSTRUCTIONLICENSE_1.csv
-  pubdata import license.az_roc ~/Downloads/roc.csv --url https://example.org/roc.csv --date 2026-11-20
+  pubdata import license.az_roc ~/Downloads/roc.csv --url https://example.org/ROC_Posting-List_2026-11-20.csv --date 2026-11-20
   pubdata import census.acs5_table b01003.dat --key vintage=2023 --key table=b01003
 
 The file passes the checks of a download and becomes the snapshot of that address; the next run reads it, and provenance says that it was

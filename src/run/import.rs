@@ -38,6 +38,11 @@ pub struct Import {
 pub async fn import(settings: &RunSettings, import: &Import) -> Result<Outcome> {
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
+    let today = settings.fetch.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    // A person east of Greenwich may be a day ahead.
+    if let Some(date) = import.date.filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow)) {
+        return Err(Error::config(format!("--date {date} is not here yet: a file with it would stand until the publisher has a newer one")));
+    }
     let mut request = request(settings, import)?;
     request.source_date = import.date.map(|date| date.to_string()).or(request.source_date);
     let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
@@ -83,10 +88,18 @@ fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
     }
     match (meant.pop_first(), meant.len()) {
         (Some((_, request)), 0) => Ok(request),
-        (None, _) => Err(Error::config(format!("source `{}` has no such file now: {}", import.source_id, source.url))
-            .hint("give --url as the address that the file was downloaded from, or --key NAME=VALUE for the variables of the address above")),
+        (None, _) => Err(no_such_file(source, import)),
         (Some((first, _)), others) => Err(Error::config(format!("source `{}` has {} files, such as {first}", import.source_id, others + 1))
             .hint("say with --url, or --key NAME=VALUE, which of them it is")),
+    }
+}
+
+fn no_such_file(source: &Source, import: &Import) -> Error {
+    let meant: Vec<String> = import.url.iter().cloned().chain(import.keys.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+    let error = Error::config(format!("`{}` is no file that source `{}` has now", meant.join(" "), source.source_id));
+    match &source.listing {
+        Some(listing) => error.hint(format!("its files are linked from {} under names of the form `{}`", source.url, listing.pattern)),
+        None => error.hint(format!("its address is {}; --key NAME=VALUE names the variables in it", source.url)),
     }
 }
 
@@ -136,7 +149,8 @@ fn due_message(source_id: &str, url: &str) -> String {
 /// The files that persons have imported of those that a page lists, or what is to be done when there are none.
 pub(super) fn listed_by_hand(settings: &RunSettings, source: &Source) -> Result<std::result::Result<Vec<super::requests::Wanted>, String>> {
     let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
-    let links: Vec<String> = known.into_iter().map(|snapshot| snapshot.url).filter(|url| *url != source.url).collect();
+    let by_hand = known.into_iter().filter(|snapshot| snapshot.obtained == Obtained::ByHand);
+    let links: Vec<String> = by_hand.map(|snapshot| snapshot.url).filter(|url| *url != source.url).collect();
     let files = listed_files(source, &links)?;
     Ok(if files.is_empty() { Err(format!("{} --url ADDRESS", due_message(&source.source_id, "the newest file that the page lists"))) } else { Ok(files) })
 }

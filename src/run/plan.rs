@@ -219,10 +219,15 @@ async fn find_listed(
             let files = match files {
                 Ok(files) => files,
                 Err(problem) => {
-                    let files = otherwise_requests(source, previous)?;
+                    let mut files = otherwise_requests(source, previous)?;
+                    if files.is_empty() {
+                        // What a person downloaded from a page that shuts programs out.
+                        files = listed_by_hand(settings, source)?.unwrap_or_default();
+                    }
                     let message = format!("{} ({}): {problem}", source.source_id, source.url);
                     if !files.is_empty() {
-                        let detail = format!("{message}; asked for the addresses that the declaration and the last release have");
+                        let detail =
+                            format!("{message}; asked for the addresses that the declaration, the last release or a person who imported a file has named");
                         candidate.findings.push(SourceFinding::new(&source.source_id, PAGE_NOT_READ, detail));
                     } else if source.required {
                         candidate.not_listed.push(message);

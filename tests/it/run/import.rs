@@ -9,6 +9,7 @@ use crate::support::{Answer, Place, answer, copy_folder, project};
 const SOURCE: &str = "license.fl_dbpr";
 const FILE: &str = "CONSTRUCTIONLICENSE_1.csv";
 const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+const URL_FORM: &str = "extracts/{file}.csv";
 
 /// A place whose declaration of Florida's licenses is changed; its floors are those of a fixture.
 struct Desk {
@@ -105,7 +106,7 @@ fn what_is_imported_passes_the_checks_of_a_download() {
     let refused = desk.pubdata(&["import", SOURCE, &page.display().to_string()]).expect(30);
     assert!(refused.stderr.contains("page.html: the file is a web page"), "{}", refused.stderr);
     let unclear = desk.import(&["--url", "https://elsewhere.example/list.csv"]).expect(40);
-    assert!(unclear.stderr.contains("has no such file now") && unclear.stderr.contains("--url"), "{}", unclear.stderr);
+    assert!(unclear.stderr.contains("`https://elsewhere.example/list.csv` is no file that source") && unclear.stderr.contains(URL_FORM), "{}", unclear.stderr);
     let unknown = desk.pubdata(&["import", "license.fl_dbrp", &page.display().to_string()]).expect(40);
     assert!(unknown.stderr.contains("no declaration has a source `license.fl_dbrp`") && unknown.stderr.contains(SOURCE), "{}", unknown.stderr);
     assert!(!desk.place.home().join("snapshots").join(SOURCE).exists(), "nothing is stored");
@@ -204,4 +205,29 @@ fn what_cannot_be_accepted_is_told_with_what_can() {
     assert!(desk.pubdata(&["accept"]).expect(40).stderr.contains("pubdata accept --help"));
     assert!(desk.pubdata(&["accept", SOURCE, "--until", "2020-01-01"]).expect(40).stderr.contains("2020-01-01 is over"));
     assert!(!desk.place.home().join("accepted.jsonl").exists());
+}
+
+/// A page that shuts programs out names no file; what a person downloaded from it is read all the same, once it passes the floors of samples.
+#[test]
+fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
+    let desk = Desk::by_hand();
+    let path = PathBuf::from(&desk.declarations).join("pipelines/license/az_roc.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("min_bytes = 1_000_000", "min_bytes = 1")).unwrap();
+    let list = crate::support::files_below(&desk.place.mirror()).into_iter().find(|file| file.to_string_lossy().contains("ROC_Posting-List")).unwrap();
+    let page = desk.place.mirror().join("roc.az.gov/posting-list");
+    std::fs::write(&page, "<html><body>Just a moment</body></html>").unwrap();
+    let run = |desk: &Desk| desk.pubdata(&["run", "license.az_roc", "--json", "--mirror", &desk.place.mirror().display().to_string()]);
+    assert_eq!(run(&desk).task("license.az_roc")["outcome"], "missing");
+    let url = format!("https://roc.az.gov/files/{}", list.file_name().unwrap().to_string_lossy());
+    let import = |url: &str, date: &str| desk.pubdata(&["import", "license.az_roc", &list.display().to_string(), "--url", url, "--date", date]);
+    let wrong = import("https://roc.az.gov/files/roc.csv", "2026-09-02").expect(40);
+    assert!(wrong.stderr.contains("`https://roc.az.gov/files/roc.csv` is no file") && wrong.stderr.contains("ROC_Posting-List_{year"), "{wrong:#?}");
+    let ahead = import(&url, "2999-01-01").expect(40);
+    assert!(ahead.stderr.contains("--date 2999-01-01 is not here yet"), "{ahead:#?}");
+    import(&url, "2026-09-02").expect(0);
+    let answer = run(&desk);
+    let task = answer.task("license.az_roc");
+    assert_eq!((&task["outcome"], &task["findings"][0]["code"]), (&"built".into(), &"page_not_read".into()), "{task:#}");
+    assert!(desk.place.rows("license.license").keys().any(|record_id| record_id.contains("AZ-roc")), "{task:#}");
 }
