@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polars::prelude::DataFrame;
 
-use super::context::{Context, RowsRead, SourceFrame, SourcePart};
+use super::RowsRead;
+use super::context::{Context, SourceFrame, SourcePart};
 use crate::decode::{self, Malformed, Spill};
 use crate::error::{Error, Result};
 use crate::issue::SourceFinding;

@@ -9,6 +9,7 @@ mod context;
 mod license;
 mod nces;
 mod permit;
+mod rows_read;
 mod sec;
 mod tax;
 mod zip_code;
@@ -18,7 +19,8 @@ use std::collections::BTreeMap;
 use polars::prelude::DataFrame;
 
 pub use buckets::Split;
-pub use context::{Context, RowsRead, SourceArchive, SourceDocument, SourceFrame};
+pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use rows_read::RowsRead;
 pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
 
 use crate::error::{Error, Result};

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::RunSettings;
-use super::plan::Problem;
 use super::requests::{Fetched, Wanted};
 use crate::error::Result;
 use crate::fetch::{Request, recorded_url};
@@ -21,6 +22,14 @@ pub(super) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 
 /// A page that lists a source's files could not be read, or names none.
 pub(super) const PAGE_NOT_READ: &str = "page_not_read";
+
+/// Why a task cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A source that is not there, as opposed to one that is not believed.
+    pub is_source_missing: bool,
+    pub message: String,
+}
 
 #[derive(Default)]
 pub(super) struct Arrivals {

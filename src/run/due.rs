@@ -6,7 +6,7 @@ use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 
 use super::RunSettings;
-use super::plan::sources_of;
+use super::selection::sources_of;
 use crate::error::Result;
 use crate::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
 use crate::provenance::Snapshot;

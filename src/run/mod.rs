@@ -17,6 +17,7 @@ mod plan;
 mod probe;
 mod report;
 mod requests;
+mod selection;
 mod shards;
 mod source_rows;
 mod trace;
@@ -26,11 +27,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use accepted::{Word, acceptance, accepted_ids, fetcher};
+pub use arrivals::Problem;
 pub use execute::run;
 pub use import::{Import, import};
-pub use plan::{Plan, PlannedTask, Problem, TaskState, check_selectors, fetch_on_demand, plan};
+pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
+pub use selection::check_selectors;
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 

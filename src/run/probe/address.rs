@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::super::RunSettings;
-use super::super::plan::{Selected, sources_of};
 use super::super::requests::{Wanted, requests};
+use super::super::selection::{Selected, sources_of};
 use crate::error::Result;
 use crate::fetch::Request;
 use crate::pipeline::{Declaration, Editions, Source, Variable};

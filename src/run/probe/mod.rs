@@ -20,8 +20,8 @@ pub use report::{ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
 
 use self::address::{Address, Foreseen, is_lookup};
 use self::examine::{Examined, examine};
-use super::plan::{Selected, selected};
 use super::requests::{Fetched, listed_requests, listing_page, otherwise_requests};
+use super::selection::{Selected, selected};
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher, Head, NoProgress, Outcome, Piece};

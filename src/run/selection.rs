@@ -1,0 +1,83 @@
+//! Which tasks the selectors of a command name, and which sources each of them reads.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::RunSettings;
+use crate::error::{Error, Result};
+use crate::pipeline::{Declaration, Declarations, Source};
+
+/// A task before anything is known of its files.
+pub(super) struct Selected<'a> {
+    pub(super) task_id: String,
+    pub(super) declaration: &'a Declaration,
+    pub(super) partition: Option<String>,
+}
+
+/// Whether each selector names something that can be built.
+///
+/// # Errors
+/// `Config`, naming the first that does not.
+pub fn check_selectors(declarations: &Declarations, selectors: &[String], now: Timestamp) -> Result<()> {
+    selected(declarations, selectors, now).map(drop)
+}
+
+/// The tasks that the selectors name; all when there is none.
+pub(super) fn selected<'a>(declarations: &'a Declarations, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
+    let mut tasks = Vec::new();
+    let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
+    for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
+        let partitions: Vec<Option<String>> = match &declaration.partition {
+            Some(range) => declaration.newest_partition(now)?.map(|to| (range.from..=to).map(|value| Some(value.to_string())).collect()).unwrap_or_default(),
+            None => vec![None],
+        };
+        for partition in partitions {
+            let task_id = match (&declaration.partition, &partition) {
+                (Some(range), Some(value)) => format!("{}/{}={value}", declaration.pipeline_id, range.variable),
+                _ => declaration.pipeline_id.clone(),
+            };
+            let naming: Vec<&String> = selectors.iter().filter(|selector| is_selected(selector, declaration, &task_id)).collect();
+            if selectors.is_empty() || !naming.is_empty() {
+                tasks.push(Selected { task_id, declaration, partition });
+            }
+            unused.retain(|unused| !naming.iter().any(|selector| selector == unused));
+        }
+    }
+    unused.first().map_or(Ok(tasks), |selector| Err(unknown_selector(declarations, selector, now)))
+}
+
+fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp) -> Error {
+    let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
+    let range = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
+    let value = asked.split_once('=').and_then(|(_, value)| value.parse::<i32>().ok());
+    if let (Some(range), Some(value)) = (range, value)
+        && value < range.from
+    {
+        return Error::config(format!("`{selector}` cannot be built: {}", range.earlier));
+    }
+    let newest = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.newest_partition(now).ok().flatten());
+    if let (Some(value), Some(newest)) = (value, newest)
+        && value > newest
+    {
+        return Error::config(format!("`{selector}` selects nothing: the newest of {pipeline_id} that can be there is {newest}"));
+    }
+    let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
+    Error::config(format!("`{selector}` selects nothing"))
+        .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
+}
+
+/// A selector names a family, a pipeline, a dataset or a task.
+pub(super) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
+    let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
+    selector == family || selector == declaration.pipeline_id || selector == task_id || declaration.produces.iter().any(|dataset_id| dataset_id == selector)
+}
+
+/// The sources a build reads: its own, then those of other declarations.
+pub(super) fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Vec<(&'a Declaration, &'a Source)>> {
+    let mut sources: Vec<(&Declaration, &Source)> = declaration.sources.iter().map(|source| (declaration, source)).collect();
+    for source_id in &declaration.inputs {
+        sources.push(settings.declarations.source(source_id).ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))?);
+    }
+    Ok(sources)
+}
