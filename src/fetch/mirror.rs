@@ -33,7 +33,7 @@ impl Mirror {
     /// # Errors
     /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is not valid.
     pub(super) fn open(text: &str) -> Result<Self> {
-        if text.starts_with("http://") || text.starts_with("https://") {
+        if is_url(text) {
             let url = Url::parse(&format!("{}/", text.trim_end_matches('/'))).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
             let url = url.ok_or_else(|| Error::config(format!("mirror {text}: not a URL that a path can be added to")))?;
             return Ok(Self { place: Place::Url(url), is_sample: OnceCell::new() });
@@ -50,6 +50,11 @@ impl Mirror {
         };
         Ok(Self { place: Place::Folder(folder), is_sample: OnceCell::new_with(Some(is_sample)) })
     }
+}
+
+/// Whether a mirror is a server's, no folder.
+pub(super) fn is_url(mirror: &str) -> bool {
+    mirror.starts_with("http://") || mirror.starts_with("https://")
 }
 
 /// Reads the content of a `.pubdata-mirror` file.

@@ -31,6 +31,7 @@ pub use clock::{Clock, SystemClock};
 pub use fetcher::Fetcher;
 pub use head::{Head, Piece};
 pub use links::links;
+use mirror::is_url;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
 
@@ -159,6 +160,13 @@ impl Default for FetchSettings {
             clock: Arc::new(SystemClock),
             sftp: BTreeMap::new(),
         }
+    }
+}
+
+impl FetchSettings {
+    /// Whether nothing but folders of this machine stands in for the publishers.
+    pub fn asks_folders_only(&self) -> bool {
+        !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Result, ResultExt};
 use crate::pipeline::{Declaration, Editions, Source, Variable};
 use crate::provenance::Snapshot;
 
-/// Where only the newest labels are wanted and they are not there, so many earlier ones are asked for, one after the other.
+/// Where only the newest labels are wanted and they are not there, so many earlier ones a server is asked for, one after the other.
 const MAX_EARLIER: usize = 24;
 
 /// A source's files that differ in the label of their period only.
@@ -46,7 +46,9 @@ pub(super) fn files_of_source(settings: &RunSettings, owner: &Declaration, sourc
     for (others, mut wanted) in by_others {
         let asked = wanted.split_off(editions.last().map_or(0, |last| wanted.len().saturating_sub(last)));
         files.extend(asked);
-        wanted.drain(..wanted.len().saturating_sub(MAX_EARLIER));
+        // Folders of this machine are asked for nothing by looking: what somebody put there may be of any day.
+        let limit = if settings.fetch.asks_folders_only() { wanted.len() } else { MAX_EARLIER };
+        wanted.drain(..wanted.len().saturating_sub(limit));
         series.push(Series {
             source_id: source.source_id.clone(),
             variable: variable.to_owned(),

@@ -1,6 +1,6 @@
 //! The project's fixtures as one mirror that a test may change, a home beside it, and the program run on both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata::declared::DeclarationFiles;
-use pubdata::fetch::{Clock, FetchProgress, FetchSettings, ProxySettings};
-use pubdata::pipeline::Declarations;
+use pubdata::decode::{member_name, member_names};
+use pubdata::fetch::{Clock, FetchProgress, FetchSettings, ProxySettings, mirror_path};
+use pubdata::pipeline::{Declaration, Declarations, Source, expand};
 use pubdata::run::{self, Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport};
 use pubdata::store::{self, Home, Record, Releases};
 use serde_json::Value;
@@ -338,6 +339,58 @@ pub fn instant_waits() -> FetchSettings {
     let wait = Duration::from_millis(1);
     let proxy = ProxySettings::default();
     FetchSettings { secret: |_| None, tries: 3, first_wait: wait, longest_wait: wait, proxy, ..FetchSettings::default() }
+}
+
+/// Changes the text of the mirror's files that were published, one after the other; a change of none leaves a file as it is. The sources by the
+/// URLs that were changed. Of what is not UTF-8 each byte is a character.
+pub fn edit_sources(place: &Place, change: impl Fn(&str, &Declaration, &Source) -> Option<String>) -> BTreeMap<String, String> {
+    let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
+    let manifest = place.manifest();
+    let (mut seen, mut changed) = (BTreeSet::new(), BTreeMap::new());
+    for input in manifest["tasks"].as_object().unwrap().values().flat_map(|task| task["inputs"].as_array().unwrap()) {
+        let (source_id, url) = (input["source_id"].as_str().unwrap(), input["url"].as_str().unwrap());
+        if url.starts_with("bundled:") || !seen.insert(url) {
+            continue;
+        }
+        let (declaration, source) = declarations.source(source_id).unwrap();
+        let path = place.mirror().join(mirror_path(url).unwrap());
+        let bytes = std::fs::read(&path).unwrap();
+        let after = if bytes.starts_with(b"PK\x03\x04") && (source.member.is_some() || source.members.is_some()) {
+            let keys = input["keys"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
+            let one = source.member.as_ref().map(|member| vec![member_name(&path, &expand(member, &keys).unwrap()).unwrap()]);
+            let names = one.unwrap_or_else(|| member_names(&path, source.members.as_deref().unwrap()).unwrap());
+            let mut archive_of = zip::ZipArchive::new(Cursor::new(&bytes)).unwrap();
+            let mut is_edited = false;
+            let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+            for number in 0..archive_of.len() {
+                let mut member = archive_of.by_index(number).unwrap();
+                let mut content = Vec::new();
+                member.read_to_end(&mut content).unwrap();
+                let name = member.name().unwrap().into_owned();
+                let edited = Some(&name).filter(|name| names.contains(*name)).and_then(|_| change(&one_by_one(&content), declaration, source));
+                is_edited |= edited.is_some();
+                all.push((name, edited.map_or(content, |text| as_bytes(&text))));
+            }
+            let all: Vec<(&str, &[u8])> = all.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect();
+            is_edited.then(|| archive(&all))
+        } else {
+            change(&one_by_one(&bytes), declaration, source).map(|text| as_bytes(&text))
+        };
+        if let Some(after) = after {
+            assert_ne!(bytes, after, "{url} was not changed");
+            std::fs::write(&path, after).unwrap();
+            changed.insert(url.to_owned(), source_id.to_owned());
+        }
+    }
+    changed
+}
+
+fn one_by_one(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+fn as_bytes(text: &str) -> Vec<u8> {
+    text.chars().map(|character| u8::try_from(u32::from(character)).unwrap()).collect()
 }
 
 /// Runs in this process.

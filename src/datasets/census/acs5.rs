@@ -290,17 +290,19 @@ impl<'s> MetricSource<'s> {
         })
     }
 
-    /// What an area's cells mean, and the pointer to the published percentage when that is what was read.
-    fn read(&self, area: usize) -> std::result::Result<(Reading, Option<&[u64]>), Unknown> {
+    /// What an area's cells mean: those of the published percentage where there is one.
+    ///
+    /// # Errors
+    /// As [`Cells::read`].
+    fn read(&self, area: usize, published: Option<PublishedCells<'_>>) -> std::result::Result<Reading, Unknown> {
         let from_table = match self.whole {
             Some(whole) => self.cells.share(self.estimates.iter().map(|column| column.get(area)), whole.get(area)),
             None => self.cells.read(self.estimates[0].get(area), self.moe.and_then(|moe| moe.get(area))),
         };
-        let Some((estimate, moe, pointer)) = self.share.as_ref().and_then(|share| share.row(area)) else {
-            return Ok((from_table?, None));
-        };
-        let derived = from_table?;
+        let Some((estimate, moe, _)) = published else { return from_table };
         let mut reading = self.cells.read(estimate, moe)?;
+        // Counts that cannot be understood can neither confirm a published percentage nor take it away.
+        let Ok(derived) = from_table else { return Ok(reading) };
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
         }
@@ -308,7 +310,22 @@ impl<'s> MetricSource<'s> {
         if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
             reading.null_reason = derived.null_reason;
         }
-        Ok((reading, Some(pointer)))
+        Ok(reading)
+    }
+
+    /// The cells that a value would come from, with their variables: `B19013_E001=-777777777`.
+    fn cells_as_published(&self, area: usize, published: Option<PublishedCells<'_>>) -> String {
+        let cells: Vec<(String, Option<&str>)> = match (&self.metric.published, published) {
+            (Some(share), Some((estimate, moe, _))) => vec![(share.estimate.clone(), estimate), (share.moe.clone(), moe)],
+            _ => {
+                let estimates = self.metric.estimates().into_iter().zip(self.estimates.iter().map(|column| column.get(area)));
+                let whole = self.metric.denominator().zip(self.whole.map(|column| column.get(area)));
+                let moe = self.metric.moe().zip(self.moe.map(|column| column.get(area)));
+                estimates.chain(whole).chain(moe).collect()
+            }
+        };
+        let cells = cells.into_iter().map(|(variable, cell)| format!("{variable}={}", cell.unwrap_or_default().replace(LIST_SEPARATOR, " ")));
+        cells.collect::<Vec<_>>().join(LIST_SEPARATOR)
     }
 }
 
@@ -364,7 +381,7 @@ struct MetricRows<'l> {
     record_id: String,
 }
 
-const TEXT_COLUMNS: [&str; 13] = [
+const TEXT_COLUMNS: [&str; 14] = [
     "record_id",
     "area",
     "area_name",
@@ -378,6 +395,7 @@ const TEXT_COLUMNS: [&str; 13] = [
     "variables",
     "moe_variable",
     "warnings",
+    "unknown_values",
 ];
 
 impl<'l> MetricRows<'l> {
@@ -405,17 +423,17 @@ impl<'l> MetricRows<'l> {
             let detail = format!("{} has no row for {code}, other tables of the vintage have", metric.table);
             return self.issues.push(finding("missing_area", Severity::Quarantine, dataset_id, &self.record_id, detail));
         };
-        let (reading, share_pointer) = match source.read(area) {
-            Ok(read) => read,
-            Err(unknown) => {
-                let detail = format!(
-                    "{}: {}; nothing of this vintage is published until its meaning is declared under settings.jam_values in pipelines/census/acs5.toml, or the file is put right",
-                    metric.table, unknown.0
-                );
-                return self.issues.push(finding("unknown_special_value", Severity::Block, dataset_id, &self.record_id, detail));
-            }
-        };
+        let published = source.share.as_ref().and_then(|share| share.row(area));
+        let share_pointer = published.map(|(_, _, pointer)| pointer);
         let share = metric.published.as_ref().filter(|_| share_pointer.is_some());
+        let mut unknown_values = String::new();
+        let reading = source.read(area, published).unwrap_or_else(|unknown| {
+            let place = share.map_or(&metric.table, |share| &share.table);
+            let detail = format!("{place}: {}; declare what it means under settings.jam_values in pipelines/census/acs5.toml", unknown.0);
+            self.issues.push(finding("unknown_special_value", Severity::Warning, dataset_id, &self.record_id, detail));
+            unknown_values = source.cells_as_published(area, published);
+            Reading::null("unknown_special_value")
+        });
         let table_universe = metric.universe.as_ref().unwrap_or(&source.universe.0);
         let cells = [
             Some(self.record_id.as_str()),
@@ -431,6 +449,7 @@ impl<'l> MetricRows<'l> {
             Some(share.map_or(&source.variables, |share| &share.estimate)),
             share.map_or(source.moe_variable.as_deref(), |share| Some(&share.moe)),
             Some(reading.warning.unwrap_or_default()),
+            Some(&unknown_values),
         ];
         for (column, cell) in self.text.iter_mut().zip(cells) {
             column.append_option(cell);
@@ -457,6 +476,9 @@ impl<'l> MetricRows<'l> {
     }
 }
 
+/// Estimate, margin and pointer of an area's published percentage.
+type PublishedCells<'c> = (Option<&'c str>, Option<&'c str>, &'c [u64]);
+
 /// The columns of one published percentage, aligned with the areas.
 struct PublishedColumns {
     estimate: StringChunked,
@@ -471,8 +493,8 @@ impl PublishedColumns {
         Ok(Some(Self { estimate: text(frame, &share.estimate)?.clone(), moe: text(frame, &share.moe)?.clone(), pointers: pointers(frame, POINTERS)? }))
     }
 
-    /// Estimate, margin and pointer of a row, when the file has the area.
-    fn row(&self, row: usize) -> Option<(Option<&str>, Option<&str>, &[u64])> {
+    /// Those of a row, when the file has the area.
+    fn row(&self, row: usize) -> Option<PublishedCells<'_>> {
         self.pointers[row].as_deref().map(|pointer| (self.estimate.get(row), self.moe.get(row), pointer))
     }
 }

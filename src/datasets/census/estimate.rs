@@ -42,7 +42,7 @@ pub(super) struct Reading {
     pub(super) warning: Option<&'static str>,
 }
 
-/// A cell that has no known meaning: nothing may be published from the file until someone has looked.
+/// A cell that has no known meaning: it is no figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unknown(pub(super) String);
 

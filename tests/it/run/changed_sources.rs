@@ -101,9 +101,16 @@ fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
 }
 
 #[test]
-fn an_unknown_special_value() {
-    let damage = |place: &Place| place.edit(INCOME, |text| text.replace("860Z200US95120|250001|-333333333", "860Z200US95120|-777777777|-222222222"));
-    refused(damage, 20, ACS_2023, &["geo.zcta_metric:2023:95120:median_household_income", "B19013", "-777777777", "settings.jam_values"]);
+fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
+    let place = Place::published();
+    place.edit(INCOME, |text| text.replace("860Z200US95120|250001|-333333333", "860Z200US95120|-777777777|-222222222"));
+    place.run(&[]).expect(0);
+    let (metric, pointers) = &place.rows("geo.zcta_metric")["geo.zcta_metric:2023:95120:median_household_income"];
+    assert_eq!((&metric["value"], &metric["moe"], &metric["qualifier"]), (&Value::Null, &Value::Null, &Value::Null));
+    assert_eq!((&metric["null_reason"], &metric["moe_status"]), (&json!("unknown_special_value"), &json!("not_published")));
+    assert_eq!(metric["unknown_values"], json!(["B19013_E001=-777777777", "B19013_M001=-222222222"]));
+    assert_eq!((&metric["warnings"], &metric["validation_status"]), (&json!(["unknown_special_value"]), &json!("passed_with_warnings")));
+    assert!(pointers.iter().any(|pointer| pointer.source_id == "census.acs5_table"));
 }
 
 #[test]

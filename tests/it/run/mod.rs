@@ -18,6 +18,7 @@ mod renewal;
 mod selection;
 mod tolerance;
 mod trace;
+mod unknown_values;
 mod verify;
 
 /// The task that most tests change.

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use pubdata::declared::DeclarationFiles;
-use pubdata::decode::{member_name, member_names};
-use pubdata::fetch::mirror_path;
-use pubdata::pipeline::{Declarations, Format, expand};
+use pubdata::pipeline::Format;
 use pubdata::run::{ExitCode, RunReport, RunSettings};
 use serde_json::{Value, json};
 
 use crate::publisher::{Publisher, Reply};
-use crate::support::{Place, members, packed, run_here, settings};
+use crate::support::{Place, edit_sources, run_here, settings};
 
 const RATES: &str = "www.streamlinedsalestax.org/ratesandboundry/Rates";
 const TERRITORY: &str = "/download.geonames.org/export/zip/PR.zip";
@@ -69,35 +67,10 @@ fn widened(text: &str, format: &Format) -> String {
 fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     let place = Place::published();
     let before = counts(&place.manifest());
-    let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    let manifest = place.manifest();
-    let mut changed = BTreeMap::new();
-    for input in manifest["tasks"].as_object().unwrap().values().flat_map(|task| task["inputs"].as_array().unwrap()) {
-        let (source_id, url) = (input["source_id"].as_str().unwrap(), input["url"].as_str().unwrap());
-        let (_, source) = declarations.source(source_id).unwrap();
+    let changed = edit_sources(&place, |text, _, source| {
         let has_header = matches!(&source.format, Format::Delimited { header, .. } if header.is_empty());
-        if !has_header || url.starts_with("bundled:") || changed.insert(url.to_owned(), source_id.to_owned()).is_some() {
-            continue;
-        }
-        let path = place.mirror().join(mirror_path(url).unwrap());
-        let bytes = std::fs::read(&path).unwrap();
-        if bytes.starts_with(b"PK\x03\x04") {
-            let keys = input["keys"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-            let one = source.member.as_ref().map(|member| vec![member_name(&path, &expand(member, &keys).unwrap()).unwrap()]);
-            let names = one.unwrap_or_else(|| member_names(&path, source.members.as_deref().unwrap()).unwrap());
-            let mut members = members(&path);
-            for name in names {
-                let text = widened(&members[&name], &source.format);
-                members.insert(name, text);
-            }
-            std::fs::write(&path, packed(&members)).unwrap();
-        } else {
-            // Each byte is a character here: what is not UTF-8 stays as it is.
-            let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-            let text: Vec<u8> = widened(&text, &source.format).chars().map(|character| u8::try_from(u32::from(character)).unwrap()).collect();
-            std::fs::write(&path, text).unwrap();
-        }
-    }
+        has_header.then(|| widened(text, &source.format))
+    });
     assert!(changed.len() > 40, "{changed:?}");
     // Iowa's archive is stored, and packed here: a file that is half as long is not believed without a word.
     let answer = place.run(&["--accept", "business.ia_sos"]).expect(10);
