@@ -62,6 +62,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "workers_comp_insurer",
     "workers_comp_expiration_date",
     "verify_url",
+    "unknown_values",
     "bond_amount",
     "insurance_amount",
 ];
@@ -86,13 +87,21 @@ pub(super) struct License {
 pub(super) type Refused = (&'static str, String);
 
 /// Notes what a license's cells say that cannot be read.
+#[derive(Default)]
 struct Warnings {
     found: Vec<(&'static str, String)>,
+    /// Words that the declaration's tables do not have, with their columns: `holder_kind=Tribe`.
+    unknown_values: Vec<String>,
 }
 
 impl Warnings {
     fn add(&mut self, code: &'static str, detail: String) {
         self.found.push((code, detail));
+    }
+
+    fn add_unknown(&mut self, code: &'static str, column: &str, text: &str) {
+        self.add(code, format!("{column} is `{text}`"));
+        self.unknown_values.push(format!("{column}={}", text.replace(LIST_SEPARATOR, " ")));
     }
 
     fn kept<T>(&mut self, read: Read<T>, code: &'static str, column: &str, text: &str) -> Option<T> {
@@ -134,7 +143,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     }
     let license_id = license_id(settings, row, &state, &number_normalized)?;
     let record_id = format!("{LICENSE}:{license_id}");
-    let mut warnings = Warnings { found: Vec::new() };
+    let mut warnings = Warnings::default();
     let joined = joins.of(number_raw);
     let mut pointers = row.pointers().to_vec();
     pointers.extend(joined.pointers());
@@ -154,10 +163,13 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let insurance = joined.insurance(row);
     let workers_comp = row.text("workers_comp").map(|text| {
         look_up(&settings.workers_comp, text).cloned().unwrap_or_else(|| {
-            warnings.add("unmapped_workers_comp", format!("workers_comp is `{text}`"));
+            warnings.add_unknown("unmapped_workers_comp", "workers_comp", text);
             "unknown".to_owned()
         })
     });
+    if let Some(kind) = row.text("holder_kind").filter(|kind| look_up(&settings.holder_kind, kind).is_none()) {
+        warnings.add_unknown("unmapped_holder_kind", "holder_kind", kind);
+    }
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let own = |column: &str| row.text(column).map(str::to_owned);
     let texts = vec![
@@ -209,6 +221,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         own("workers_comp_insurer"),
         warnings.date(row, "workers_comp_expiration_date", settings),
         own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
+        Some(warnings.unknown_values.join(LIST_SEPARATOR)),
     ];
     let mut cells: Vec<Cell> = texts.into_iter().map(Cell::Text).collect();
     cells.push(Cell::Cents(warnings.money(bond, "bond_amount")));
@@ -257,7 +270,7 @@ fn status(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Option<
             let both = row.text("secondary_status").and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
             let found = both.or_else(|| look_up(&settings.status, status)).cloned();
             if found.is_none() {
-                warnings.add("unmapped_status", format!("status is `{status}`"));
+                warnings.add_unknown("unmapped_status", "status", status);
             }
             found
         }),
@@ -276,7 +289,7 @@ fn profession(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Str
     let found =
         texts().find_map(|text| look_up(&settings.profession, text).or_else(|| parts(text).iter().find_map(|part| look_up(&settings.profession, part))));
     found.or(settings.profession_default.as_ref()).cloned().unwrap_or_else(|| {
-        warnings.add("unmapped_profession", format!("the type of license is `{}`", texts().collect::<Vec<_>>().join("`, `")));
+        warnings.add_unknown("unmapped_profession", "profession", &texts().collect::<Vec<_>>().join(", "));
         "unknown".to_owned()
     })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::settings::{DateFormat, Lookup, Settings};
+use crate::contract::LIST_SEPARATOR;
 use crate::error::Result;
 use crate::normalise::{Day, degrees, pointers, text, unscaled, us_date};
 use crate::provenance::POINTERS;
@@ -74,11 +75,13 @@ pub(super) struct Reader<'a> {
     pub(super) row: usize,
     pub(super) settings: &'a Settings,
     pub(super) warnings: Vec<Warning>,
+    /// Words that the declaration's tables do not have, with their columns: `type=Sheds`.
+    pub(super) unknown_values: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(rows: &'a Rows<'a>, row: usize, settings: &'a Settings) -> Self {
-        Self { rows, row, settings, warnings: Vec::new() }
+        Self { rows, row, settings, warnings: Vec::new(), unknown_values: Vec::new() }
     }
 
     pub(super) fn text(&self, column: &str) -> Option<&'a str> {
@@ -140,6 +143,7 @@ impl<'a> Reader<'a> {
     fn known(&mut self, value: Option<&str>, word: &str, column: &str, code: &'static str) -> Option<String> {
         if value.is_none() {
             self.warn(code, format!("{column} is `{word}`"));
+            self.unknown_values.push(format!("{column}={}", word.replace(LIST_SEPARATOR, " ")));
         }
         value.filter(|value| !value.is_empty()).map(str::to_owned)
     }

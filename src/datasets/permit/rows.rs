@@ -41,6 +41,7 @@ pub(super) struct Permit {
     pub(super) source_url: Option<String>,
     pub(super) contacts: Vec<Contact>,
     pub(super) warnings: Vec<Warning>,
+    pub(super) unknown_values: Vec<String>,
 }
 
 /// The key of a row: of the declared lists of columns the first whose columns have values.
@@ -176,6 +177,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
         source_url: reader.owned("link").or_else(|| page(&reader)),
         contacts: contact::read(&mut reader),
         warnings: reader.warnings,
+        unknown_values: reader.unknown_values,
     }
 }
 

@@ -92,6 +92,7 @@ pub(super) fn permits(items: &[Located], settings: &Settings, feed: &Feed<'_>) -
         text!("property_id", place.property_id),
         made("tags", items, |(permit, _)| Some(permit.tags.join(LIST_SEPARATOR))),
         text!("source_url", source_url),
+        made("unknown_values", items, |(permit, _)| Some(permit.unknown_values.join(LIST_SEPARATOR))),
         pointer_column(items.iter().map(|(_, pointers)| pointers.as_slice())),
     ];
     Ok(DataFrame::new(height, columns)?)
