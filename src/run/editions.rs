@@ -46,8 +46,8 @@ pub(super) fn files_of_source(settings: &RunSettings, owner: &Declaration, sourc
     for (others, mut wanted) in by_others {
         let asked = wanted.split_off(editions.last().map_or(0, |last| wanted.len().saturating_sub(last)));
         files.extend(asked);
-        // Folders of this machine are asked for nothing by looking: what somebody put there may be of any day.
-        let limit = if settings.fetch.asks_folders_only() { wanted.len() } else { MAX_EARLIER };
+        // To look on this machine costs nobody a request: what is there may be of any day.
+        let limit = if settings.is_offline || settings.fetch.asks_folders_only() { wanted.len() } else { MAX_EARLIER };
         wanted.drain(..wanted.len().saturating_sub(limit));
         series.push(Series {
             source_id: source.source_id.clone(),
