@@ -50,6 +50,9 @@ pub(super) struct ProbeArgs {
     /// Who publishers can write to, sent in the User-Agent as they ask.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
+    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -101,6 +104,7 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
     let fetch = FetchSettings {
         mirrors: arguments.mirror.clone(),
         contact: arguments.contact.clone(),
+        ca_file: arguments.ca.clone(),
         tries: 2,
         longest_wait: Duration::from_secs(2),
         longest_retry_after: Duration::from_secs(5),
@@ -193,8 +197,11 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
         anstream::println!("\n{}", output::bold("suggestions"));
     }
     for (source, suggestion) in &suggestions {
-        let tried = source.with_suggestions.map(|would| format!("# tried on the samples: {}\n", with_it(would))).unwrap_or_default();
-        anstream::println!("\n{suggestion}{}", output::dim(&tried).trim_end());
+        anstream::println!("\n{}", suggestion.trim_end());
+        if let Some(would) = source.with_suggestions {
+            anstream::println!("{}", output::dim(&format!("# tried on the samples: {}", with_it(would))));
+        }
+        source.remaining.iter().for_each(|reason| anstream::println!("{}", output::dim(&format!("# {reason}"))));
     }
     match &arguments.write {
         Some(folder) if suggestions.is_empty() => anstream::println!("\nnothing to correct: {} has the declarations as they are", folder.display()),
@@ -208,15 +215,16 @@ fn with_it(would: Would) -> &'static str {
     match would {
         Would::Publish => "with it the task would be built",
         Would::PublishWithFindings => "with it the task would be built, with findings",
-        Would::KeepLast | Would::Block => "it alone is not enough",
+        Would::KeepLast | Would::Block => "it is not enough",
     }
 }
 
 fn sample(source: &ProbedSource) -> String {
     match (&source.sample, &source.not_sampled) {
         // Rows that others are looked up in become no records of their own.
+        (Some(sample), None) if sample.rows == 0 => String::new(),
         (Some(sample), None) if sample.accepted == 0 && sample.quarantined.is_empty() && !matches!(source.outcome, End::Blocked) => {
-            output::dim(&if sample.rows == 0 { "read".to_owned() } else { format!("{} read", output::grouped(sample.rows)) })
+            output::dim(&format!("{} read", output::grouped(sample.rows)))
         }
         (Some(sample), None) => format!("{} of {}", output::grouped(sample.accepted), output::grouped(sample.rows)),
         (_, Some(_)) => output::dim("not sampled"),

@@ -48,7 +48,7 @@ pub enum Head {
     /// The server does not serve this program, or not this request, or is not known to be the publisher's.
     Refused { status: Option<u16>, message: String, way_out: Option<String> },
     /// No answer, or one that says to come back later.
-    Unreachable { status: Option<u16>, message: String },
+    Unreachable { status: Option<u16>, message: String, way_out: Option<String> },
     /// The URL needs a secret that is not configured; nothing was asked.
     NotConfigured { variable: String },
     /// A setting or an address cannot be used; nothing was asked.
@@ -119,8 +119,11 @@ impl Fetcher {
                 Ok(head) => return head,
                 Err((status, failure)) => (status, failure),
             };
+            // What passes by itself has no way out but to ask again.
+            let is_lasting = matches!(failure.1, Failure::Final(_));
             if let Err(error) = tries.after(failure.1, &url.recorded).await {
-                return Head::Unreachable { status: failure.0, message: error.to_string() };
+                let way_out = error.way_out().filter(|_| is_lasting).map(str::to_owned);
+                return Head::Unreachable { status: failure.0, message: error.to_string(), way_out };
             }
         }
     }
@@ -142,7 +145,7 @@ impl Fetcher {
                 Err(failure) => failure,
             };
             if let Err(error) = tries.after(failure, &target.origin).await {
-                return Head::Unreachable { status: None, message: error.to_string() };
+                return Head::Unreachable { status: None, message: error.to_string(), way_out: None };
             }
         }
     }

@@ -14,6 +14,9 @@ use crate::error::Result;
 use crate::fetch::recorded_url;
 use crate::pipeline::{Declarations, expand};
 
+/// By task.
+pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
+
 /// The changes of declarations that what came suggests.
 pub(super) fn edits(desk: &Desk<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>], foresights: &[Foresight]) -> Result<Edits> {
     let mut edits = Edits::new();
@@ -76,8 +79,8 @@ fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
     Ok(Last { columns, cells })
 }
 
-/// Runs the nights of changed declarations, and says what became of each of their tasks.
-pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFiles, tasks: &[Foreseen<'_>], edits: &Edits) -> Result<BTreeMap<String, Would>> {
+/// Runs the nights of changed declarations, and says what became of each of their tasks, and why it would still not be built.
+pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFiles, tasks: &[Foreseen<'_>], edits: &Edits) -> Result<Tried> {
     let mut tried = BTreeMap::new();
     if edits.is_empty() {
         return Ok(tried);
@@ -93,7 +96,7 @@ pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFile
         }
         let foresight = nights.foresee(&declarations, task).await?;
         if foresight.not_sampled.is_none() {
-            tried.insert(task.task_id.clone(), foresight.end.would(nights.desk.last_build(&task.task_id)));
+            tried.insert(task.task_id.clone(), (foresight.end.would(nights.desk.last_build(&task.task_id)), foresight.reasons));
         }
     }
     Ok(tried)

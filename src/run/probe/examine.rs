@@ -112,6 +112,7 @@ async fn take(desk: &Desk<'_>, address: &Address<'_>, place: &Request, beginning
     let changed = |examined: Examined, problem: String| Ok(Examined { verdict: Some(Verdict::Changed), problem: Some(problem), ..examined });
     let excerpt = match cut(&desk.fetcher, address, place, beginning, desk.given.rows).await {
         Ok(Cut::Structure(reason)) => return Ok(Examined { not_sampled: Some(reason), ..examined }),
+        Ok(Cut::Refused(reason)) => return changed(Examined { is_refused_file: true, ..examined }, reason),
         Ok(Cut::Excerpt(excerpt)) => excerpt,
         Err(error) if error.kind() == ErrorKind::Format => return changed(examined, error.to_string()),
         Err(error) => return Err(error),
@@ -142,7 +143,9 @@ pub(super) fn unavailable(head: Head) -> Examined {
             Examined { location: Some(location).filter(|location| !location.is_empty()), ..Examined::with(Verdict::Moved, Some(status), problem) }
         }
         Head::Refused { status, message, way_out } => Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::Refused, status, message) },
-        Head::Unreachable { status, message } => Examined::with(Verdict::Unreachable, status, message),
+        Head::Unreachable { status, message, way_out } => {
+            Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::Unreachable, status, message) }
+        }
         Head::NotConfigured { variable } => Examined::with(Verdict::NotAsked, None, format!("needs {variable}")),
         Head::Unusable { message, way_out } => Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::NotAsked, None, message) },
         Head::Found { status, .. } => Examined { status, ..Examined::default() },

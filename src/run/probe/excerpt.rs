@@ -33,6 +33,8 @@ pub(super) enum Cut {
     Excerpt(Excerpt),
     /// Structure only, and why.
     Structure(String),
+    /// Bytes that a download would refuse, and why.
+    Refused(String),
 }
 
 /// How much of a file is asked for at first.
@@ -83,6 +85,7 @@ async fn cut_archive(fetcher: &Fetcher, address: &Address<'_>, place: &Request, 
     let member = match find_member(fetcher, place, &beginning, &pattern).await? {
         Found::Member(member) => member,
         Found::Unknown(reason) => return Ok(Cut::Structure(reason)),
+        Found::NoEnd => return Ok(Cut::Refused("the ZIP archive has no end record: it is cut short or damaged".to_owned())),
     };
     if matches!(source.format, Format::Document { .. }) {
         return Ok(Cut::Structure(documents()));
@@ -111,6 +114,8 @@ enum Found {
     Member(PackedMember),
     /// Why it cannot be told where the member is.
     Unknown(String),
+    /// The archive's end is not there.
+    NoEnd,
 }
 
 /// The archive's first member of a name, from its directory, which is asked for when it is not there yet.
@@ -134,6 +139,9 @@ async fn find_member(fetcher: &Fetcher, place: &Request, beginning: &Beginning, 
                 parts.add(start, bytes);
             }
         }
+    }
+    if parts.directory().is_none() {
+        return Ok(Found::NoEnd);
     }
     parts.first_member(pattern).map(Found::Member)
 }

@@ -162,6 +162,8 @@ pub struct ProbedSource {
     pub suggestion: Option<String>,
     /// What a night with all suggestions would do, as far as the sample shows.
     pub with_suggestions: Option<Would>,
+    /// Why that would still not be built.
+    pub remaining: Vec<String>,
 }
 
 /// One pipeline, for a partitioned one its newest partition.

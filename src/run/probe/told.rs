@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use super::address::Foreseen;
+use super::corrections::Tried;
 use super::edit::{self, Edit, Edits};
 use super::foresee::{Foresight, unknown_values};
 use super::night::Night;
-use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict, Would};
+use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict};
 use super::{Asked, Desk, Role};
 use crate::error::Result;
 use crate::fetch::recorded_url;
@@ -21,7 +22,7 @@ pub(super) struct Teller<'t> {
     pub(super) foresights: &'t [Foresight],
     pub(super) edits: &'t Edits,
     /// What tasks would do with the suggestions.
-    pub(super) tried: &'t BTreeMap<String, Would>,
+    pub(super) tried: &'t Tried,
 }
 
 /// A task that reads a source, with what is foreseen of it.
@@ -39,7 +40,7 @@ impl<'t> Teller<'t> {
                 reasons: self.reasons(foresight),
                 rows: foresight.night.as_ref().map(|night| night.task.rows.clone()).unwrap_or_default(),
                 not_sampled: foresight.not_sampled.clone(),
-                with_suggestions: self.tried.get(&task.task_id).copied(),
+                with_suggestions: self.tried.get(&task.task_id).map(|(would, _)| *would),
             }
         };
         self.tasks.iter().zip(self.foresights).map(told).collect()
@@ -71,7 +72,8 @@ impl<'t> Teller<'t> {
             Some(owner) if !own.is_empty() => Some(edit::show(&declarations.files, &owner.pipeline_id, &own)?),
             _ => None,
         };
-        let with_suggestions = suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| self.tried.get(&task.task_id)).max().copied());
+        let with_suggestions =
+            suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| self.tried.get(&task.task_id)).max_by_key(|(would, _)| *would));
         let records = asked.examined.records;
         let sampled = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, records)));
         let outcomes = readers.iter().map(|reader| (self.because_of(asked, *reader), self.desk.last_build(&reader.0.task_id)));
@@ -93,7 +95,8 @@ impl<'t> Teller<'t> {
             sample: sampled.filter(|_| is_told_of && asked.is_had()),
             not_sampled: asked.examined.not_sampled.clone().or(not_sampled),
             suggestion,
-            with_suggestions,
+            with_suggestions: with_suggestions.map(|(would, _)| *would),
+            remaining: with_suggestions.map(|(_, reasons)| reasons.clone()).unwrap_or_default(),
         })
     }
 

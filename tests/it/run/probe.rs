@@ -13,7 +13,7 @@ use pubdata::pipeline::Declarations;
 use pubdata::run::{self, ProbeReport, ProbeSettings, SharedObserver, Verdict, Would};
 use serde_json::Value;
 
-use crate::publisher::{Publisher, Reply};
+use crate::publisher::{Authority, Publisher, Reply};
 use crate::support::{Answer, Place, Silent, answer, files_below, instant_waits, project};
 
 const SEATTLE: &str = "permit.seattle";
@@ -253,6 +253,18 @@ fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
 }
 
 #[test]
+fn an_archive_that_is_cut_short_is_missing_as_in_a_run() {
+    let place = Place::new();
+    let file = place.file(EDGE);
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 30]).unwrap();
+    let edge = source(&probe(&place, &[SCHOOLS]).expect(30), "nces.edge_geocode");
+    assert_eq!((&edge["verdict"], &edge["outcome"]), (&"changed".into(), &"missing".into()), "{edge:#}");
+    let problem = edge["problem"].as_str().unwrap();
+    assert!(place.run(&[SCHOOLS]).expect(30).reasons(SCHOOLS).contains(problem), "{problem}");
+}
+
+#[test]
 fn an_archive_without_the_declared_member_blocks() {
     let place = Place::new();
     place.edit_archive(EDGE, |members| {
@@ -311,6 +323,30 @@ async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
         assert!(source.status.is_none() || source.status == Some(status), "{report:#?}");
         assert_eq!(u8::from(report.exit_code), 30);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let publisher = Publisher::start_tls(&authority, &["data.seattle.gov"]).await;
+    publisher.route("/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD", vec![Reply::page(403)]);
+    let asked = |ca_file, contact: Option<&str>| {
+        let mut given = settings(String::new(), SEATTLE);
+        let resolve = [("data.seattle.gov".to_owned(), publisher.address())].into();
+        given.fetch = pubdata::fetch::FetchSettings { ca_file, contact: contact.map(str::to_owned), resolve, ..instant_waits() };
+        given
+    };
+    let ca = Some(authority.write(folder.path()));
+    for contact in [None, Some("ada@example.org")] {
+        let source = probe_here(&asked(ca.clone(), contact)).await.sources.remove(0);
+        let ways = source.ways_out.join("\n");
+        assert_eq!((source.verdict, source.status, source.problem.as_deref()), (Verdict::Refused, Some(403), Some("the server answered 403 Forbidden")));
+        assert!(ways.contains("United States") && ways.contains("`pubdata import permit.seattle FILE`"), "{ways}");
+        assert_eq!(ways.contains("PUBDATA_CONTACT"), contact.is_none(), "{ways}");
+    }
+    let stranger = probe_here(&asked(None, None)).await.sources.remove(0);
+    assert!(stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"), "{stranger:#?}");
 }
 
 /// Whole files of megabytes are never taken: a server that sends no parts is hung up on.
