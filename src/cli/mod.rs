@@ -118,8 +118,8 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if is_asked_for { 0 } else { ErrorKind::Config.exit_code() });
         }
     };
-    // A probe runs nights that nobody asked for: their log is of no use to anybody.
-    set_up_tracing(if matches!(cli.command, Command::Probe(_)) { Some("off") } else { None });
+    // What a probe goes through stands in its table, tries that failed among it.
+    set_up_tracing(if matches!(cli.command, Command::Probe(_)) { Some("warn,pubdata::fetch::retry=error") } else { None });
     let is_json = cli.global.json;
     match dispatch(cli) {
         Ok(code) => code,

@@ -8,8 +8,8 @@ use clap::Args;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
-use crate::run::{self, ProbeReport, ProbeSettings, ProbedSource, SharedObserver};
-use crate::store::{Home, Releases, Snapshots};
+use crate::run::{self, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would};
+use crate::store::{Home, Releases};
 
 const AFTER_HELP: &str = "\
 Before the first night, and whenever a publisher seems to have changed something:
@@ -19,19 +19,25 @@ Before the first night, and whenever a publisher seems to have changed something
   pubdata run --declarations declarations        runs with them
 
 Of each file the first 256 KiB are asked for, of an archive its directory and the beginning of a member. The dataset's own code is run on the
-first rows. Nothing is published, and the home stays as it is.
+first rows. Nothing is published, and the home stays as it is; what was accepted and imported there counts as it does in a run.
+
+RUN is what `pubdata run` would report because of the source, in its words:
+  built        with the new file (`fresh`, where nothing has changed since the last release); perhaps with findings
+  missing      a source is not to be had: the last good build stays, where there is one
+  blocked      the data are not what is declared: the last good build stays, where there is one
+  not_published  the publisher has not put out this partition yet
 
 Verdicts:
   ok           the file is there, with the columns that are declared
   changed      columns or format are others than declared
   absent       there is no such file
-  refused      the server does not serve this program, or shows it a page that keeps programs out
+  refused      the server does not serve this program, shows it a page that keeps programs out, or is not known by its key
   moved        the server sends on to an address that is not followed
   unreachable  no answer, or one that says to come back later
-  not_asked    a person fetches the file, or its secret is not configured
+  not_asked    a person fetches the file, or a secret or another setting is missing
 
 Exit codes, which are those that the run would have:
-  0 all would publish    10 with findings    20 something would block    30 something could not be had";
+  0 all built    10 with findings    20 something blocked    30 something missing";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -44,6 +50,9 @@ pub(super) struct ProbeArgs {
     /// Who publishers can write to, sent in the User-Agent as they ask.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
+    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -95,6 +104,7 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
     let fetch = FetchSettings {
         mirrors: arguments.mirror.clone(),
         contact: arguments.contact.clone(),
+        ca_file: arguments.ca.clone(),
         tries: 2,
         longest_wait: Duration::from_secs(2),
         longest_retry_after: Duration::from_secs(5),
@@ -104,52 +114,118 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         ..FetchSettings::default()
     };
     run::check_selectors(&declarations, &arguments.selectors, fetch.clock.now())?;
-    let snapshots = home.as_ref().map(Snapshots::look);
-    Ok(ProbeSettings { declarations, fetch, selectors: arguments.selectors.clone(), rows: arguments.sample as usize, published, snapshots })
+    Ok(ProbeSettings { declarations, fetch, selectors: arguments.selectors.clone(), rows: arguments.sample as usize, published, home })
 }
 
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
-    let mut rows = vec![["SOURCE", "VERDICT", "WOULD", "SAMPLE", "WHAT"].map(str::to_owned).to_vec()];
-    for alike in report.sources.chunk_by(|one, other| one.source_id == other.source_id && one.verdict == other.verdict && other.sample.is_none()) {
+    print_sources(&report.sources);
+    report.by_task.iter().for_each(print_task);
+    print_ways_out(&report.sources);
+    print_suggestions(&report.sources, arguments);
+    let count = |is_counted: fn(&ProbedTask) -> bool| report.by_task.iter().filter(|task| is_counted(task)).count();
+    let counts = [
+        ("built", count(|task| matches!(task.outcome, End::Built(_)))),
+        ("missing", count(|task| task.outcome == End::Missing)),
+        ("blocked", count(|task| task.outcome == End::Blocked)),
+        ("not_published", count(|task| task.outcome == End::NotPublished)),
+    ];
+    let counts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let findings = report.tasks.would_publish_with_findings;
+    let with_findings = if findings > 0 { format!("; {findings} of those built with something to be seen to") } else { String::new() };
+    anstream::println!("\na run would end with exit code {}: {}{with_findings}", u8::from(report.exit_code), counts.join(", "));
+}
+
+fn print_sources(sources: &[ProbedSource]) {
+    let mut rows = vec![["SOURCE", "VERDICT", "RUN", "SAMPLE", "WHAT"].map(str::to_owned).to_vec()];
+    let is_alike = |one: &ProbedSource, other: &ProbedSource| {
+        one.source_id == other.source_id && one.verdict == other.verdict && one.problem == other.problem && other.sample.is_none() && one.in_use == other.in_use
+    };
+    for alike in sources.chunk_by(is_alike) {
         let source = &alike[0];
-        let others = if alike.len() > 1 { output::dim(&format!(" (and {} more files)", alike.len() - 1)) } else { String::new() };
-        let cells = [source.source_id.clone(), output::coloured(source.verdict.word()), output::coloured(source.would.word()), sample(source)];
+        let files = if alike.len() == 2 { "file" } else { "files" };
+        let others = if alike.len() > 1 { output::dim(&format!(" (and {} more {files})", alike.len() - 1)) } else { String::new() };
+        let cells = [source.source_id.clone(), output::coloured(source.verdict.word()), ending(source.outcome, source.would), sample(source)];
         rows.push(cells.into_iter().chain([format!("{}{others}", what(source))]).collect());
     }
     output::table(&rows);
-    let blocked: Vec<_> = report.by_task.iter().filter(|task| !task.reasons.is_empty()).collect();
-    if !blocked.is_empty() {
-        anstream::println!();
-        for task in blocked {
-            anstream::println!("{} {}", output::coloured(task.would.word()), output::bold(&task.task_id));
-            task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
-        }
+}
+
+/// What a run would report, in its word.
+fn ending(outcome: End, would: Would) -> String {
+    match would {
+        Would::PublishWithFindings => output::warning("built, findings"),
+        _ => output::coloured(outcome.word()),
     }
-    let suggestions: Vec<_> = report.sources.iter().filter_map(|source| Some((source, source.suggestion.as_ref()?))).collect();
+}
+
+/// What there is to say of a task, as a run says it.
+fn print_task(task: &ProbedTask) {
+    let is_not_renewed = matches!(task.outcome, End::Missing | End::Blocked);
+    if !is_not_renewed && task.reasons.is_empty() {
+        return;
+    }
+    let what_stays = match (is_not_renewed, task.is_carried) {
+        (true, true) => ": the last good build stays",
+        (true, false) => ": not in the release",
+        (false, _) => "",
+    };
+    anstream::println!("\n{} {}{what_stays}", output::coloured(task.outcome.word()), output::bold(&task.task_id));
+    task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
+}
+
+fn print_ways_out(sources: &[ProbedSource]) {
+    let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
+    let mut told: Vec<(&str, &Option<String>)> = Vec::new();
+    for source in with_ways {
+        // All files of a server whose key is not known have one way out.
+        let server = if source.url.starts_with("sftp://") { source.url.split('/').nth(2).unwrap_or_default() } else { &source.url };
+        if told.contains(&(server, &source.problem)) {
+            continue;
+        }
+        if told.is_empty() {
+            anstream::println!("\n{}", output::bold("what a person can do"));
+        }
+        told.push((server, &source.problem));
+        anstream::println!("\n{} {}", output::coloured(source.verdict.word()), source.source_id);
+        source.ways_out.iter().for_each(|way| anstream::println!("  - {way}"));
+    }
+}
+
+fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
+    let suggestions: Vec<_> = sources.iter().filter_map(|source| Some((source, source.suggestion.as_ref()?))).collect();
     if !suggestions.is_empty() {
         anstream::println!("\n{}", output::bold("suggestions"));
-        for (source, suggestion) in suggestions {
-            let tried = source.with_suggestions.map(|would| format!("# with it the night would: {}\n", would.word())).unwrap_or_default();
-            anstream::println!("\n{suggestion}{}", output::dim(&tried).trim_end());
-        }
-        match &arguments.write {
-            Some(folder) => anstream::println!("\nwritten to {}: look at the changes, then use `--declarations {}`", folder.display(), folder.display()),
-            None => anstream::println!("\n`--write DIR` writes the declarations with these changes"),
-        }
     }
-    let counts = &report.tasks;
-    anstream::println!(
-        "\n{} tasks: {} would publish, {} with findings, {} would keep the last build, {} would block",
-        report.by_task.len(),
-        counts.would_publish,
-        counts.would_publish_with_findings,
-        counts.would_keep_last,
-        counts.would_block
-    );
+    for (source, suggestion) in &suggestions {
+        anstream::println!("\n{}", suggestion.trim_end());
+        if let Some(would) = source.with_suggestions {
+            anstream::println!("{}", output::dim(&format!("# tried on the samples: {}", with_it(would))));
+        }
+        source.remaining.iter().for_each(|reason| anstream::println!("{}", output::dim(&format!("# {reason}"))));
+    }
+    match &arguments.write {
+        Some(folder) if suggestions.is_empty() => anstream::println!("\nnothing to correct: {} has the declarations as they are", folder.display()),
+        Some(folder) => anstream::println!("\nwritten to {0}: look at the changes, then use `--declarations {0}`", folder.display()),
+        None if suggestions.is_empty() => {}
+        None => anstream::println!("\n`--write DIR` writes the declarations with these changes"),
+    }
+}
+
+fn with_it(would: Would) -> &'static str {
+    match would {
+        Would::Publish => "with it the task would be built",
+        Would::PublishWithFindings => "with it the task would be built, with findings",
+        Would::KeepLast | Would::Block => "it is not enough",
+    }
 }
 
 fn sample(source: &ProbedSource) -> String {
     match (&source.sample, &source.not_sampled) {
+        // Rows that others are looked up in become no records of their own.
+        (Some(sample), None) if sample.rows == 0 => String::new(),
+        (Some(sample), None) if sample.accepted == 0 && sample.quarantined.is_empty() && !matches!(source.outcome, End::Blocked) => {
+            output::dim(&format!("{} read", output::grouped(sample.rows)))
+        }
         (Some(sample), None) => format!("{} of {}", output::grouped(sample.accepted), output::grouped(sample.rows)),
         (_, Some(_)) => output::dim("not sampled"),
         (None, None) => String::new(),
@@ -159,15 +235,16 @@ fn sample(source: &ProbedSource) -> String {
 /// What is to be said of a source, the most important first.
 fn what(source: &ProbedSource) -> String {
     let mut parts: Vec<String> = source.problem.iter().cloned().collect();
+    parts.extend(source.in_use.clone());
     if let Some(sample) = &source.sample {
         let quarantined: Vec<String> = sample.quarantined.iter().map(|(code, count)| format!("{code} {}", output::grouped(*count))).collect();
         if !quarantined.is_empty() {
-            parts.push(format!("set aside: {}", quarantined.join(", ")));
+            parts.push(format!("quarantined: {}", quarantined.join(", ")));
         }
         for (kind, words) in &sample.unknown_values {
             let shown: Vec<&str> = words.iter().take(5).map(String::as_str).collect();
             let others = if words.len() > shown.len() { format!(" and {} more", words.len() - shown.len()) } else { String::new() };
-            parts.push(format!("unknown {kind}: `{}`{others}", shown.join("`, `")));
+            parts.push(format!("unknown {kind}, published with a warning: `{}`{others}", shown.join("`, `")));
         }
     }
     parts.extend(source.not_sampled.iter().map(|reason| output::dim(reason)));

@@ -143,7 +143,11 @@ fn words(state: &TaskState) -> (&'static str, Vec<String>) {
     match state {
         TaskState::Fresh => ("fresh", Vec::new()),
         TaskState::Stale(reasons) => ("stale", reasons.clone()),
-        TaskState::Blocked(problems) => ("blocked", problems.iter().map(|problem| problem.message.clone()).collect()),
+        // As the run will call it: a file that is not there, or one that is not believed.
+        TaskState::Blocked(problems) => {
+            let is_missing = problems.iter().all(|problem| problem.is_source_missing);
+            (if is_missing { "missing" } else { "blocked" }, problems.iter().map(|problem| problem.message.clone()).collect())
+        }
         TaskState::NotPublished(reasons) => ("not_published", reasons.clone()),
     }
 }

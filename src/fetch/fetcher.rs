@@ -36,7 +36,7 @@ pub struct Fetcher {
     snapshots: Snapshots,
     pub(super) mirrors: Vec<Mirror>,
     pub(super) http: Http,
-    sftp: Sftp,
+    pub(super) sftp: Sftp,
 }
 
 /// Where a whole file came from and what was said of it there.
@@ -420,7 +420,10 @@ fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
     newest + (YOUNG.as_nanos() as i128) < now.as_nanosecond()
 }
 
-/// Runs file work that may take long beside the network work.
+/// Runs file work that may take long beside the network work; who hears of it is who hears of its caller.
 async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Error::store(format!("file work was stopped: {error}"))))
+    let hears = tracing::dispatcher::get_default(Clone::clone);
+    tokio::task::spawn_blocking(move || tracing::dispatcher::with_default(&hears, work))
+        .await
+        .unwrap_or_else(|error| Err(Error::store(format!("file work was stopped: {error}"))))
 }

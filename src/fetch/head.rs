@@ -1,17 +1,19 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use jiff::Timestamp;
 use reqwest::StatusCode;
 use reqwest::Url;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LAST_MODIFIED};
 
+use super::http::{KEY_ERROR, Target, key_error};
 use super::mirror::{self, Place};
 use super::redirect::Reach;
-use super::retry::{Failure, Tries};
+use super::retry::{Failure, Tries, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::way::{Address, Reached};
 use super::{Fetcher, Request};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Which bytes of a file are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum Head {
         content_type: Option<String>,
         /// Size of the whole file, where it is known.
         total_bytes: Option<u64>,
+        /// The publisher's date of the file, `YYYY-MM-DD`, where it says one.
+        dated: Option<String>,
         /// Where the bytes begin.
         start: u64,
         bytes: Vec<u8>,
@@ -41,12 +45,14 @@ pub enum Head {
     Absent { status: Option<u16> },
     /// The server sends on to an address that is not followed.
     Moved { status: u16, location: String },
-    /// The server does not serve this program, or not this request.
-    Refused { status: u16 },
+    /// The server does not serve this program, or not this request, or is not known to be the publisher's.
+    Refused { status: Option<u16>, message: String, way_out: Option<String> },
     /// No answer, or one that says to come back later.
-    Unreachable { status: Option<u16>, message: String },
+    Unreachable { status: Option<u16>, message: String, way_out: Option<String> },
     /// The URL needs a secret that is not configured; nothing was asked.
     NotConfigured { variable: String },
+    /// A setting or an address cannot be used; nothing was asked.
+    Unusable { message: String, way_out: Option<String> },
 }
 
 impl Head {
@@ -77,8 +83,14 @@ impl Fetcher {
             if let Some(variable) = url.variables.iter().find(|variable| (self.settings.secret)(variable).is_none()) {
                 return Ok(Head::NotConfigured { variable: variable.clone() });
             }
+            if let Some(variable) = self.sftp.missing_variable(&request.source_id) {
+                return Ok(Head::NotConfigured { variable: variable.to_owned() });
+            }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
             let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
+            if address.url.scheme() == "sftp" {
+                return Ok(self.ask_over_sftp(request, address, piece).await);
+            }
             return Ok(self.ask(&address, piece).await);
         }
         let path = mirror::mirror_path(&url.recorded)?;
@@ -107,8 +119,33 @@ impl Fetcher {
                 Ok(head) => return head,
                 Err((status, failure)) => (status, failure),
             };
+            // What passes by itself has no way out but to ask again.
+            let is_lasting = matches!(failure.1, Failure::Final(_));
             if let Err(error) = tries.after(failure.1, &url.recorded).await {
-                return Head::Unreachable { status: failure.0, message: error.to_string() };
+                let way_out = error.way_out().filter(|_| is_lasting).map(str::to_owned);
+                return Head::Unreachable { status: failure.0, message: error.to_string(), way_out };
+            }
+        }
+    }
+}
+
+impl Fetcher {
+    async fn ask_over_sftp(&self, request: &Request, address: Address<'_>, piece: Piece) -> Head {
+        let origin = address.secrets.recorded.clone();
+        let target = Target { origin, address, max_bytes: request.max_bytes, is_page: false, known: None };
+        let mut tries = Tries::new(&self.settings);
+        loop {
+            let failure = match self.sftp.piece(&request.source_id, &target, piece).await {
+                Ok(head) => return head,
+                Err(Failure::Final(error)) => {
+                    let (message, way_out) = (error.to_string(), error.way_out().map(str::to_owned));
+                    let is_ours = error.kind() == ErrorKind::Config;
+                    return if is_ours { Head::Unusable { message, way_out } } else { Head::Refused { status: None, message, way_out } };
+                }
+                Err(failure) => failure,
+            };
+            if let Err(error) = tries.after(failure, &target.origin).await {
+                return Head::Unreachable { status: None, message: error.to_string(), way_out: None };
             }
         }
     }
@@ -120,12 +157,16 @@ impl super::http::Http {
         let Reached { mut response, _transfer, .. } = self.send_for_piece(address, &piece.range()).await.map_err(|failure| (None, failure))?;
         let (status, headers) = (response.status(), response.headers());
         let code = status.as_u16();
+        if headers.contains_key(KEY_ERROR) {
+            let refused = key_error(address.secrets);
+            return Ok(Head::Refused { status: Some(code), message: refused.to_string(), way_out: refused.way_out().map(str::to_owned) });
+        }
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Head::Absent { status: Some(code) }),
             // An empty file has no first byte.
             StatusCode::RANGE_NOT_SATISFIABLE => {
-                return Ok(Head::Found { status: Some(code), content_type: None, total_bytes: Some(0), start: 0, bytes: Vec::new() });
+                return Ok(Head::Found { status: Some(code), content_type: None, total_bytes: Some(0), dated: None, start: 0, bytes: Vec::new() });
             }
             status if status.is_redirection() => {
                 let location = text_of(headers, "location").and_then(|location| response.url().join(&location).ok());
@@ -135,7 +176,7 @@ impl super::http::Http {
             _ if matches!(code, 408 | 425 | 429 | 500..=599) => {
                 return Err((Some(code), Failure::again(Error::fetch(format!("the server answered {status}")))));
             }
-            _ => return Ok(Head::Refused { status: code }),
+            _ => return Ok(Head::Refused { status: Some(code), message: format!("the server answered {status}"), way_out: None }),
         }
         let is_part = status == StatusCode::PARTIAL_CONTENT;
         let (start, total_bytes) = match text_of(headers, CONTENT_RANGE.as_str()).filter(|_| is_part) {
@@ -143,6 +184,7 @@ impl super::http::Http {
             None => (0, text_of(headers, CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok())),
         };
         let content_type = text_of(headers, CONTENT_TYPE.as_str());
+        let dated = text_of(headers, LAST_MODIFIED.as_str()).and_then(|date| http_date(&date)).map(utc_date);
         // Who sends the whole file is heard out no further than the first bytes: what is asked for elsewhere in it is not there.
         let wanted = usize::try_from(piece.length()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -159,7 +201,7 @@ impl super::http::Http {
         }
         bytes.truncate(wanted);
         let total_bytes = total_bytes.or_else(|| (is_ended && start == 0).then_some(bytes.len() as u64));
-        Ok(Head::Found { status: Some(code), content_type, total_bytes, start, bytes })
+        Ok(Head::Found { status: Some(code), content_type, total_bytes, dated, start, bytes })
     }
 }
 
@@ -170,6 +212,16 @@ impl Piece {
             Self::End(length) => format!("bytes=-{length}"),
             Self::At(start, length) => format!("bytes={start}-{}", start + length.saturating_sub(1)),
         }
+    }
+
+    /// First byte and length in a file of a size.
+    pub(super) fn within(self, total: u64) -> (u64, u64) {
+        let start = match self {
+            Self::Start(_) => 0,
+            Self::End(length) => total.saturating_sub(length),
+            Self::At(start, _) => start.min(total),
+        };
+        (start, self.length().min(total - start))
     }
 
     fn length(self) -> u64 {
@@ -200,15 +252,12 @@ fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
         return Ok(Head::Absent { status: None });
     }
     let total = metadata.len();
-    let start = match piece {
-        Piece::Start(_) => 0,
-        Piece::End(length) => total.saturating_sub(length),
-        Piece::At(start, _) => start.min(total),
-    };
+    let (start, length) = piece.within(total);
+    let dated = metadata.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok()).map(utc_date);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
-    file.take(piece.length()).read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok(Head::Found { status: None, content_type: None, total_bytes: Some(total), start, bytes })
+    file.take(length).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Head::Found { status: None, content_type: None, total_bytes: Some(total), dated, start, bytes })
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ enum Judgement<'a> {
     Rest,
 }
 
-fn key_error(secrets: &SecretUrl) -> Error {
+pub(super) fn key_error(secrets: &SecretUrl) -> Error {
     match secrets.variables.first() {
         Some(variable) => Error::fetch(format!("the API key in {variable} was refused"))
             .hint(format!("check the key (it must have been activated by e-mail), or unset {variable} to go without these files")),

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
@@ -8,11 +9,13 @@ use reqwest::Url;
 use russh_sftp::client::RawSftpSession;
 use russh_sftp::client::error::Error as SftpError;
 use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::check;
+use super::head::{Head, Piece};
 use super::http::{Answer, Target};
 use super::pace::Pace;
-use super::retry::{Failure, http_date};
+use super::retry::{Failure, http_date, utc_date};
 use super::ssh::{self, Connection, Server};
 use super::{FetchProgress, FetchSettings};
 use crate::error::Error;
@@ -58,8 +61,32 @@ impl Sftp {
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
+        let (place, connection, _transfer) = self.reach(source_id, target).await?;
+        let limit = self.settings.total_timeout;
+        let read = tokio::time::timeout(limit, read_file(&connection.session, target, partial, progress)).await;
+        let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
+        if matches!(answer, Err(Failure::Again { .. })) {
+            place.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+        }
+        answer
+    }
+
+    /// Asks once for a part of a file.
+    pub(super) async fn piece(&self, source_id: &str, target: &Target<'_>, piece: Piece) -> Result<Head, Failure> {
+        let (place, connection, _transfer) = self.reach(source_id, target).await?;
+        let limit = self.settings.total_timeout;
+        let read = tokio::time::timeout(limit, read_piece(&connection.session, target, piece)).await;
+        let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
+        if matches!(answer, Err(Failure::Again { .. })) {
+            place.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+        }
+        answer
+    }
+
+    /// The connection to a file's server, when its turn has come.
+    async fn reach(&self, source_id: &str, target: &Target<'_>) -> Result<(Arc<Place>, Arc<Connection>, OwnedSemaphorePermit), Failure> {
         let host = target.address.url.host_str().unwrap_or_default();
-        let _transfer = self.pace.transfer(host).await;
+        let transfer = self.pace.transfer(host).await;
         self.pace.request(host).await;
         let login = self.settings.sftp.get(source_id).ok_or_else(|| {
             Error::config(format!("source `{source_id}` has no login for {host}")).hint("its declaration needs `sftp = { user = …, password = … }`")
@@ -67,13 +94,7 @@ impl Sftp {
         let server = Server { host, port: target.address.url.port().unwrap_or(22), source_id, login };
         let place = self.place(server);
         let connection = self.connection(&place, server).await?;
-        let limit = self.settings.total_timeout;
-        let read = tokio::time::timeout(limit, read_file(&connection.session, target, partial, progress)).await;
-        let answer = read.unwrap_or_else(|_| Err(Failure::again(Error::fetch(format!("the transfer took longer than {} s", limit.as_secs())))));
-        if matches!(answer, Err(Failure::Again { .. })) {
-            place.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
-        }
-        answer
+        Ok((place, connection, transfer))
     }
 
     fn place(&self, server: Server<'_>) -> Arc<Place> {
@@ -92,6 +113,10 @@ impl Sftp {
         *place = Some(Arc::clone(&connection));
         Ok(connection)
     }
+}
+
+fn took_too_long(limit: Duration) -> Failure {
+    Failure::again(Error::fetch(format!("the transfer took longer than {} s", limit.as_secs())))
 }
 
 /// What a server's file shows of a change, when it is old enough that its next change will show.
@@ -129,6 +154,28 @@ async fn read_file<'a>(session: &RawSftpSession, target: &Target<'a>, partial: &
         return Err(Failure::again(Error::fetch("the file changed while it was being downloaded")));
     }
     Ok(Answer::Whole)
+}
+
+async fn read_piece(session: &RawSftpSession, target: &Target<'_>, piece: Piece) -> Result<Head, Failure> {
+    let path = path_of(&target.address.url)?;
+    let Some(of) = look(session, &path, target).await? else { return Ok(Head::Absent { status: None }) };
+    let total_bytes = of.total_bytes.unwrap_or_default();
+    let (start, length) = piece.within(total_bytes);
+    let handle = session.open(&path, OpenFlags::READ, FileAttributes::empty()).await.map_err(|error| broken(error, target, "the file cannot be opened"))?;
+    let offsets = (start..start + length).step_by(PIECE as usize);
+    let pieces: Vec<_> = stream::iter(offsets)
+        .map(|offset| take_piece(session, &handle.handle, offset, PIECE.min(start + length - offset)))
+        .buffered(PIECES_AHEAD)
+        .collect()
+        .await;
+    // The server closes it when the connection ends, if not now.
+    let _ = session.close(&handle.handle).await;
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        bytes.extend(piece.map_err(|error| broken(error, target, "the transfer broke"))?);
+    }
+    let dated = of.last_modified.as_deref().and_then(http_date).map(utc_date);
+    Ok(Head::Found { status: None, content_type: None, total_bytes: Some(total_bytes), dated, start, bytes })
 }
 
 /// Which file the server has there now.

@@ -4,7 +4,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::RunSettings;
 use crate::error::{Error, Result};
-use crate::fetch::Fetcher;
+use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
 use crate::store::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, Snapshots, accepted};
 
@@ -110,12 +110,19 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
 /// # Errors
 /// `Config`, for settings that cannot be used; `Store`, when our own files cannot be read.
 pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
-    let mut fetch = settings.fetch.clone();
-    let sources = || settings.declarations.pipelines.values().flat_map(|declaration| &declaration.sources);
+    let fetch = with_logins(&settings.fetch, &settings.declarations, Some(&settings.home))?;
+    Fetcher::new(fetch, Snapshots::open(&settings.home)?)
+}
+
+/// How to fetch with the logins that the declarations name, and the host keys that a person has accepted in a home.
+pub(super) fn with_logins(fetch: &FetchSettings, declarations: &Declarations, home: Option<&Home>) -> Result<FetchSettings> {
+    let mut fetch = fetch.clone();
+    let sources = || declarations.pipelines.values().flat_map(|declaration| &declaration.sources);
     for source in sources() {
         fetch.sftp.extend(source.sftp.clone().map(|login| (source.source_id.clone(), login)));
     }
-    for acceptance in accepted(&settings.home, fetch.clock.now().to_zoned(TimeZone::UTC).date())? {
+    let Some(home) = home else { return Ok(fetch) };
+    for acceptance in accepted(home, fetch.clock.now().to_zoned(TimeZone::UTC).date())? {
         let Accepted::HostKey { fingerprint } = acceptance.what else { continue };
         // A key is a server's: one word counts for every source that is there.
         let Some(server) = sources().find(|source| source.source_id == acceptance.id).map(server_of) else { continue };
@@ -125,7 +132,7 @@ pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
             }
         }
     }
-    Fetcher::new(fetch, Snapshots::open(&settings.home)?)
+    Ok(fetch)
 }
 
 fn server_of(source: &Source) -> &str {

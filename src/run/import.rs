@@ -142,17 +142,25 @@ pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Resu
     Ok(known.map_or_else(|| Fetched::Failed(due_message(&request.source_id, &url)), |snapshot| Fetched::Snapshots(vec![snapshot])))
 }
 
-fn due_message(source_id: &str, url: &str) -> String {
+pub(super) fn due_message(source_id: &str, url: &str) -> String {
     format!("a person fetches this file, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`")
 }
 
 /// The files that persons have imported of those that a page lists, or what is to be done when there are none.
 pub(super) fn listed_by_hand(settings: &RunSettings, source: &Source) -> Result<std::result::Result<Vec<super::requests::Wanted>, String>> {
-    let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
-    let by_hand = known.into_iter().filter(|snapshot| snapshot.obtained == Obtained::ByHand);
+    let files = imported_files(&Snapshots::open(&settings.home)?, source)?;
+    Ok(if files.is_empty() { Err(listing_due_message(source)) } else { Ok(files) })
+}
+
+/// The newest files of each kind among those that persons have imported from a page.
+pub(super) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<Vec<super::requests::Wanted>> {
+    let by_hand = snapshots.known_of_source(&source.source_id)?.into_iter().filter(|snapshot| snapshot.obtained == Obtained::ByHand);
     let links: Vec<String> = by_hand.map(|snapshot| snapshot.url).filter(|url| *url != source.url).collect();
-    let files = listed_files(source, &links)?;
-    Ok(if files.is_empty() { Err(format!("{} --url ADDRESS", due_message(&source.source_id, "the newest file that the page lists"))) } else { Ok(files) })
+    listed_files(source, &links)
+}
+
+pub(super) fn listing_due_message(source: &Source) -> String {
+    format!("{} --url ADDRESS", due_message(&source.source_id, "the newest file that the page lists"))
 }
 
 /// The snapshot of a file that a person has imported, where programs ask for it as well.

@@ -31,7 +31,7 @@ pub use arrivals::Problem;
 pub use execute::run;
 pub use import::{Import, import};
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
-pub use probe::{ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
+pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::check_selectors;
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};

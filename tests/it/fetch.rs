@@ -11,5 +11,5 @@ mod redirects;
 mod refusals;
 mod resuming;
 mod secrets;
-mod sftp;
+pub mod sftp;
 mod snapshots;

@@ -4,7 +4,7 @@ use super::super::RunSettings;
 use super::super::requests::{Wanted, requests};
 use super::super::selection::{Selected, sources_of};
 use crate::error::Result;
-use crate::fetch::Request;
+use crate::fetch::{Request, mirror_path, recorded_url};
 use crate::pipeline::{Declaration, Editions, Source, Variable};
 
 /// Of a source with more files than this, the first and the newest are asked for.
@@ -70,6 +70,16 @@ impl<'a> Foreseen<'a> {
         add(&labels.iter().rev().take(EARLIER_FILES).cloned().collect::<Vec<_>>())?;
         Ok(rows)
     }
+}
+
+/// The address under which a file stands on the mirror of samples: that of a publisher, and for a file of this machine one that a mirror can have.
+pub(super) fn sample_url(url: &str) -> String {
+    url.strip_prefix("file://").map_or_else(|| url.to_owned(), |path| format!("https://localhost{path}"))
+}
+
+/// The place of a file on the mirror of samples.
+pub(super) fn sample_path(url: &str) -> Result<String> {
+    mirror_path(&sample_url(&recorded_url(url)?))
 }
 
 /// Whether a declaration only supplies sources to others.

@@ -5,6 +5,16 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use crate::declared::DeclarationFiles;
 use crate::error::{Error, Result};
 
+/// By what a new column was taken for the one that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// As in the last file that the home has.
+    SameValues,
+    WordsOfSettings,
+    SimilarName,
+    SamePlace,
+}
+
 /// A change of a declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edit {
@@ -13,6 +23,7 @@ pub(super) enum Edit {
         source_id: String,
         column: String,
         name: String,
+        rule: Rule,
     },
     /// A column that is not used.
     Ignore {
@@ -33,6 +44,8 @@ pub(super) enum Edit {
         table: String,
         word: String,
         value: toml::Value,
+        /// The word that it is another spelling of.
+        like: String,
     },
 }
 
@@ -44,6 +57,23 @@ impl Edit {
                 source_id == id
             }
             Self::Word { .. } => is_first,
+        }
+    }
+
+    /// By what it was guessed, where it was.
+    fn guess(&self) -> Option<String> {
+        match self {
+            Self::Alternative { name, rule, .. } => {
+                let by = match rule {
+                    Rule::SameValues => "the same values as in the last file",
+                    Rule::WordsOfSettings => "the same values as in the settings",
+                    Rule::SimilarName => "a similar name",
+                    Rule::SamePlace => "the same place among the columns",
+                };
+                Some(format!("guessed: `{name}` has {by}"))
+            }
+            Self::Word { like, word, .. } => Some(format!("guessed: `{}` is another spelling of `{}`", one_line(word), one_line(like))),
+            Self::Ignore { .. } | Self::Url { .. } | Self::Redirect { .. } => None,
         }
     }
 }
@@ -82,6 +112,11 @@ pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) 
     Ok(format!("# {file}\n{}\n", texts.join("\n")))
 }
 
+/// A word as it can stand in a comment.
+fn one_line(word: &str) -> String {
+    word.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
 fn file_of(pipeline_id: &str) -> String {
     format!("pipelines/{}.toml", pipeline_id.replace('.', "/"))
 }
@@ -93,9 +128,12 @@ fn document(files: &DeclarationFiles, file: &str) -> Result<DocumentMut> {
 
 fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
     match edit {
-        Edit::Alternative { source_id, column, name } => {
-            let columns = source(document, source_id)?.get_mut("columns")?.as_table_like_mut()?;
-            add(columns.get_mut(column)?.as_array_mut()?, name);
+        Edit::Alternative { source_id, column, name, .. } => {
+            let columns = source(document, source_id)?.get_mut("columns")?;
+            add(columns.as_table_like_mut()?.get_mut(column)?.as_array_mut()?, name);
+            // A table on one line has room for a comment behind it only.
+            let commented = if columns.is_value() { columns } else { columns.get_mut(column)? };
+            comment(commented.as_value_mut()?, edit);
         }
         Edit::Ignore { source_id, name } => add(list(source(document, source_id)?, "ignore")?, name),
         Edit::Redirect { source_id, host } => add(list(source(document, source_id)?, "redirects")?, host),
@@ -105,13 +143,25 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
             *entry = Value::from(url.as_str());
             *entry.decor_mut() = decor;
         }
-        Edit::Word { table, word, value } => {
-            let table = document.get_mut("settings")?.as_table_like_mut()?.get_mut(table)?.as_table_like_mut()?;
-            let value: Value = value.to_string().parse().ok()?;
-            table.insert(word, Item::Value(value));
+        Edit::Word { table, word, value, .. } => {
+            let table = document.get_mut("settings")?.as_table_like_mut()?.get_mut(table)?;
+            let is_inline = table.is_value();
+            let mut value: Value = value.to_string().parse().ok()?;
+            if !is_inline {
+                comment(&mut value, edit);
+            }
+            table.as_table_like_mut()?.insert(word, Item::Value(value));
         }
     }
     Some(())
+}
+
+/// Says behind a value by what its change was guessed.
+fn comment(value: &mut Value, edit: &Edit) {
+    let Some(guess) = edit.guess() else { return };
+    let known = value.decor().suffix().and_then(|suffix| suffix.as_str()).unwrap_or_default().trim_end();
+    let joined = if known.is_empty() { format!(" # {guess}") } else { format!("{known}; {guess}") };
+    value.decor_mut().set_suffix(joined);
 }
 
 fn source<'d>(document: &'d mut DocumentMut, source_id: &str) -> Option<&'d mut Table> {
@@ -137,7 +187,12 @@ fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
         let sources = document.get("source")?.as_array_of_tables()?;
         sources.iter().find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
     };
-    let line = |name: &str, item: &Item| Some(format!("{name} = {}", item.as_value()?.to_string().trim()));
+    let guess = edit.guess().map(|guess| format!("# {guess}\n")).unwrap_or_default();
+    let line = |name: &str, item: &Item| {
+        let mut value = item.as_value()?.clone();
+        value.decor_mut().clear();
+        Some(format!("{guess}{name} = {value}"))
+    };
     Some(match edit {
         Edit::Alternative { source_id, column, .. } => {
             let columns: &dyn TableLike = source(source_id)?.get("columns")?.as_table_like()?;
@@ -192,13 +247,13 @@ ignore = [
     fn edits() -> Vec<Edit> {
         let source_id = || "a.b".to_owned();
         vec![
-            Edit::Alternative { source_id: source_id(), column: "number".to_owned(), name: "permit no".to_owned() },
+            Edit::Alternative { source_id: source_id(), column: "number".to_owned(), name: "permit no".to_owned(), rule: Rule::SimilarName },
             Edit::Ignore { source_id: source_id(), name: "z".to_owned() },
             Edit::Ignore { source_id: source_id(), name: "x".to_owned() },
             Edit::Ignore { source_id: "a.other".to_owned(), name: "w".to_owned() },
             Edit::Url { source_id: source_id(), url: "https://example.com/{year}.csv".to_owned() },
             Edit::Redirect { source_id: source_id(), host: "files.example.com".to_owned() },
-            Edit::Word { table: "status".to_owned(), word: "ISSUED.".to_owned(), value: toml::Value::String("active".to_owned()) },
+            Edit::Word { table: "status".to_owned(), word: "ISSUED.".to_owned(), value: toml::Value::String("active".to_owned()), like: "Issued".to_owned() },
         ]
     }
 
@@ -210,7 +265,8 @@ ignore = [
     fn changes_leave_the_rest_of_a_declaration_as_it_is() {
         let changed = apply(&files(), "a.b", &edits()).unwrap();
         let text = String::from_utf8(changed.read("pipelines/a/b.toml").unwrap().to_vec()).unwrap();
-        for kept in ["# A list.", "# since 2020", "# until 2019", "# Not used.", "# as printed"] {
+        let guesses = ["] } # guessed: `permit no` has a similar name\n", "\"active\" # guessed: `ISSUED.` is another spelling of `Issued`\n"];
+        for kept in ["# A list.", "# since 2020", "# until 2019", "# Not used.", "# as printed"].into_iter().chain(guesses) {
             assert!(text.contains(kept), "{kept}: {text}");
         }
         let table: toml::Table = text.parse().unwrap();
@@ -227,14 +283,15 @@ ignore = [
     fn changes_are_shown_as_toml_that_can_be_read() {
         let shown = show(&files(), "a.b", &edits()).unwrap();
         assert!(shown.starts_with("# pipelines/a/b.toml\n[[source]]  # a.b\n"), "{shown}");
-        assert!(shown.contains("columns.number = [\"num\", \"permit no\"]\n"), "{shown}");
-        assert!(shown.contains("[settings.status]\n\"ISSUED.\" = \"active\"\n"), "{shown}");
+        assert!(shown.contains("\n# guessed: `permit no` has a similar name\ncolumns.number = [\"num\", \"permit no\"]\n"), "{shown}");
+        let word = "[settings.status]\n# guessed: `ISSUED.` is another spelling of `Issued`\n\"ISSUED.\" = \"active\"\n";
+        assert!(shown.contains(word), "{shown}");
         assert!(shown.parse::<toml::Table>().is_ok(), "{shown}");
     }
 
     #[test]
     fn a_change_without_a_place_is_refused() {
-        let edit = Edit::Word { table: "none".to_owned(), word: "x".to_owned(), value: toml::Value::Boolean(true) };
+        let edit = Edit::Word { table: "none".to_owned(), word: "x".to_owned(), value: toml::Value::Boolean(true), like: "y".to_owned() };
         assert!(apply(&files(), "a.b", &[edit]).is_err());
         assert!(apply(&files(), "a.none", &[]).is_err());
     }

@@ -1,14 +1,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::execute::{exit_code, run};
-use super::super::report::{ExitCode, RunReport, TaskReport};
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
+
+use super::super::execute::run;
+use super::super::report::{RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
+use super::Desk;
+use super::address::sample_url;
 use crate::error::{IoExt, Result};
-use crate::fetch::{Clock, FetchProgress, FetchSettings};
+use crate::fetch::{FetchProgress, FetchSettings};
 use crate::issue::Issue;
 use crate::pipeline::{Declarations, Variable};
-use crate::store::{Home, Releases, TemporaryHome};
+use crate::store::{Home, Releases};
 
 /// Findings that say nothing of a part of a file.
 const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];
@@ -16,27 +21,28 @@ const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];
 /// What a night on samples came to.
 pub(super) struct Night {
     pub(super) task: TaskReport,
-    pub(super) exit_code: ExitCode,
     pub(super) issues: Vec<Issue>,
 }
 
 /// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
-pub(super) async fn night(temporary: &TemporaryHome, declarations: &Declarations, task_id: &str, clock: &Arc<dyn Clock>) -> Result<Option<Night>> {
-    let home = temporary.home().scratch("night")?;
+pub(super) async fn night(desk: &Desk<'_>, declarations: &Declarations, task_id: &str) -> Result<Option<Night>> {
+    let home = desk.temporary.home().scratch("night")?;
+    let mirror = desk.temporary.mirror().display().to_string();
     let settings = RunSettings {
         releases: Releases::open(&home, None)?,
         declarations: declarations.clone(),
-        fetch: FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(clock), ..FetchSettings::default() },
+        fetch: FetchSettings { mirrors: vec![mirror], clock: Arc::clone(&desk.given.fetch.clock), ..FetchSettings::default() },
         channel: "nightly".to_owned(),
         selectors: vec![task_id.to_owned()],
         is_forced: false,
         is_offline: false,
-        accepted: Vec::new(),
-        confirmed: Vec::new(),
+        accepted: desk.run.accepted.clone(),
+        confirmed: desk.run.confirmed.clone(),
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(Silent);
-    let report = Box::pin(run(&settings, &observer)).await;
+    // What that night writes down is of no use to anybody: its places are gone when it is read.
+    let report = Box::pin(run(&settings, &observer)).with_subscriber(NoSubscriber::default()).await;
     let issues = report.as_ref().map_or_else(|_| Ok(Vec::new()), |report| issues(&home, report));
     home.remove()?;
     let (report, issues) = (report?, issues?);
@@ -57,8 +63,7 @@ fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
     // The file of all findings is gone with the home.
     task.reasons.iter_mut().for_each(|reason| reason.truncate(reason.find(" (every finding is in ").unwrap_or(reason.len())));
     task.findings.retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));
-    let exit_code = exit_code(std::slice::from_ref(&task));
-    Night { task, exit_code, issues }
+    Night { task, issues }
 }
 
 /// Changes declarations so that a night reads samples: of many files those that were asked for, of lists in pages the first page, and no build in
@@ -79,6 +84,7 @@ pub(super) fn for_samples(declarations: &Declarations, asked: &BTreeMap<String, 
         }
         for source in &mut declaration.sources {
             source.dated_by = None;
+            source.url = sample_url(&source.url);
             if let Some(pages) = source.pages.take() {
                 source.variables.insert(pages.variable, Variable::Values(vec!["0".to_owned()]));
             }

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::super::report::ExitCode;
 use crate::declared::DeclarationFiles;
@@ -20,7 +20,7 @@ pub enum Verdict {
     Moved,
     /// No answer, or one that says to come back later.
     Unreachable,
-    /// A person fetches the file, a secret is not configured, or another way of fetching is needed.
+    /// A person fetches the file, a secret is not configured, or a setting cannot be used.
     NotAsked,
 }
 
@@ -44,7 +44,7 @@ impl Verdict {
 pub enum Would {
     Publish,
     PublishWithFindings,
-    /// The last good build stays: a source is not to be had.
+    /// The last good build stays: a source is not to be had, or the partition is not published yet.
     KeepLast,
     /// Nothing new would be published: the data are not what is declared, or a source is not to be had and there is no build to keep.
     Block,
@@ -58,6 +58,60 @@ impl Would {
             Self::KeepLast => "keep_last",
             Self::Block => "block",
         }
+    }
+}
+
+/// Whether the release would keep the build of before of a task that is not renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LastBuild {
+    Stays,
+    None,
+}
+
+/// How a task ends, as a run names it; the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Built(ExitCode),
+    NotPublished,
+    Missing,
+    Blocked,
+}
+
+impl End {
+    /// The word for it in the report of a run.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Built(_) => "built",
+            Self::NotPublished => "not_published",
+            Self::Missing => "missing",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// What that means for the release.
+    pub(super) fn would(self, last: LastBuild) -> Would {
+        match self {
+            Self::Built(ExitCode::Ok) => Would::Publish,
+            Self::Built(_) => Would::PublishWithFindings,
+            Self::NotPublished => Would::KeepLast,
+            Self::Missing if last == LastBuild::Stays => Would::KeepLast,
+            Self::Missing | Self::Blocked => Would::Block,
+        }
+    }
+
+    pub(super) fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Built(code) => code,
+            Self::NotPublished => ExitCode::Ok,
+            Self::Missing => ExitCode::SourceMissing,
+            Self::Blocked => ExitCode::Blocked,
+        }
+    }
+}
+
+impl Serialize for End {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
     }
 }
 
@@ -92,8 +146,14 @@ pub struct ProbedSource {
     /// The server's answer; none of a folder, and where nobody answered.
     pub status: Option<u16>,
     pub would: Would,
+    /// How a run would report its tasks because of it.
+    pub outcome: End,
     /// What is wrong, in words.
     pub problem: Option<String>,
+    /// What a person can do about it, the likeliest first.
+    pub ways_out: Vec<String>,
+    /// What a night would use in place of what the address has.
+    pub in_use: Option<String>,
     pub header: Header,
     pub sample: Option<Sample>,
     /// Why the dataset's code was not run on its rows.
@@ -102,6 +162,8 @@ pub struct ProbedSource {
     pub suggestion: Option<String>,
     /// What a night with all suggestions would do, as far as the sample shows.
     pub with_suggestions: Option<Would>,
+    /// Why that would still not be built.
+    pub remaining: Vec<String>,
 }
 
 /// One pipeline, for a partitioned one its newest partition.
@@ -109,9 +171,10 @@ pub struct ProbedSource {
 pub struct ProbedTask {
     pub task_id: String,
     pub would: Would,
-    /// The exit code of a night of it alone.
-    #[serde(skip)]
-    pub(super) code: ExitCode,
+    /// How a run would report it.
+    pub outcome: End,
+    /// Whether it is not renewed, and the release holds the build of before.
+    pub is_carried: bool,
     pub reasons: Vec<String>,
     /// Rows of each dataset that the sample gave.
     pub rows: BTreeMap<String, u64>,
@@ -155,5 +218,5 @@ impl TaskCounts {
 
 /// The exit code of the night that is foreseen.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
-    tasks.iter().map(|task| task.code).max().unwrap_or(ExitCode::Ok)
+    tasks.iter().map(|task| task.outcome.exit_code()).max().unwrap_or(ExitCode::Ok)
 }

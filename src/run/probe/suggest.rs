@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::Address;
-use super::edit::Edit;
+use super::edit::{Edit, Rule};
 use super::examine::Examined;
 use super::values::{self, Cells};
 use crate::pipeline::{Declaration, fold, nearest};
@@ -21,12 +21,13 @@ pub(super) fn columns(declaration: &Declaration, address: &Address<'_>, examined
     let mut mapped: BTreeSet<&str> = BTreeSet::new();
     for column in &examined.missing {
         let names = &address.source.columns[column];
+        let by_name = || names.iter().chain([column]).find_map(|name| nearest(name, &new));
         let found = by_values(declaration, column, &new, now, last)
-            .or_else(|| names.iter().chain([column]).find_map(|name| nearest(name, &new)))
-            .or_else(|| by_position(names, &examined.columns, &new, last));
-        if let Some(name) = found {
+            .or_else(|| Some((by_name()?, Rule::SimilarName)))
+            .or_else(|| Some((by_position(names, &examined.columns, &new, last)?, Rule::SamePlace)));
+        if let Some((name, rule)) = found {
             mapped.insert(name);
-            edits.push(Edit::Alternative { source_id: source_id.clone(), column: column.clone(), name: name.to_owned() });
+            edits.push(Edit::Alternative { source_id: source_id.clone(), column: column.clone(), name: name.to_owned(), rule });
         }
     }
     // While a mapped column is missing without a likely new name, what the new ones are is for a person to say.
@@ -46,7 +47,7 @@ pub(super) struct Last {
 }
 
 /// The new column with the values of the missing one, in the last file or in the settings' tables.
-fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: &Cells, last: &Last) -> Option<&'n str> {
+fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: &Cells, last: &Last) -> Option<(&'n str, Rule)> {
     let share = |name: &&str, known: &BTreeSet<String>| {
         let values = now.get(*name).filter(|values| values.len() >= FEWEST_VALUES)?;
         Some(values.iter().filter(|value| known.contains(*value)).count() * 100 / values.len())
@@ -61,7 +62,8 @@ fn by_values<'n>(declaration: &Declaration, column: &str, new: &[&'n str], now: 
             _ => None,
         }
     };
-    before.and_then(&of).or_else(|| Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of))
+    let by_last = before.and_then(&of).map(|name| (name, Rule::SameValues));
+    by_last.or_else(|| Some((Some(&words).filter(|words| words.len() >= FEWEST_VALUES).and_then(of)?, Rule::WordsOfSettings)))
 }
 
 /// The new column that stands where the missing one stood, between the same neighbours.
@@ -81,12 +83,12 @@ pub(super) fn words(declaration: &Declaration, unknown: &BTreeMap<String, BTreeS
     for (kind, texts) in unknown {
         let [(path, table)] = values::tables_of(declaration, kind)[..] else { continue };
         for text in texts {
-            let same: Vec<&toml::Value> = table.iter().filter(|(word, _)| is_spelling_of(word, text)).map(|(_, value)| value).collect();
+            let same: Vec<(&String, &toml::Value)> = table.iter().filter(|(word, _)| is_spelling_of(word, text)).collect();
             // Two words that are both near are two meanings, unless they mean the same.
-            if let Some((first, others)) = same.split_first()
-                && others.iter().all(|other| other == first)
+            if let Some(((like, value), others)) = same.split_first()
+                && others.iter().all(|(_, other)| other == value)
             {
-                edits.push(Edit::Word { table: path.to_owned(), word: text.clone(), value: (*first).clone() });
+                edits.push(Edit::Word { table: path.to_owned(), word: text.clone(), value: (*value).clone(), like: (*like).clone() });
             }
         }
     }

@@ -1,5 +1,9 @@
 //! What a probe says of publishers that changed something, and that its suggestions make the next run publish.
 
+mod home;
+mod server;
+mod words;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +13,7 @@ use pubdata::pipeline::Declarations;
 use pubdata::run::{self, ProbeReport, ProbeSettings, SharedObserver, Verdict, Would};
 use serde_json::Value;
 
-use crate::publisher::{Publisher, Reply};
+use crate::publisher::{Authority, Publisher, Reply};
 use crate::support::{Answer, Place, Silent, answer, files_below, instant_waits, project};
 
 const SEATTLE: &str = "permit.seattle";
@@ -144,7 +148,8 @@ fn a_renamed_column_is_known_by_its_name() {
     let source = source(&probed, SEATTLE);
     assert_eq!((&source["verdict"], &source["would"], &source["with_suggestions"]), (&"changed".into(), &"block".into(), &"publish".into()), "{source:#}");
     assert_eq!(source["header"], serde_json::json!({ "missing": ["permitnum"], "new": ["permit_number"] }));
-    assert!(suggestion(&source).contains("columns.permit_number = [\"permitnum\", \"permit_number\"]\n"), "{source:#}");
+    let line = "# guessed: `permit_number` has a similar name\ncolumns.permit_number = [\"permitnum\", \"permit_number\"]\n";
+    assert!(suggestion(&source).contains(line), "{source:#}");
     place.run(&[SEATTLE]).expect(20);
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
@@ -154,7 +159,8 @@ fn a_renamed_column_is_known_by_words_of_the_settings() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("StatusCurrent", "Phase")));
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    assert!(suggestion(&source).contains("columns.status = [\"statuscurrent\", \"phase\"]\n"), "{source:#}");
+    let line = "# guessed: `phase` has the same values as in the settings\ncolumns.status = [\"statuscurrent\", \"phase\"]\n";
+    assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
 
@@ -164,8 +170,23 @@ fn a_renamed_column_is_known_by_the_values_of_the_last_night() {
     place.run(&[SEATTLE]).expect(0);
     place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalAddress1", "Where")));
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    assert!(suggestion(&source).contains("columns.line1 = [\"originaladdress1\", \"where\"]\n"), "{source:#}");
+    let line = "# guessed: `where` has the same values as in the last file\ncolumns.line1 = [\"originaladdress1\", \"where\"]\n";
+    assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
+}
+
+/// Every row says the same, which tells nothing.
+#[test]
+fn a_renamed_column_is_known_by_its_place_and_the_written_declaration_says_so() {
+    let place = Place::new();
+    place.run(&[SEATTLE]).expect(0);
+    place.edit(SEATTLE_FILE, |text| with_header(&text, |header| header.replace("OriginalState", "Region")));
+    let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
+    let line = "# guessed: `region` has the same place among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
+    assert!(suggestion(&source).contains(line), "{source:#}");
+    run_with_suggestions(&place, SEATTLE).expect(0);
+    let text = std::fs::read_to_string(written(&place).join("pipelines/permit/seattle.toml")).unwrap();
+    assert!(text.contains(" # guessed: `region` has the same place among the columns\n"), "{text}");
 }
 
 #[test]
@@ -186,7 +207,8 @@ fn an_unknown_word_is_told_of_and_another_spelling_of_a_known_one_is_suggested()
     assert_eq!(source["verdict"], "ok");
     assert_eq!(source["sample"]["unknown_values"], serde_json::json!({ "status": ["Phase-Issued.", "Teleported"] }), "{source:#}");
     let suggestion = suggestion(&source);
-    assert!(suggestion.contains("[settings.status]\n\"Phase-Issued.\" = \"active\"\n") && !suggestion.contains("Teleported"), "{suggestion}");
+    let lines = "[settings.status]\n# guessed: `Phase-Issued.` is another spelling of `Phase Issued`\n\"Phase-Issued.\" = \"active\"\n";
+    assert!(suggestion.contains(lines) && !suggestion.contains("Teleported"), "{suggestion}");
     let run = run_with_suggestions(&place, SEATTLE);
     assert_eq!(run.task(SEATTLE)["warnings"]["permit.permit"]["unmapped_status"], 1, "{run:#?}");
 }
@@ -231,6 +253,18 @@ fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
 }
 
 #[test]
+fn an_archive_that_is_cut_short_is_missing_as_in_a_run() {
+    let place = Place::new();
+    let file = place.file(EDGE);
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 30]).unwrap();
+    let edge = source(&probe(&place, &[SCHOOLS]).expect(30), "nces.edge_geocode");
+    assert_eq!((&edge["verdict"], &edge["outcome"]), (&"changed".into(), &"missing".into()), "{edge:#}");
+    let problem = edge["problem"].as_str().unwrap();
+    assert!(place.run(&[SCHOOLS]).expect(30).reasons(SCHOOLS).contains(problem), "{problem}");
+}
+
+#[test]
 fn an_archive_without_the_declared_member_blocks() {
     let place = Place::new();
     place.edit_archive(EDGE, |members| {
@@ -246,7 +280,7 @@ fn an_archive_without_the_declared_member_blocks() {
 fn settings(mirror: String, selector: &str) -> ProbeSettings {
     let fetch = pubdata::fetch::FetchSettings { mirrors: vec![mirror], ..instant_waits() };
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    ProbeSettings { declarations, fetch, selectors: vec![selector.to_owned()], rows: 1_000, published: None, snapshots: None }
+    ProbeSettings { declarations, fetch, selectors: vec![selector.to_owned()], rows: 1_000, published: None, home: None }
 }
 
 async fn probe_here(settings: &ProbeSettings) -> ProbeReport {
@@ -289,6 +323,30 @@ async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
         assert!(source.status.is_none() || source.status == Some(status), "{report:#?}");
         assert_eq!(u8::from(report.exit_code), 30);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let publisher = Publisher::start_tls(&authority, &["data.seattle.gov"]).await;
+    publisher.route("/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD", vec![Reply::page(403)]);
+    let asked = |ca_file, contact: Option<&str>| {
+        let mut given = settings(String::new(), SEATTLE);
+        let resolve = [("data.seattle.gov".to_owned(), publisher.address())].into();
+        given.fetch = pubdata::fetch::FetchSettings { ca_file, contact: contact.map(str::to_owned), resolve, ..instant_waits() };
+        given
+    };
+    let ca = Some(authority.write(folder.path()));
+    for contact in [None, Some("ada@example.org")] {
+        let source = probe_here(&asked(ca.clone(), contact)).await.sources.remove(0);
+        let ways = source.ways_out.join("\n");
+        assert_eq!((source.verdict, source.status, source.problem.as_deref()), (Verdict::Refused, Some(403), Some("the server answered 403 Forbidden")));
+        assert!(ways.contains("United States") && ways.contains("`pubdata import permit.seattle FILE`"), "{ways}");
+        assert_eq!(ways.contains("PUBDATA_CONTACT"), contact.is_none(), "{ways}");
+    }
+    let stranger = probe_here(&asked(None, None)).await.sources.remove(0);
+    assert!(stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"), "{stranger:#?}");
 }
 
 /// Whole files of megabytes are never taken: a server that sends no parts is hung up on.

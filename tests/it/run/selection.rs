@@ -98,7 +98,7 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     assert_eq!(planned(&plan, "census.acs5/vintage=2024").0, "not_published");
     assert_eq!(planned(&plan, "census.gazetteer"), ("stale".to_owned(), "[\"never built\"]".to_owned()));
     let (state, reasons) = planned(&plan, ACS_2023);
-    assert!(state == "blocked" && reasons.contains("acsdt5y2023-b19013.dat") && reasons.contains("the publisher has no such file"), "{reasons}");
+    assert!(state == "missing" && reasons.contains("acsdt5y2023-b19013.dat") && reasons.contains("the publisher has no such file"), "{reasons}");
     assert!(!place.home().join("releases").exists(), "a plan publishes nothing");
 
     let place = Place::published();

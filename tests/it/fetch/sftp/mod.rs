@@ -1,6 +1,6 @@
 //! Files of a publisher that has SFTP only, from OpenSSH's own server.
 
-mod server;
+pub mod server;
 
 use jiff::Timestamp;
 use pubdata::declared::DeclarationFiles;

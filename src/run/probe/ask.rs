@@ -1,0 +1,115 @@
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use super::super::selection::{Selected, selected};
+use super::address::{Address, Foreseen};
+use super::examine::examine;
+use super::listing::{listed, read_pages};
+use super::report::Verdict;
+use super::{Asked, Desk, Role, stand_in};
+use crate::error::{Error, Result};
+use crate::fetch::{Head, Piece};
+
+/// Files asked for at a time, over all hosts; fetch itself limits each host.
+const CONCURRENT_FILES: usize = 48;
+
+/// The selected tasks; of a pipeline with partitions the newest that the publisher has.
+pub(super) async fn newest_partitions<'d>(desk: &'d Desk<'_>) -> Result<Vec<Foreseen<'d>>> {
+    let run = &desk.run;
+    let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
+    for task in selected(&run.declarations, &run.selectors, run.fetch.clock.now())? {
+        match by_pipeline.last_mut().filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id) {
+            Some(tasks) => tasks.push(task),
+            None => by_pipeline.push(vec![task]),
+        }
+    }
+    let mut newest = Vec::new();
+    for partitions in by_pipeline {
+        let mut candidates: Vec<Foreseen<'_>> = partitions.into_iter().map(|task| Foreseen::new(run, task)).collect::<Result<_>>()?;
+        while let Some(candidate) = candidates.pop() {
+            if candidates.is_empty() || is_published(desk, &candidate).await? {
+                newest.push(candidate);
+                break;
+            }
+        }
+    }
+    Ok(newest)
+}
+
+/// Whether the first required file of a partition is there.
+async fn is_published(desk: &Desk<'_>, task: &Foreseen<'_>) -> Result<bool> {
+    if task.partition.is_none() {
+        return Ok(true);
+    }
+    let own = task.sources.iter().find(|(owner, source)| owner.pipeline_id == task.declaration.pipeline_id && source.required && source.listing.is_none());
+    let Some((owner, source)) = own else { return Ok(true) };
+    let Some(address) = task.addresses(&desk.run, owner, source)?.into_iter().flatten().next() else { return Ok(true) };
+    Ok(!matches!(desk.fetcher.head(&address.request, Piece::Start(1)).await?, Head::Absent { .. }))
+}
+
+/// Asks for the head of every file of the tasks, each once.
+pub(super) async fn ask<'a>(desk: &'a Desk<'_>, tasks: &[Foreseen<'a>]) -> Result<Vec<Asked<'a>>> {
+    let mut asked = Vec::new();
+    // By source and first address: a source that several tasks read is asked for once.
+    let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
+    let mut add = |row: Vec<Address<'a>>| {
+        if let Some(first) = row.first() {
+            rows.insert((first.source.source_id.clone(), first.request.url.clone()), row);
+        }
+    };
+    for task in tasks {
+        for (owner, source) in task.sources.iter().filter(|(_, source)| source.listing.is_none()) {
+            task.addresses(&desk.run, owner, source)?.into_iter().for_each(&mut add);
+        }
+    }
+    let pages = read_pages(desk, tasks).await?;
+    for (page, files) in listed(desk, tasks, &pages)? {
+        asked.extend(page);
+        files.into_iter().for_each(|address| add(vec![address]));
+    }
+    desk.observer.fetching(rows.len());
+    // Neighbours in the list are of one host: in turns, every host is asked from the beginning.
+    let rows = in_turns(rows.into_values().collect());
+    let examined: Vec<Result<Option<Asked<'a>>>> =
+        stream::iter(rows).map(async |row| ask_row(desk, row).await).buffer_unordered(CONCURRENT_FILES).collect().await;
+    for result in examined {
+        asked.extend(result?);
+    }
+    asked.sort_by(|a, b| (&a.address.source.source_id, &a.address.request.url).cmp(&(&b.address.source.source_id, &b.address.request.url)));
+    Ok(asked)
+}
+
+/// Asks for the addresses of a row one after the other, until one has a file.
+async fn ask_row<'a>(desk: &Desk<'_>, row: Vec<Address<'a>>) -> Result<Option<Asked<'a>>> {
+    let mut absent = None;
+    for address in row {
+        let examined = examine(desk, &address).await?;
+        let (examined, stand_in) = stand_in::of(desk, &address, examined).await?;
+        let verdict = examined.verdict();
+        let is_absent = verdict == Verdict::Absent && stand_in.is_none();
+        let asked = Asked { address, role: Role::File, examined, stand_in };
+        if !is_absent {
+            desk.observer.fetched(&asked.address.request.url, verdict.word());
+            return Ok(Some(asked));
+        }
+        absent = absent.or(Some(asked));
+    }
+    desk.observer.fetched(absent.as_ref().map_or("", |asked| asked.address.request.url.as_str()), Verdict::Absent.word());
+    Ok::<_, Error>(absent)
+}
+
+/// Puts rows of addresses in an order in which hosts take turns.
+fn in_turns(rows: Vec<Vec<Address<'_>>>) -> Vec<Vec<Address<'_>>> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut turns: Vec<(usize, Vec<Address<'_>>)> = Vec::new();
+    for row in rows {
+        let host = row[0].request.url.split('/').nth(2).unwrap_or_default().to_owned();
+        let turn = seen.entry(host).or_default();
+        *turn += 1;
+        turns.push((*turn, row));
+    }
+    turns.sort_by_key(|(turn, _)| *turn);
+    turns.into_iter().map(|(_, row)| row).collect()
+}

@@ -1,0 +1,103 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::address::{Foreseen, sample_path};
+use super::edit::{self, Edit, Edits};
+use super::foresee::{Foresight, Nights, unknown_values};
+use super::header::columns_of;
+use super::report::Would;
+use super::suggest::{self, Last};
+use super::values::{self, Cells};
+use super::{Asked, Desk};
+use crate::declared::DeclarationFiles;
+use crate::error::Result;
+use crate::fetch::recorded_url;
+use crate::pipeline::{Declarations, expand};
+
+/// By task.
+pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
+
+/// The changes of declarations that what came suggests.
+pub(super) fn edits(desk: &Desk<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>], foresights: &[Foresight]) -> Result<Edits> {
+    let mut edits = Edits::new();
+    let mut add = |pipeline_id: &str, new: Vec<Edit>| {
+        for edit in new {
+            let known: &mut Vec<Edit> = edits.entry(pipeline_id.to_owned()).or_default();
+            if !known.contains(&edit) {
+                known.push(edit);
+            }
+        }
+    };
+    for asked in asked {
+        let Some((owner, _)) = desk.given.declarations.source(&asked.address.source.source_id) else { continue };
+        if let Some(location) = &asked.examined.location {
+            add(&owner.pipeline_id, suggest::moved(&asked.address, location).into_iter().collect());
+        }
+        if !asked.examined.header.missing.is_empty() || !asked.examined.header.new.is_empty() {
+            let (now, last) = cells(desk, asked)?;
+            add(&owner.pipeline_id, suggest::columns(owner, &asked.address, &asked.examined, &now, &last));
+        }
+    }
+    for (task, foresight) in tasks.iter().zip(foresights) {
+        if let Some(night) = &foresight.night {
+            add(&task.declaration.pipeline_id, suggest::words(task.declaration, &unknown_values(night)));
+        }
+    }
+    edits.retain(|_, edits| !edits.is_empty());
+    Ok(edits)
+}
+
+/// The declarations with the changes put in.
+pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<DeclarationFiles> {
+    let mut suggested = files.clone();
+    for (pipeline_id, edits) in edits {
+        suggested = edit::apply(&suggested, pipeline_id, edits)?;
+    }
+    Ok(suggested)
+}
+
+/// The values of the new columns of a file, and columns and values of the file that the home has.
+fn cells(desk: &Desk<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
+    let (address, examined) = (&asked.address, &asked.examined);
+    let recorded = recorded_url(&address.request.url)?;
+    let path = desk.temporary.mirror().join(sample_path(&address.request.url)?);
+    let new: Vec<(String, Vec<String>)> = examined.header.new.iter().map(|name| (name.clone(), vec![name.clone()])).collect();
+    // Values only help to choose: where they cannot be read, names do.
+    let now = values::of_file(address, &path, examined.sample.clone().flatten().as_deref(), &new, &examined.columns).unwrap_or_default();
+    let known = desk.snapshots.as_ref().and_then(|snapshots| Some((snapshots, snapshots.known(&address.source.source_id, &recorded)?)));
+    let last = known.and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok()).unwrap_or_default();
+    Ok((now, last))
+}
+
+fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
+    let (address, examined) = (&asked.address, &asked.examined);
+    let pattern = address.source.member.as_deref().map(|pattern| expand(pattern, &address.request.keys)).transpose()?;
+    let member = pattern.map(|pattern| crate::decode::member_name(path, &pattern)).transpose()?;
+    let columns = columns_of(address, path, member.as_deref())?;
+    let missing: Vec<(String, Vec<String>)> = examined.missing.iter().map(|column| (column.clone(), address.source.columns[column].clone())).collect();
+    let cells = if missing.is_empty() { Cells::new() } else { values::of_file(address, path, member.as_deref(), &missing, &columns)? };
+    Ok(Last { columns, cells })
+}
+
+/// Runs the nights of changed declarations, and says what became of each of their tasks, and why it would still not be built.
+pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFiles, tasks: &[Foreseen<'_>], edits: &Edits) -> Result<Tried> {
+    let mut tried = BTreeMap::new();
+    if edits.is_empty() {
+        return Ok(tried);
+    }
+    let declarations = Declarations::load(suggested.clone())?;
+    let is_moved = |pipeline_id: &String| edits[pipeline_id].iter().any(|edit| matches!(edit, Edit::Url { .. } | Edit::Redirect { .. }));
+    for task in tasks {
+        let owners: BTreeSet<&String> = task.sources.iter().map(|(owner, _)| &owner.pipeline_id).chain([&task.declaration.pipeline_id]).collect();
+        let changed: Vec<&String> = owners.into_iter().filter(|owner| edits.contains_key(*owner)).collect();
+        // Of a file that has moved there is no sample: the new address is for the next probe.
+        if changed.is_empty() || changed.into_iter().any(is_moved) {
+            continue;
+        }
+        let foresight = nights.foresee(&declarations, task).await?;
+        if foresight.not_sampled.is_none() {
+            tried.insert(task.task_id.clone(), (foresight.end.would(nights.desk.last_build(&task.task_id)), foresight.reasons));
+        }
+    }
+    Ok(tried)
+}

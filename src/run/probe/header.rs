@@ -1,0 +1,60 @@
+use std::path::Path;
+
+use super::address::Address;
+use super::examine::Examined;
+use super::report::{Header, Verdict};
+use crate::decode::{self, ColumnPlan};
+use crate::error::Result;
+use crate::pipeline::{Format, expand};
+
+/// What a decoder is told of a file: mapped and unused columns, as a build has them.
+fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
+    let (source, keys) = (address.source, &address.request.keys);
+    let mut ignore = source.ignore.iter().map(|pattern| expand(pattern, keys)).collect::<Result<Vec<_>>>()?;
+    // Interfaces are asked for columns by name, which the dataset's own code then reads.
+    ignore.extend(keys.values().flat_map(|value| value.split(',')).map(str::to_owned));
+    let want = |plan: ColumnPlan, (name, names): (&String, &Vec<String>)| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        plan.want(name, &names, true)
+    };
+    Ok(source.columns.iter().fold(ColumnPlan::new(ignore), want))
+}
+
+/// The columns of a file.
+pub(super) fn columns_of(address: &Address<'_>, path: &Path, member: Option<&str>) -> Result<Vec<String>> {
+    let plan = column_plan(address)?;
+    decode::columns(&decode::Task {
+        path,
+        format: &address.source.format,
+        member,
+        plan: &plan,
+        input: 0,
+        member_number: 0,
+        max_bytes: address.source.max_bytes,
+        only: None,
+    })
+}
+
+/// Compares a file's columns with those that are declared.
+pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<String>) -> Examined {
+    let source = address.source;
+    let new = column_plan(address).map(|plan| plan.unknown(&columns)).unwrap_or_default();
+    let is_missing = |(name, names): &(&String, &Vec<String>)| !source.optional_columns.contains(name) && !names.iter().any(|name| columns.contains(name));
+    let is_attributes = matches!(source.format, Format::JsonRecords { .. });
+    // Records leave out attributes that are null: the first ones may lack what the whole file has.
+    let says_nothing = columns.is_empty() || (is_attributes && !examined.is_whole && new.is_empty());
+    let missing: Vec<(&String, &Vec<String>)> = if says_nothing { Vec::new() } else { source.columns.iter().filter(is_missing).collect() };
+    let header = Header { missing: missing.iter().map(|(_, names)| names.join(" or ")).collect(), new };
+    let is_changed = !header.missing.is_empty() || !header.new.is_empty();
+    let missing = missing.into_iter().map(|(name, _)| name.clone()).collect();
+    let problem = is_changed.then(|| words(&header));
+    Examined { verdict: is_changed.then_some(Verdict::Changed), problem, header, missing, columns, ..examined }
+}
+
+fn words(header: &Header) -> String {
+    let list = |word: &str, names: &[String]| {
+        let columns = if names.len() == 1 { "column" } else { "columns" };
+        (!names.is_empty()).then(|| format!("{word} {columns}: `{}`", names.join("`, `")))
+    };
+    list("missing", &header.missing).into_iter().chain(list("new", &header.new)).collect::<Vec<_>>().join("; ")
+}

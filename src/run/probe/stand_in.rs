@@ -1,0 +1,48 @@
+use super::super::import::imported;
+use super::Desk;
+use super::address::Address;
+use super::examine::{Examined, examine_own};
+use super::report::Verdict;
+use crate::error::Result;
+use crate::fetch::recorded_url;
+use crate::provenance::{Obtained, Snapshot};
+
+/// A file of the home that a night would use in place of the publisher's.
+pub(super) struct StandIn {
+    pub(super) snapshot: Snapshot,
+    /// Whether it stays for want of a newer one, and not because a person gave it.
+    pub(super) is_earlier: bool,
+}
+
+/// Finds the file of the home that a night would use, and puts its first records on the mirror of samples in place of the publisher's.
+pub(super) async fn of(desk: &Desk<'_>, address: &Address<'_>, examined: Examined) -> Result<(Examined, Option<StandIn>)> {
+    let Some(stand_in) = find(desk, address, &examined)? else { return Ok((examined, None)) };
+    let path = desk.given.home.as_ref().zip(desk.snapshots.as_ref()).map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
+    let Some(path) = path else { return Ok((examined, None)) };
+    let mut examined = examine_own(desk, address, &path, examined).await?;
+    let by = if stand_in.snapshot.obtained == Obtained::ByHand { "that a person imported" } else { "of an earlier night" };
+    examined.in_use = Some(format!("in use: the file {by} ({})", stand_in.snapshot.source_date));
+    Ok((examined, Some(stand_in)))
+}
+
+fn find(desk: &Desk<'_>, address: &Address<'_>, examined: &Examined) -> Result<Option<StandIn>> {
+    let Some(snapshots) = &desk.snapshots else { return Ok(None) };
+    let (source, request) = (address.source, &address.request);
+    let known = || Ok::<_, crate::error::Error>(snapshots.known(&request.source_id, &recorded_url(&request.url)?).filter(|known| known.keys == request.keys));
+    if source.by_hand && !desk.fetcher.has_mirror() {
+        return Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: false }));
+    }
+    // Of a publisher who answers with a file the newer of the two counts.
+    let is_newer = |imported: &Snapshot| examined.dated.as_ref().is_none_or(|dated| *dated < imported.source_date);
+    if let Some(snapshot) = imported(snapshots, request)?.filter(is_newer) {
+        return Ok(Some(StandIn { snapshot, is_earlier: false }));
+    }
+    let is_failed = matches!(examined.verdict(), Verdict::Refused | Verdict::Moved | Verdict::Unreachable) || examined.is_refused_file;
+    let is_absent = matches!(examined.verdict(), Verdict::Absent | Verdict::NotAsked);
+    let stays = if source.required { source.partial && (is_failed || is_absent) } else { is_failed };
+    // Pages of another night do not fit together.
+    if !stays || source.pages.is_some() {
+        return Ok(None);
+    }
+    Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: true }))
+}

@@ -1,0 +1,152 @@
+use std::collections::BTreeMap;
+
+use super::address::Foreseen;
+use super::corrections::Tried;
+use super::edit::{self, Edit, Edits};
+use super::foresee::{Foresight, unknown_values};
+use super::night::Night;
+use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict};
+use super::{Asked, Desk, Role};
+use crate::error::Result;
+use crate::fetch::recorded_url;
+use crate::issue::Severity;
+use crate::provenance::SourceRows;
+use crate::run::findings;
+use crate::run::report::ExitCode;
+
+/// Puts what was foreseen into a report: of each task, and of each address what becomes of its tasks because of it.
+pub(super) struct Teller<'t> {
+    pub(super) desk: &'t Desk<'t>,
+    pub(super) tasks: &'t [Foreseen<'t>],
+    pub(super) asked: &'t [Asked<'t>],
+    pub(super) foresights: &'t [Foresight],
+    pub(super) edits: &'t Edits,
+    /// What tasks would do with the suggestions.
+    pub(super) tried: &'t Tried,
+}
+
+/// A task that reads a source, with what is foreseen of it.
+type Reader<'t> = (&'t Foreseen<'t>, &'t Foresight);
+
+impl<'t> Teller<'t> {
+    pub(super) fn tasks(&self) -> Vec<ProbedTask> {
+        let told = |(task, foresight): Reader<'_>| {
+            let last = self.desk.last_build(&task.task_id);
+            ProbedTask {
+                task_id: task.task_id.clone(),
+                would: foresight.end.would(last),
+                outcome: foresight.end,
+                is_carried: last == LastBuild::Stays && matches!(foresight.end, End::Missing | End::Blocked),
+                reasons: self.reasons(foresight),
+                rows: foresight.night.as_ref().map(|night| night.task.rows.clone()).unwrap_or_default(),
+                not_sampled: foresight.not_sampled.clone(),
+                with_suggestions: self.tried.get(&task.task_id).map(|(would, _)| *would),
+            }
+        };
+        self.tasks.iter().zip(self.foresights).map(told).collect()
+    }
+
+    pub(super) fn sources(&self) -> Result<Vec<ProbedSource>> {
+        self.asked.iter().map(|asked| self.source(asked)).collect()
+    }
+
+    /// Why a task is not renewed, or what is to be seen to though it is, in the words of a run.
+    fn reasons(&self, foresight: &Foresight) -> Vec<String> {
+        if !matches!(foresight.end, End::Built(_)) {
+            return foresight.reasons.clone();
+        }
+        foresight.findings.iter().map(|finding| format!("{} {}: {}", finding.code, finding.source_id, finding.detail)).collect()
+    }
+
+    fn source(&self, asked: &Asked<'_>) -> Result<ProbedSource> {
+        let source_id = &asked.address.source.source_id;
+        let declarations = &self.desk.given.declarations;
+        let owner = declarations.source(source_id).map(|(owner, _)| owner);
+        let is_main = owner.is_some_and(|owner| owner.sources.first().is_some_and(|first| first.source_id == *source_id));
+        let readers: Vec<Reader<'_>> =
+            self.tasks.iter().zip(self.foresights).filter(|(task, _)| task.sources.iter().any(|(_, source)| source.source_id == *source_id)).collect();
+        let is_told_of = self.is_told_of(asked);
+        let of_own = owner.and_then(|owner| self.edits.get(&owner.pipeline_id)).into_iter().flatten();
+        let own: Vec<Edit> = of_own.filter(|edit| is_told_of && edit.is_of(source_id, is_main)).cloned().collect();
+        let suggestion = match owner {
+            Some(owner) if !own.is_empty() => Some(edit::show(&declarations.files, &owner.pipeline_id, &own)?),
+            _ => None,
+        };
+        let with_suggestions =
+            suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| self.tried.get(&task.task_id)).max_by_key(|(would, _)| *would));
+        let records = asked.examined.records;
+        let sampled = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, records)));
+        let outcomes = readers.iter().map(|reader| (self.because_of(asked, *reader), self.desk.last_build(&reader.0.task_id)));
+        let (outcome, last) = outcomes.max().unwrap_or((End::Built(ExitCode::Ok), LastBuild::None));
+        let not_sampled = readers.iter().find_map(|(_, foresight)| foresight.not_sampled.clone()).filter(|_| asked.is_had() && asked.role == Role::File);
+        let is_without = !asked.address.source.required && !asked.is_had();
+        let problem = asked.examined.problem.clone().map(|problem| if is_without { format!("{problem}; the build can do without it") } else { problem });
+        Ok(ProbedSource {
+            source_id: source_id.clone(),
+            url: recorded_url(&asked.address.request.url)?,
+            verdict: asked.examined.verdict(),
+            status: asked.examined.status,
+            would: outcome.would(last),
+            outcome,
+            problem,
+            ways_out: asked.examined.ways_out.clone(),
+            in_use: asked.examined.in_use.clone(),
+            header: asked.examined.header.clone(),
+            sample: sampled.filter(|_| is_told_of && asked.is_had()),
+            not_sampled: asked.examined.not_sampled.clone().or(not_sampled),
+            suggestion,
+            with_suggestions: with_suggestions.map(|(would, _)| *would),
+            remaining: with_suggestions.map(|(_, reasons)| reasons.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// Whether an address is the one of its source that rows and suggestions are told with: the first that is there.
+    fn is_told_of(&self, asked: &Asked<'_>) -> bool {
+        let of_source = || self.asked.iter().filter(|other| other.role == Role::File && other.address.source.source_id == asked.address.source.source_id);
+        let first = of_source().find(|other| other.is_had()).or_else(|| of_source().next());
+        first.is_some_and(|first| std::ptr::eq(first, asked))
+    }
+
+    /// How a task ends because of one address, as far as another source is not the reason.
+    fn because_of(&self, asked: &Asked<'_>, (task, foresight): Reader<'_>) -> End {
+        let own_finding = asked.finding().map_or(ExitCode::Ok, |finding| findings::exit_code(&finding));
+        if asked.is_missing() {
+            return foresight.end;
+        }
+        if !asked.is_had() || asked.role != Role::File {
+            return End::Built(own_finding);
+        }
+        let is_of_task = |other: &Asked<'_>| task.sources.iter().any(|(_, source)| source.source_id == other.address.source.source_id);
+        let is_ok = |other: &Asked<'_>| other.examined.verdict() == Verdict::Ok || other.stand_in.is_some();
+        let has_other = self.asked.iter().any(|other| is_of_task(other) && other.role == Role::File && !is_ok(other) && other.is_had());
+        match foresight.end {
+            End::Blocked if is_ok(asked) && (has_other || asked.address.is_lookup) => End::Built(own_finding),
+            end @ End::Blocked => end,
+            End::Built(code) => {
+                let own = foresight.findings.iter().filter(|finding| finding.source_id == asked.address.source.source_id).map(findings::exit_code);
+                let of_findings = foresight.findings.iter().map(findings::exit_code).max().unwrap_or(ExitCode::Ok);
+                // What is odd about rows is told with the pipeline's first source.
+                let is_first = task.declaration.sources.first().is_some_and(|first| first.source_id == asked.address.source.source_id);
+                let of_rows = if is_first && code > of_findings { code } else { ExitCode::Ok };
+                let of_columns = if is_ok(asked) { ExitCode::Ok } else { code };
+                End::Built(own.fold(own_finding.max(of_rows).max(of_columns), ExitCode::max))
+            }
+            _ => End::Built(own_finding),
+        }
+    }
+}
+
+/// What became of the rows of one source; of a pipeline's first source also what is not told of any.
+fn sample(night: &Night, source_id: &str, is_main: bool, records: u64) -> Sample {
+    // A night that was blocked has no account of its rows.
+    let counts = night.task.source_rows.get(source_id).cloned().unwrap_or_else(|| SourceRows { read: records, ..SourceRows::default() });
+    let mut quarantined: BTreeMap<String, u64> = BTreeMap::new();
+    for issue in night.issues.iter().filter(|issue| issue.severity == Severity::Quarantine) {
+        let is_own = issue.pointer.as_ref().map_or(is_main, |pointer| pointer.source_id == source_id);
+        if is_own {
+            *quarantined.entry(issue.code.clone()).or_default() += 1;
+        }
+    }
+    let unknown_values = if is_main { unknown_values(night) } else { BTreeMap::new() };
+    Sample { rows: counts.read, accepted: counts.records + counts.merged, quarantined, unknown_values }
+}
