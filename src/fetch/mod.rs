@@ -33,6 +33,7 @@ pub use head::{Head, Piece};
 pub use links::links;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
+pub use redirect::is_within_reach;
 
 use crate::pipeline::{AppToken, SftpLogin};
 use crate::provenance::Snapshot;
