@@ -11,17 +11,22 @@ use crate::store::{self, Acceptance, Accepted};
 
 const AFTER_HELP: &str = "\
 What can be accepted:
-  pubdata accept business.fl_cordata:host_key=SHA256:…   the key is that of the source's SFTP server, for all sources there
-  pubdata accept license.tx_tdlr                         the layout of this source, known from documentation, is that of its files
-  pubdata accept permit.denver:shrink                    the losses of this source or dataset are right, for 7 days or --until
+  pubdata accept business.fl_cordata:host_key=SHA256:…
+      the key is that of the source's SFTP server, for all sources there
+  pubdata accept license.tx_tdlr
+      the layout of this source, known from documentation, is that of its files
+  pubdata accept permit.denver:shrink
+      the losses of this source or dataset are right, for 7 days or --until
 
-It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on, and is shown by --list.
-Of the same thing the last word counts. `pubdata run --accept ID` takes losses as they are for that one run.
+It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on,
+and is shown by --list. Of the same thing the last word counts. `pubdata run --accept ID` takes
+losses as they are for that one run.
 
 Exit codes:
-  0 written down, withdrawn or listed
-  40 no such source, pipeline or dataset; nothing of that kind to accept of it; a layout of which no file was ever seen; nothing to withdraw
-  60 own files cannot be read or written";
+  0   written down, withdrawn or listed
+  40  no such source, pipeline or dataset; nothing of that kind to accept of it; a layout of which
+      no file was ever seen; nothing to withdraw
+  60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]

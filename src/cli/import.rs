@@ -6,26 +6,30 @@ use clap::Args;
 
 use super::{Global, output, user};
 use crate::error::{Error, Result};
+use crate::provenance::Snapshot;
 use crate::run::{self, Import, Withdrawal};
 
 const AFTER_HELP: &str = "\
 Examples:
   pubdata import license.fl_dbpr ~/Downloads/CONSTRUCTIONLICENSE_1.csv
-  pubdata import license.az_roc ~/Downloads/roc.csv --url https://example.org/ROC_Posting-List_2026-11-20.csv --date 2026-11-20
+  pubdata import license.az_roc ~/Downloads/roc.csv --url ADDRESS_OF_THE_LINK --date 2026-11-20
   pubdata import census.acs5_table b01003.dat --key vintage=2023 --key table=b01003
-  pubdata import license.fl_dbpr --withdraw      the file was the wrong one
+  pubdata import license.fl_dbpr --withdraw         it was the wrong file
 
-The file passes the checks of a download and becomes the snapshot of that address; the next run reads it, and provenance says that it was
-obtained by hand. Of a source that is declared `by_hand` a run asks nobody. Of any other the file stands until the publisher hands out
-one that is not older. The same file again with another --date corrects the date.
+The file passes the checks of a download and becomes the snapshot of its address. The next run
+reads it, and provenance says that it was obtained by hand. Of a source that is declared `by_hand`
+a run asks nobody; of any other the file stands until the publisher hands out one that is not
+older. The same file again with another --date corrects the date.
 
-A withdrawn file counts no more from the next run on; what counted before it counts again. Its bytes stay, for the releases that were made
-from them. The ledger keeps who imported or withdrew it and when.
+A withdrawn file counts no more from the next run on, and what counted before it counts again. Its
+bytes stay, for releases that were made from them. The ledger keeps who did what, and when.
 
 Exit codes:
-  0 imported or withdrawn     30 the file is not what the source declares: a web page, cut off, below `min_bytes`
-  40 no such source, or not clear which of its files; a flag is wrong; the file cannot be read; nothing to withdraw
-  50 a run is under way       60 own files cannot be read or written";
+  0   imported or withdrawn
+  30  the file is not what is declared: a web page, cut off, below `min_bytes`
+  40  no such source, or not clear which of its files; the file cannot be read; nothing to withdraw
+  50  a run is under way
+  60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -62,7 +66,7 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     declarations.source(&arguments.source_id).ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
-    let Some(file) = &arguments.file else { return withdraw(global, arguments, keys) };
+    let Some(file) = &arguments.file else { return withdraw(global, arguments, keys).await };
     let settings = global.settings(declarations, &arguments.channel)?;
     let import = Import { source_id: arguments.source_id.clone(), file: file.clone(), url: arguments.url.clone(), date, keys, by: user::name() };
     let imported = run::import(&settings, &import).await?;
@@ -79,12 +83,20 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String, String>) -> Result<ExitCode> {
+async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String, String>) -> Result<ExitCode> {
     let settings = global.reading(&arguments.channel)?;
     let withdrawal = Withdrawal { source_id: arguments.source_id.clone(), url: arguments.url.clone(), keys, by: user::name() };
     let withdrawn = run::withdraw(&settings, &withdrawal)?;
+    let is_input = |known: &Snapshot| known.source_id == withdrawn.snapshot.source_id && known.sha256 == withdrawn.snapshot.sha256;
+    let release = run::current_manifest(&settings).await.ok();
+    let is_published = release.is_some_and(|release| release.tasks.values().flat_map(|task| &task.inputs).any(is_input));
     if global.json {
-        output::json(&serde_json::json!({ "outcome": "withdrawn", "snapshot": withdrawn.snapshot, "instead": withdrawn.instead }));
+        output::json(&serde_json::json!({
+            "outcome": "withdrawn",
+            "snapshot": withdrawn.snapshot,
+            "instead": withdrawn.instead,
+            "is_published": is_published,
+        }));
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &withdrawn.snapshot;
@@ -93,8 +105,9 @@ fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String, Stri
         Some(instead) => anstream::println!("in its place counts the file of {}, {}", instead.source_date, output::size(instead.size_bytes)),
         None => anstream::println!("nothing counts in its place, until the publisher or a person hands out the right file"),
     }
-    anstream::println!(
-        "the next run goes without it: `pubdata run`. A release that was made from it stays until then; `pubdata releases rollback` goes back at once"
-    );
+    if is_published {
+        anstream::println!("the release on channel {} was made from it: `pubdata releases rollback` goes back to the one before", arguments.channel);
+    }
+    anstream::println!("the next run goes without it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
 }

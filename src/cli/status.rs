@@ -33,7 +33,6 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let newest_run = runs.iter().find(|run| run.import.is_none() && run.outcome != store::IMPORTED).cloned();
     let never_built = run::never_built(&settings, manifest.as_ref(), &runs)?;
     let by_hand = run::files_by_hand(&settings)?;
-    runs.truncate(arguments.runs);
     let is_running = settings.home.is_running()?;
     if global.json {
         let late: BTreeMap<&String, Date> = manifest.iter().flat_map(late_tasks).collect();
@@ -44,13 +43,13 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
             "never_built": never_built,
             "by_hand": by_hand,
             "late_since": late,
-            "runs": runs,
+            "runs": runs.iter().take(arguments.runs).collect::<Vec<_>>(),
         }));
         return Ok(ExitCode::SUCCESS);
     }
     match &manifest {
         Some(manifest) => {
-            print_release(manifest, &arguments.channel);
+            print_release(manifest, &arguments.channel, &runs);
             print_findings(manifest, newest_run.as_ref());
         }
         None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
@@ -60,7 +59,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if is_running {
         anstream::println!("\na run is under way");
     }
-    print_runs(&runs);
+    print_runs(&runs[..runs.len().min(arguments.runs)]);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,7 +78,14 @@ fn next_edition(manifest: &Manifest, task_id: &str) -> String {
     late.or_else(|| manifest.late_since(task_id, Date::MAX).map(|day| format!("by {day}"))).unwrap_or_default()
 }
 
-fn print_release(manifest: &Manifest, channel: &str) {
+/// Why the last try to renew a build failed. A release that a later run left as it was keeps the reason of the first.
+fn why_not_renewed(task_id: &str, entry: &TaskEntry, runs: &[LedgerEntry]) -> String {
+    let last = runs.iter().find_map(|run| run.tasks.get(task_id)).filter(|last| matches!(last.outcome.as_str(), "blocked" | "missing"));
+    let reason = last.and_then(|last| last.reason.clone()).or_else(|| entry.stale_reason.clone());
+    reason.filter(|_| entry.is_stale).unwrap_or_default()
+}
+
+fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
     anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), manifest.published_at);
     if manifest.is_sample {
         anstream::println!("built from samples: row floors do not apply");
@@ -105,7 +111,7 @@ fn print_release(manifest: &Manifest, channel: &str) {
             entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
             next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
-            entry.stale_reason.clone().unwrap_or_default(),
+            why_not_renewed(task_id, entry, runs),
         ]);
     }
     output::table(&rows);
@@ -170,7 +176,7 @@ fn print_by_hand(files: &[FileByHand]) {
         let imported = [file.imported_on.clone(), file.imported_by.as_ref().map(|by| format!("by {by}"))];
         let how = match file.is_by_hand {
             true => format!("download {}, then `pubdata import {} FILE`", file.url, file.source_id),
-            false => format!("stands until the publisher has a newer one than {}", file.url),
+            false => format!("stands until the publisher hands out a newer one: {}", file.url),
         };
         rows.push(vec![
             file.source_id.clone(),

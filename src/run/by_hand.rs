@@ -91,7 +91,7 @@ pub(super) fn withdrawn_in(settings: &RunSettings, build: Option<&TaskEntry>) ->
         if let Some((word, import)) = word.and_then(|word| word.import.clone().map(|import| (word, import))) {
             let day = word.started_at.get(..10).unwrap_or_default();
             return Ok(Some(format!(
-                "the build that stays was made from {}, which {} withdrew on {day}: `pubdata releases rollback` takes it out",
+                "the build that stays was made from {}, which {} withdrew on {day}: `pubdata releases rollback --to RELEASE_ID` goes back to a release without it",
                 input.url, import.by
             )));
         }

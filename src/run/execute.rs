@@ -188,7 +188,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 Err(error) => {
                     forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
-                    report.reasons = vec![error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))];
+                    // Whoever tells of a task names it first.
+                    let text = error.to_string();
+                    let text = text.strip_prefix(&format!("{}: ", task.pipeline_id)).unwrap_or(&text);
+                    report.reasons = vec![error.way_out().map_or_else(|| text.to_owned(), |hint| format!("{text} ({hint})"))];
                     for input in &entry.inputs {
                         report.reasons.extend(word_on(settings, input)?);
                     }
