@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::error::{IoExt, Result};
+use crate::error::{Error, IoExt, Result};
 
 /// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the program, or a folder's.
 #[derive(Debug, Clone)]
@@ -34,8 +34,14 @@ impl DeclarationFiles {
     /// The declarations of a folder that holds `pipelines/` and `schemas/`.
     ///
     /// # Errors
-    /// `Store`, naming the path that cannot be read.
+    /// `Config`, when it is no such folder; `Store`, naming the path that cannot be read.
     pub fn from_dir(root: &Path) -> Result<Self> {
+        let missing: Vec<&str> = ["pipelines", "schemas"].into_iter().filter(|folder| !root.join(folder).is_dir()).collect();
+        if !missing.is_empty() {
+            let what = if root.is_dir() { format!("has no folder {}/", missing.join("/ and no ")) } else { "is no folder".to_owned() };
+            return Err(Error::config(format!("--declarations {}: {what}", root.display()))
+                .hint("name a folder that holds pipelines/ and schemas/, such as `pubdata probe --write DIR` makes"));
+        }
         let mut files = BTreeMap::new();
         for folder in ["pipelines", "schemas"] {
             collect(&root.join(folder), folder, &mut files)?;

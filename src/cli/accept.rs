@@ -2,22 +2,31 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::{Global, output};
+use super::{Global, output, user};
 use crate::error::{Error, Result};
 use crate::run::{self, Word};
 use crate::store::{self, Acceptance, Accepted};
 
 const AFTER_HELP: &str = "\
 What can be accepted:
-  pubdata accept business.fl_cordata:host_key=SHA256:…   the key is that of the source's SFTP server, for all sources there
-  pubdata accept license.tx_tdlr                         the layout of this source, known from documentation, is that of its files
-  pubdata accept permit.denver:shrink                    the losses of this source or dataset are right, for 7 days or --until
+  pubdata accept business.fl_cordata:host_key=SHA256:…
+      the key is that of the source's SFTP server, for all sources there
+  pubdata accept license.tx_tdlr
+      the layout of this source, known from documentation, is that of its files
+  pubdata accept permit.denver:shrink
+      the losses of this source or dataset are right, for 7 days or --until
 
-It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on, and is shown by --list.
-Of the same thing the last word counts. `pubdata run --accept ID` takes losses as they are for that one run.";
+It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on,
+and is shown by --list. Of the same thing the last word counts. `pubdata run --accept ID` takes
+losses as they are for that one run.
+
+Exit codes:
+  0   written down, withdrawn or listed
+  40  no such source, pipeline or dataset; nothing of that kind to accept of it; a layout of which
+      no file was ever seen; nothing to withdraw
+  60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -44,21 +53,18 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         show(global, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?);
         return Ok(ExitCode::SUCCESS);
     }
-    let until = arguments.until.as_deref().map(|text| text.parse::<Date>().map_err(|error| Error::config(format!("--until {text}: {error}")))).transpose()?;
-    let by = user();
+    let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
+    let by = user::name();
     let declarations = global.declarations()?;
     let word = |what: &String| run::acceptance(&declarations, &Word { what, until, by: &by, is_withdrawn: arguments.withdraw }, now);
     let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
+    // Before the home is made: what is refused leaves nothing behind.
+    let known = if global.home.is_dir() { Some(global.home()?) } else { None };
+    said.iter().try_for_each(|acceptance| run::check_acceptance(known.as_ref(), &declarations, acceptance))?;
     let home = global.home()?;
     said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
     show(global, &said);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Who runs the program, for the record.
-pub(super) fn user() -> String {
-    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
-    name.unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn show(global: &Global, acceptances: &[Acceptance]) {

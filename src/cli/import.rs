@@ -3,22 +3,33 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::civil::Date;
 
-use super::{Global, accept, output};
+use super::{Global, output, user};
 use crate::error::{Error, Result};
-use crate::fetch::Outcome;
-use crate::run::{self, Import};
+use crate::provenance::Snapshot;
+use crate::run::{self, Import, Withdrawal};
 
 const AFTER_HELP: &str = "\
 Examples:
   pubdata import license.fl_dbpr ~/Downloads/CONSTRUCTIONLICENSE_1.csv
-  pubdata import license.az_roc ~/Downloads/roc.csv --url https://example.org/ROC_Posting-List_2026-11-20.csv --date 2026-11-20
+  pubdata import license.az_roc ~/Downloads/roc.csv --url ADDRESS_OF_THE_LINK --date 2026-11-20
   pubdata import census.acs5_table b01003.dat --key vintage=2023 --key table=b01003
+  pubdata import license.fl_dbpr --withdraw         it was the wrong file
 
-The file passes the checks of a download and becomes the snapshot of that address; the next run reads it, and provenance says that it was
-obtained by hand. Of a source that is declared `by_hand` a run asks nobody. Of any other the file stands until the publisher hands out
-one that is not older. The ledger keeps who imported it and when.";
+The file passes the checks of a download and becomes the snapshot of its address. The next run
+reads it, and provenance says that it was obtained by hand. Of a source that is declared `by_hand`
+a run asks nobody; of any other the file stands until the publisher hands out one that is not
+older. The same file again with another --date corrects the date.
+
+A withdrawn file counts no more from the next run on, and what counted before it counts again. Its
+bytes stay, for releases that were made from them. The ledger keeps who did what, and when.
+
+Exit codes:
+  0   imported or withdrawn
+  30  the file is not what is declared: a web page, cut off, below `min_bytes`
+  40  no such source, or not clear which of its files; the file cannot be read; nothing to withdraw
+  50  a run is under way
+  60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -26,16 +37,20 @@ pub(super) struct ImportArgs {
     /// The source that it is a file of, as in the declaration's `source_id`.
     source_id: String,
     /// The file, unchanged as it was downloaded.
-    file: PathBuf,
+    #[arg(required_unless_present = "withdraw", conflicts_with = "withdraw")]
+    file: Option<PathBuf>,
     /// The address it was downloaded from, where the source has several.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// The publisher's date of the file; today when it is not given.
-    #[arg(long, value_name = "YYYY-MM-DD")]
+    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     date: Option<String>,
     /// The value of a variable in the source's address, where that says which file it is; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
     key: Vec<String>,
+    /// Takes back the file that was imported of the source.
+    #[arg(long)]
+    withdraw: bool,
     /// The channel that the ledger's entry names.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -47,29 +62,52 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
         Ok((name.to_owned(), value.to_owned()))
     };
     let keys = arguments.key.iter().map(pair).collect::<Result<BTreeMap<_, _>>>()?;
-    let date = arguments.date.as_deref().map(|text| text.parse::<Date>().map_err(|error| Error::config(format!("--date {text}: {error}")))).transpose()?;
+    let date = arguments.date.as_deref().map(|text| super::day("--date", text)).transpose()?;
     let declarations = global.declarations()?;
-    if declarations.source(&arguments.source_id).is_none() {
-        // Before the home is made: a name typed wrong leaves nothing behind.
-        let family = arguments.source_id.split('.').next().unwrap_or_default();
-        let sources = declarations.pipelines.values().flat_map(|declaration| &declaration.sources).map(|source| source.source_id.as_str());
-        let near: Vec<&str> = sources.filter(|source_id| source_id.starts_with(family)).collect();
-        return Err(
-            Error::config(format!("no declaration has a source `{}`", arguments.source_id)).hint(format!("sources of that family: {}", near.join(", ")))
-        );
-    }
+    // Before the home is made: a name typed wrong leaves nothing behind.
+    declarations.source(&arguments.source_id).ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
+    let Some(file) = &arguments.file else { return withdraw(global, arguments, keys).await };
     let settings = global.settings(declarations, &arguments.channel)?;
-    let import = Import { source_id: arguments.source_id.clone(), file: arguments.file.clone(), url: arguments.url.clone(), date, keys, by: accept::user() };
-    let (snapshot, word) = match run::import(&settings, &import).await? {
-        Outcome::New(snapshot) => (snapshot, "new"),
-        Outcome::Unchanged(snapshot) => (snapshot, "unchanged"),
-        Outcome::Absent | Outcome::NotConfigured { .. } => return Err(Error::config("an imported file is there")),
-    };
+    let import = Import { source_id: arguments.source_id.clone(), file: file.clone(), url: arguments.url.clone(), date, keys, by: user::name() };
+    let imported = run::import(&settings, &import).await?;
     if global.json {
-        output::json(&serde_json::json!({ "outcome": word, "snapshot": snapshot }));
-    } else {
-        anstream::println!("{} {} of {}, {}", output::coloured(word), snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
-        anstream::println!("the next run reads it: `pubdata run`");
+        output::json(&serde_json::json!({ "outcome": imported.outcome, "snapshot": imported.snapshot }));
+        return Ok(ExitCode::SUCCESS);
     }
+    let snapshot = &imported.snapshot;
+    anstream::println!("{} {} of {}, {}", output::coloured(imported.outcome), snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    match imported.outcome {
+        "unchanged" => anstream::println!("these bytes were there already under this date"),
+        _ => anstream::println!("the next run reads it: `pubdata run`"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String, String>) -> Result<ExitCode> {
+    let settings = global.reading(&arguments.channel)?;
+    let withdrawal = Withdrawal { source_id: arguments.source_id.clone(), url: arguments.url.clone(), keys, by: user::name() };
+    let withdrawn = run::withdraw(&settings, &withdrawal)?;
+    let is_input = |known: &Snapshot| known.source_id == withdrawn.snapshot.source_id && known.sha256 == withdrawn.snapshot.sha256;
+    let release = run::current_manifest(&settings).await.ok();
+    let is_published = release.is_some_and(|release| release.tasks.values().flat_map(|task| &task.inputs).any(is_input));
+    if global.json {
+        output::json(&serde_json::json!({
+            "outcome": "withdrawn",
+            "snapshot": withdrawn.snapshot,
+            "instead": withdrawn.instead,
+            "is_published": is_published,
+        }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let snapshot = &withdrawn.snapshot;
+    anstream::println!("withdrawn {} of {}, {}", snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    match withdrawn.instead {
+        Some(instead) => anstream::println!("in its place counts the file of {}, {}", instead.source_date, output::size(instead.size_bytes)),
+        None => anstream::println!("nothing counts in its place, until the publisher or a person hands out the right file"),
+    }
+    if is_published {
+        anstream::println!("the release on channel {} was made from it: `pubdata releases rollback` goes back to the one before", arguments.channel);
+    }
+    anstream::println!("the next run goes without it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
 }

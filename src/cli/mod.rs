@@ -15,6 +15,7 @@ mod schema;
 mod serve;
 mod status;
 mod trace;
+mod user;
 mod verify;
 
 use std::io::IsTerminal;
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use clap::{Args, Parser, Subcommand};
+use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
 
 use crate::declared::DeclarationFiles;
@@ -98,7 +100,7 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Makes, lists and revokes API keys.
     Keys(keys::KeysArgs),
-    /// Takes a file that you downloaded because the publisher's site refuses programs.
+    /// Takes a file that you downloaded because the publisher's site refuses programs; takes it back with --withdraw.
     Import(import::ImportArgs),
     /// Writes down what you have looked at: a server's key, a documented layout, a loss.
     Accept(accept::AcceptArgs),
@@ -166,6 +168,13 @@ fn set_up_tracing(filter: Option<&str>) {
     } else {
         builder.with_target(false).init();
     }
+}
+
+/// Reads a day as a flag has it.
+fn day(flag: &str, text: &str) -> Result<Date> {
+    let is_written_so = text.len() == 10 && text.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    let day = text.parse().ok().filter(|_| is_written_so);
+    day.ok_or_else(|| Error::config(format!("{flag} {text} is no day")).hint("write it as YYYY-MM-DD, such as 2026-11-20"))
 }
 
 impl Global {

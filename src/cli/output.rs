@@ -43,6 +43,8 @@ pub(super) fn coloured(word: &str) -> String {
         | "not_published"
         | "not configured"
         | "expired"
+        | "page_not_read"
+        | "withdrawn"
         | "not_asked"
         | "publish_with_findings"
         | "keep_last" => YELLOW,
@@ -85,9 +87,10 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// A finding about a source, for people.
-pub(super) fn finding(finding: &SourceFinding) -> String {
-    format!("{} {}: {}", coloured(&finding.code), finding.source_id, finding.detail)
+/// A finding about a source, for people who see which task it is of.
+pub(super) fn finding(finding: &SourceFinding, task_id: &str) -> String {
+    let source = if finding.source_id == task_id { String::new() } else { format!(" {}", finding.source_id) };
+    format!("{}{source}: {}", coloured(&finding.code), finding.detail)
 }
 
 /// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.

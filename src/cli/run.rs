@@ -240,5 +240,5 @@ fn print_details(task: &TaskReport) {
         task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
     }
     task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
-    task.findings.iter().for_each(|finding| anstream::println!("  {}", output::finding(finding)));
+    task.findings.iter().for_each(|finding| anstream::println!("  {}", output::finding(finding, &task.task_id)));
 }

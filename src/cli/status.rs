@@ -8,9 +8,9 @@ use jiff::civil::Date;
 use super::{Global, output};
 use crate::error::Result;
 use crate::pipeline::LayoutEvidence;
-use crate::run::RunSettings;
+use crate::run::{self, FileByHand, NeverBuilt};
 use crate::serve::freshness_of_task;
-use crate::store::{self, LedgerEntry, Manifest, Snapshots, TaskEntry};
+use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
 pub(super) struct StatusArgs {
@@ -30,26 +30,36 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     };
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
-    let newest_run = runs.iter().find(|run| run.outcome != store::IMPORTED).cloned();
-    runs.truncate(arguments.runs);
+    let newest_run = runs.iter().find(|run| run.import.is_none() && run.outcome != store::IMPORTED).cloned();
+    let never_built = run::never_built(&settings, manifest.as_ref(), &runs)?;
+    let by_hand = run::files_by_hand(&settings)?;
     let is_running = settings.home.is_running()?;
     if global.json {
         let late: BTreeMap<&String, Date> = manifest.iter().flat_map(late_tasks).collect();
-        output::json(&serde_json::json!({ "channel": arguments.channel, "is_running": is_running, "release": manifest, "late_since": late, "runs": runs }));
+        output::json(&serde_json::json!({
+            "channel": arguments.channel,
+            "is_running": is_running,
+            "release": manifest,
+            "never_built": never_built,
+            "by_hand": by_hand,
+            "late_since": late,
+            "runs": runs.iter().take(arguments.runs).collect::<Vec<_>>(),
+        }));
         return Ok(ExitCode::SUCCESS);
     }
     match &manifest {
         Some(manifest) => {
-            print_release(manifest, &arguments.channel);
+            print_release(manifest, &arguments.channel, &runs);
             print_findings(manifest, newest_run.as_ref());
         }
         None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
-    print_by_hand(&settings, manifest.as_ref())?;
+    print_never_built(&never_built);
+    print_by_hand(&by_hand);
     if is_running {
         anstream::println!("\na run is under way");
     }
-    print_runs(&runs);
+    print_runs(&runs[..runs.len().min(arguments.runs)]);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -68,7 +78,14 @@ fn next_edition(manifest: &Manifest, task_id: &str) -> String {
     late.or_else(|| manifest.late_since(task_id, Date::MAX).map(|day| format!("by {day}"))).unwrap_or_default()
 }
 
-fn print_release(manifest: &Manifest, channel: &str) {
+/// Why the last try to renew a build failed. A release that a later run left as it was keeps the reason of the first.
+fn why_not_renewed(task_id: &str, entry: &TaskEntry, runs: &[LedgerEntry]) -> String {
+    let last = runs.iter().find_map(|run| run.tasks.get(task_id)).filter(|last| matches!(last.outcome.as_str(), "blocked" | "missing"));
+    let reason = last.and_then(|last| last.reason.clone()).or_else(|| entry.stale_reason.clone());
+    reason.filter(|_| entry.is_stale).unwrap_or_default()
+}
+
+fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
     anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), manifest.published_at);
     if manifest.is_sample {
         anstream::println!("built from samples: row floors do not apply");
@@ -94,7 +111,7 @@ fn print_release(manifest: &Manifest, channel: &str) {
             entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
             next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
-            entry.stale_reason.clone().unwrap_or_default(),
+            why_not_renewed(task_id, entry, runs),
         ]);
     }
     output::table(&rows);
@@ -106,44 +123,73 @@ fn print_release(manifest: &Manifest, channel: &str) {
     }
 }
 
-/// What is to be seen to about the sources: as the newest run found it, of tasks that it left alone as their builds did.
+/// What is to be seen to about the sources: as the newest run found it, of tasks that it left alone as their builds did. What several tasks tell
+/// alike is told once.
 fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
-    let of_task = |(task_id, entry): (&String, &TaskEntry)| {
-        let findings = newest.and_then(|run| run.tasks.get(task_id)).map_or_else(|| entry.findings.clone(), |task| task.findings.clone());
-        findings.into_iter().map(|finding| format!("{task_id}: {}", output::finding(&finding))).collect::<Vec<_>>()
-    };
-    let findings: Vec<String> = manifest.tasks.iter().flat_map(of_task).collect();
-    if !findings.is_empty() {
+    let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (task_id, entry) in &manifest.tasks {
+        let findings = newest.and_then(|run| run.tasks.get(task_id)).map_or(&entry.findings, |task| &task.findings);
+        for finding in findings {
+            told.entry(output::finding(finding, task_id)).or_default().push(task_id);
+        }
+    }
+    let mut by_tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (finding, tasks) in told {
+        by_tasks.entry(tasks.join(", ")).or_default().push(finding);
+    }
+    if !by_tasks.is_empty() {
         anstream::println!("\nto be seen to:");
-        findings.iter().for_each(|finding| anstream::println!("  {finding}"));
+    }
+    for (tasks, findings) in by_tasks {
+        anstream::println!("  {tasks}");
+        findings.iter().for_each(|finding| anstream::println!("    {finding}"));
     }
 }
 
-/// The sources whose files a person fetches, and from when a newer one is wanted.
-fn print_by_hand(settings: &RunSettings, manifest: Option<&Manifest>) -> Result<()> {
-    let sources = settings.declarations.pipelines.values().flat_map(|declaration| &declaration.sources).filter(|source| source.by_hand);
-    let mut rows = vec![vec!["FETCHED BY A PERSON".into(), "NEWEST".into(), "NEXT DUE".into(), "HOW".into()]];
-    for source in sources {
-        let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
-        let newest = known.iter().map(|snapshot| snapshot.source_date.clone()).max();
-        let due = manifest.into_iter().flat_map(|manifest| manifest.tasks.values()).filter_map(|entry| entry.due.get(&source.source_id)).min();
-        let due = match (&newest, due) {
-            (None, _) => "now".to_owned(),
-            (Some(_), Some(due)) => due.to_string(),
-            (Some(_), None) => String::new(),
+/// The tasks that are declared and not in the release, and why.
+fn print_never_built(tasks: &[NeverBuilt]) {
+    let mut rows = vec![vec!["NEVER BUILT".into(), "LAST RUN".into(), "WHY".into()]];
+    for task in tasks {
+        if let Some(outcome) = &task.outcome {
+            rows.push(vec![task.task_id.clone(), output::coloured(outcome), task.reason.clone().unwrap_or_default()]);
+        }
+    }
+    if rows.len() > 1 {
+        anstream::println!();
+        output::table(&rows);
+    }
+    let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome.is_none()).map(|task| task.task_id.as_str()).collect();
+    if !untried.is_empty() {
+        anstream::println!("\nnever built, and no run has tried: {}", untried.join(", "));
+    }
+}
+
+/// The sources whose files a person fetches or has imported, and from when a newer one is wanted.
+fn print_by_hand(files: &[FileByHand]) {
+    let mut rows = vec![vec!["FETCHED BY A PERSON".into(), "NEWEST".into(), "NEXT DUE".into(), "IMPORTED".into(), "HOW".into()]];
+    for file in files {
+        let due = match (&file.source_date, file.due) {
+            (None, _) => output::warning("now"),
+            (Some(_), Some(due)) if due <= today() => output::warning(&format!("since {due}")),
+            (Some(_), due) => due.map(|due| due.to_string()).unwrap_or_default(),
+        };
+        let imported = [file.imported_on.clone(), file.imported_by.as_ref().map(|by| format!("by {by}"))];
+        let how = match file.is_by_hand {
+            true => format!("download {}, then `pubdata import {} FILE`", file.url, file.source_id),
+            false => format!("stands until the publisher hands out a newer one: {}", file.url),
         };
         rows.push(vec![
-            source.source_id.clone(),
-            newest.unwrap_or_default(),
+            file.source_id.clone(),
+            file.source_date.clone().unwrap_or_default(),
             due,
-            format!("download {}, then `pubdata import {} FILE`", source.url, source.source_id),
+            imported.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            how,
         ]);
     }
     if rows.len() > 1 {
         anstream::println!();
         output::table(&rows);
     }
-    Ok(())
 }
 
 /// What became of every row of the sources: each line adds up.
@@ -171,7 +217,7 @@ fn print_runs(runs: &[LedgerEntry]) {
     let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
     for run in runs {
         let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        let what = run.note.clone().unwrap_or(release);
+        let what = run.note.clone().or_else(|| run.error.clone()).unwrap_or(release);
         rows.push(vec![run.run_id.clone(), output::to_seconds(&run.ended_at), run.exit_code.to_string(), output::coloured(&run.outcome), what]);
     }
     output::table(&rows);

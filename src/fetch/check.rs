@@ -16,6 +16,10 @@ const TAIL_BYTES: u64 = 65_535 + 22;
 /// What to do about bytes that are not the file.
 pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
 
+/// What to do about a person's file that is not the publisher's.
+const BY_HAND_HINT: &str =
+    "nothing was taken: open the file in an editor; if it is not the list, download it again and save the file itself, not the page that links to it";
+
 /// Refuses a content type that no bulk file has. Servers label files carelessly, so that only what cannot be right is refused.
 ///
 /// # Errors
@@ -36,6 +40,28 @@ pub(super) fn content_type(content_type: &str) -> Result<()> {
 /// # Errors
 /// `Fetch`, saying what the bytes are and what was expected.
 pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()> {
+    kind(path, request)?;
+    match std::fs::metadata(path).at("read", path)?.len() {
+        size_bytes if size_bytes < request.min_bytes && !is_sample => {
+            Err(Error::fetch(format!("the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`", request.min_bytes)).hint(NOT_THE_FILE_HINT))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a file that a person downloaded from an address like one that a program did. A sample is none: what is imported counts for every run.
+///
+/// # Errors
+/// As for [`file`], with what a person can do.
+pub(super) fn file_by_hand(path: &Path, request: &Request, url: &str) -> Result<()> {
+    kind(path, request).map_err(|error| error.hint(BY_HAND_HINT))?;
+    match std::fs::metadata(path).at("read", path)?.len() {
+        size_bytes if size_bytes < request.min_bytes => Err(too_small_by_hand(size_bytes, request, url)),
+        _ => Ok(()),
+    }
+}
+
+fn kind(path: &Path, request: &Request) -> Result<()> {
     let mut file = File::open(path).at("open", path)?;
     let size_bytes = file.metadata().at("read", path)?.len();
     let refuse = |message: String| Err(Error::fetch(message).hint(NOT_THE_FILE_HINT));
@@ -69,9 +95,6 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
     }
     if let Some(reported) = reported_error(path, request)? {
         return refuse(reported.message);
-    }
-    if size_bytes < request.min_bytes && !is_sample {
-        return refuse(format!("the file has {size_bytes} bytes, fewer than the {} declared as `min_bytes`", request.min_bytes));
     }
     Ok(())
 }
@@ -127,6 +150,16 @@ fn report_in(document: &Value) -> Option<ReportedError> {
 pub(super) fn too_large(size_bytes: u64, max_bytes: u64) -> Error {
     Error::fetch(format!("the file is too large: {size_bytes} bytes or more, above the {max_bytes} declared as `max_bytes`"))
         .hint("if the publisher's file has grown, raise `max_bytes` in the declaration")
+}
+
+/// A person's file below the source's floor.
+fn too_small_by_hand(size_bytes: u64, request: &Request, url: &str) -> Error {
+    let floor = request.min_bytes;
+    let place = super::mirror_path(url).map_or_else(|_| String::new(), |path| format!(" as DIR/{path}"));
+    Error::fetch(format!("the file has {size_bytes} bytes, fewer than the {floor} declared as `min_bytes` of `{}`", request.source_id)).hint(format!(
+        "if the download broke off, download it again; a sample is not imported but put on a mirror of samples{place}, for `pubdata run --mirror DIR`; \
+         if the whole file is as small as that, lower `min_bytes` in the declaration"
+    ))
 }
 
 fn start_of_text(bytes: &[u8]) -> &[u8] {

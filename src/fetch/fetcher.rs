@@ -286,6 +286,9 @@ impl Fetcher {
             partial.discard()?;
             if let Some(date) = request.source_date.as_ref().filter(|date| **date != known.snapshot.source_date) {
                 known.snapshot.source_date.clone_from(date);
+                // Whoever says otherwise than the publisher's server answers for it.
+                known.snapshot.obtained = Obtained::ByHand;
+                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, ..known };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
@@ -330,9 +333,13 @@ impl Fetcher {
         let known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp };
         let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
-            if let Err(error) = check::file(partial.path(), &request, is_sample) {
+            let checked = match known.snapshot.obtained {
+                Obtained::ByHand => check::file_by_hand(partial.path(), &request, &known.snapshot.url),
+                Obtained::ByProgram => check::file(partial.path(), &request, is_sample).map_err(|error| error.context(known.origin.clone())),
+            };
+            if let Err(error) = checked {
                 partial.discard()?;
-                return Err(if known.origin == BY_HAND { error } else { error.context(known.origin) });
+                return Err(error);
             }
             snapshots.accept(partial, &known)?;
             tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");

@@ -34,6 +34,7 @@ pub use links::links;
 use mirror::is_url;
 pub use mirror::mirror_path;
 pub use progress::{FetchProgress, NoProgress};
+pub use redirect::is_within_reach;
 
 use crate::pipeline::{AppToken, SftpLogin};
 use crate::provenance::Snapshot;

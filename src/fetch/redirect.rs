@@ -54,6 +54,15 @@ pub(super) fn follow(first: &Url, reach: Reach<'_>, current: &Url, location: &st
     }
 }
 
+/// Whether a publisher's file may be at an address: encrypted, and in the registrable domain of a declared address or on a host that the source names.
+pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
+    let (Ok(declared), Ok(url)) = (Url::parse(declared), Url::parse(url)) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let is_own = declared.origin() == url.origin() && declared.host_str().is_some();
+    let is_allowed = || is_same_domain(declared.host_str().unwrap_or_default(), host) || named.iter().any(|pattern| is_named(pattern, host));
+    is_own || (url.scheme() == "https" && !is_private_host(host) && is_allowed())
+}
+
 /// An address without its query, which may be a signature.
 pub(super) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
@@ -155,6 +164,20 @@ mod tests {
             ("https://[", "which is no address"),
         ] {
             assert_eq!(check(location), Err(reason), "{location}");
+        }
+    }
+
+    #[test]
+    fn a_publishers_file_is_in_its_domain_or_on_a_host_that_the_source_names() {
+        let named = ["*.s3.amazonaws.com".to_owned()];
+        let check = |url: &str| is_within_reach("https://roc.az.gov/posting-list", &named, url);
+        for url in ["https://roc.az.gov/files/a.csv", "https://www.az.gov/a.csv", "https://bucket.s3.amazonaws.com/a.csv"] {
+            assert!(check(url), "{url}");
+        }
+        for url in
+            ["https://roc.az.example/a.csv", "http://roc.az.gov/a.csv", "https://s3.amazonaws.com/a.csv", "https://127.0.0.1/a.csv", "roc.csv", "file:///a.csv"]
+        {
+            assert!(!check(url), "{url}");
         }
     }
 

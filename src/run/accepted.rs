@@ -6,7 +6,7 @@ use super::RunSettings;
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
-use crate::store::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, Snapshots, accepted};
+use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, Snapshots, accepted};
 
 /// How long losses are taken as they are where nobody says otherwise: a release made meanwhile is what the next is compared with.
 const DAYS_OF_LOSSES: i32 = 7;
@@ -78,6 +78,35 @@ fn host_key(id: &str, source: Option<&Source>, fingerprint: &str, is_withdrawn: 
         );
     }
     Ok(Accepted::HostKey { fingerprint: fingerprint.to_owned() })
+}
+
+/// Checks an acceptance against what the home has; none is a home that is not there yet.
+///
+/// # Errors
+/// `Config`, when it confirms a layout of which no file was ever seen, or takes back what does not count; `Store`, when the home cannot be read.
+pub fn check_acceptance(home: Option<&Home>, declarations: &Declarations, acceptance: &Acceptance) -> Result<()> {
+    let Acceptance { id, what, is_withdrawn, .. } = acceptance;
+    if *is_withdrawn {
+        let words = home.map(store::acceptances).transpose()?.unwrap_or_default();
+        let last = words.iter().rfind(|known| known.id == *id && known.what.name() == what.name());
+        return match last {
+            Some(last) if !last.is_withdrawn => Ok(()),
+            _ => Err(Error::config(format!("no {} of `{id}` is accepted: there is nothing to withdraw", what.name()))
+                .hint("`pubdata accept --list` shows what counts today")),
+        };
+    }
+    if *what != Accepted::Layout {
+        return Ok(());
+    }
+    let owner = declarations.source(id).map(|(owner, _)| owner).or_else(|| declarations.pipelines.get(id));
+    for source in owner.into_iter().flat_map(|owner| &owner.sources) {
+        let known = home.map(|home| Snapshots::look(home).known_of_source(&source.source_id)).transpose()?.unwrap_or_default();
+        if known.iter().any(|snapshot| source.listing.is_none() || snapshot.url != source.url) {
+            return Ok(());
+        }
+    }
+    Err(Error::config(format!("no file of `{id}` was ever seen here: there is no layout to confirm"))
+        .hint(format!("`pubdata run {id}` fetches it first; then look at what was published and set aside")))
 }
 
 /// Of what a person has accepted something, by what it is.

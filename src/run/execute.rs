@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use super::by_hand::{withdrawn_in, word_on};
 use super::findings;
 use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::ids::ReleaseId;
 use crate::issue::{Issue, Severity, SourceFinding};
 use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
-use crate::provenance::{Inputs, Snapshot, SourcePointer};
+use crate::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
 use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
 use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, is_above_warning_level, quarantine_table, validate};
@@ -55,6 +56,7 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
         outcome: "failed".to_owned(),
         error: Some(error.to_string()),
         note: None,
+        import: None,
         tasks: BTreeMap::new(),
     }
 }
@@ -186,12 +188,19 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 Err(error) => {
                     forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
-                    report.reasons = vec![error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))];
+                    // Whoever tells of a task names it first.
+                    let text = error.to_string();
+                    let text = text.strip_prefix(&format!("{}: ", task.pipeline_id)).unwrap_or(&text);
+                    report.reasons = vec![error.way_out().map_or_else(|| text.to_owned(), |hint| format!("{text} ({hint})"))];
+                    for input in &entry.inputs {
+                        report.reasons.extend(word_on(settings, input)?);
+                    }
                 }
             }
         }
         (TaskState::Blocked(_) | TaskState::Stale(_), _) => {}
     }
+    report.reasons.extend(withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))?);
     let reason = report.reasons.join("; ");
     tracing::error!(task.id = %task.task_id, %reason, "not renewed");
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
@@ -210,8 +219,10 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
         return Ok(());
     }
     let snapshots = Snapshots::open(&settings.home)?;
+    // What a person gave cannot be asked for again.
+    let is_by_program = |snapshot: &&Snapshot| snapshot.obtained == Obtained::ByProgram;
     let is_archive = |snapshot: &&Snapshot| settings.declarations.source(&snapshot.source_id).is_some_and(|(_, source)| source.is_archive());
-    entry.inputs.iter().filter(is_archive).try_for_each(|snapshot| snapshots.forget(snapshot))
+    entry.inputs.iter().filter(is_by_program).filter(is_archive).try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
 /// Rows and findings of a staged build, from what its parts say.
@@ -246,21 +257,26 @@ fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entr
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, plan, entry)?;
     let issues_file = super::issues_file(&settings.home, run_id);
+    // What a wrong file brought is no measure for the right one.
+    let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
+        Some(_) => None,
+        None => plan.current.as_ref(),
+    };
     let in_pieces =
         |previous| TaskInPieces { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
     let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
         Made::Tables(tables, inputs, read) => (tables, inputs, read),
         Made::Sharded(prepared) => {
-            let previous = plan.current.as_ref().filter(|_| !settings.is_forced);
+            let previous = believed.filter(|_| !settings.is_forced);
             return in_pieces(previous).stage_shards(&settings.home, &prepared, Some(&issues_file));
         }
         Made::Buckets(buckets, build) => {
-            return in_pieces(plan.current.as_ref()).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
+            return in_pieces(believed).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
         }
     };
     let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
         let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
-        plan.current.as_ref().filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
+        believed.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
     };
     let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &previous_rows };
     let checked = check(settings, tables, &inputs, Some(&totals), plan.is_sample)?;
@@ -281,7 +297,11 @@ fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Re
     for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
         if let Some(damage) = snapshots.damage(snapshot)? {
             snapshots.forget(snapshot)?;
-            return Err(Error::format(damage).hint("the next run fetches the file again; look at the disk it was on"));
+            let hint = match snapshot.obtained {
+                Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
+                Obtained::ByHand => "import the file again; look at the disk it was on",
+            };
+            return Err(Error::format(damage).hint(hint));
         }
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Files that a person downloaded because a publisher's site refuses programs: which file of a source they are, and when they count.
+//! Takes files that a person downloaded because a publisher's site refuses programs, and takes them back: which file of a source they are, and
+//! who said so when.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,12 +10,12 @@ use jiff::civil::Date;
 use super::RunSettings;
 use super::editions::files_of_source;
 use super::execute::new_run_id;
-use super::requests::{Fetched, listed_files, requests};
+use super::requests::{listed_files, requests};
 use crate::error::{Error, Result, ResultExt};
-use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
-use crate::pipeline::{Declaration, Source, Variable};
+use crate::fetch::{Fetcher, Outcome, Request, is_within_reach, recorded_url};
+use crate::pipeline::{Declaration, Declarations, Source, Variable, nearest};
 use crate::provenance::{Obtained, Snapshot};
-use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots};
+use crate::store::{self, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots};
 
 /// A file that a person has downloaded.
 #[derive(Debug, Clone)]
@@ -30,12 +31,37 @@ pub struct Import {
     pub by: String,
 }
 
-/// Makes a file the snapshot of a source's address, after the checks of a download, and writes into the ledger who did it. The outcome says
-/// whether its bytes are new.
+/// What became of a file that a person gave.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    pub snapshot: Snapshot,
+    /// `new`, `dated anew` where these bytes were there under another date, or `unchanged`.
+    pub outcome: &'static str,
+}
+
+/// Which imported file a person takes back.
+#[derive(Debug, Clone)]
+pub struct Withdrawal {
+    pub source_id: String,
+    pub url: Option<String>,
+    /// Values of the address's variables.
+    pub keys: BTreeMap<String, String>,
+    pub by: String,
+}
+
+/// What became of a file that a person took back.
+#[derive(Debug, Clone)]
+pub struct Withdrawn {
+    pub snapshot: Snapshot,
+    /// What counts in its place; none where nothing was there before.
+    pub instead: Option<Snapshot>,
+}
+
+/// Makes a file the snapshot of a source's address, after the checks of a download, and writes into the ledger who did it.
 ///
 /// # Errors
 /// `Config`, when it is not clear which file of the source it is; `Fetch`, when it is not of the declared kind; `Busy`, while a run is under way.
-pub async fn import(settings: &RunSettings, import: &Import) -> Result<Outcome> {
+pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported> {
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
     let today = settings.fetch.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -45,33 +71,124 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Outcome> 
     }
     let mut request = request(settings, import)?;
     request.source_date = import.date.map(|date| date.to_string()).or(request.source_date);
-    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(&settings.home)?)?;
-    let outcome = fetcher.import(&request, &import.file).await?;
-    if let Outcome::New(snapshot) | Outcome::Unchanged(snapshot) = &outcome {
-        let note = format!("{} imported {} as {} (sha256 {})", import.by, import.source_id, snapshot.url, snapshot.sha256);
-        let entry = LedgerEntry {
-            format_version: LEDGER_FORMAT_VERSION,
-            run_id: new_run_id(started_at)?,
-            started_at: started_at.to_string(),
-            ended_at: Timestamp::now().to_string(),
-            exit_code: 0,
-            channel: settings.channel.clone(),
-            release_id: None,
-            outcome: store::IMPORTED.to_owned(),
-            error: None,
-            note: Some(note),
-            tasks: BTreeMap::new(),
-        };
-        store::append_ledger(&settings.home, &entry)?;
-    }
-    Ok(outcome)
+    let snapshots = Snapshots::open(&settings.home)?;
+    let before = snapshots.known_url(&request.source_id, &recorded_url(&request.url)?);
+    let fetcher = Fetcher::new(settings.fetch.clone(), snapshots)?;
+    let (snapshot, is_new) = match fetcher.import(&request, &import.file).await? {
+        Outcome::New(snapshot) => (snapshot, true),
+        Outcome::Unchanged(snapshot) => (snapshot, false),
+        Outcome::Absent | Outcome::NotConfigured { .. } => return Err(Error::config(format!("{} is not there", import.file.display()))),
+    };
+    let is_dated_anew = before.as_ref().is_some_and(|before| before.snapshot.source_date != snapshot.source_date);
+    let outcome = match (is_new, is_dated_anew) {
+        (true, _) => "new",
+        (false, true) => "dated anew",
+        (false, false) => "unchanged",
+    };
+    // Bytes that are imported again stand in for what they stood in for before.
+    let same = before.as_ref().filter(|before| before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256);
+    let instead_of = match same {
+        Some(same) => store::last_word_on_import(&settings.home, &same.snapshot)?.and_then(|entry| entry.import?.instead_of),
+        None => before,
+    };
+    let date = &snapshot.source_date;
+    let note = format!("{} imported {} as {} (sha256 {}, dated {date})", import.by, import.source_id, snapshot.url, snapshot.sha256);
+    let file = imported_file(&snapshot, &import.by);
+    write_down(settings, started_at, store::IMPORTED, note, ImportedFile { instead_of, ..file })?;
+    Ok(Imported { snapshot, outcome })
 }
+
+/// Takes an imported file back: what was known of its address before counts again. Its bytes stay, for releases that were made from them, and the
+/// ledger keeps that it was imported and taken back.
+///
+/// # Errors
+/// `Config`, when no imported file of the source counts, or several do; `Busy`, while a run is under way.
+pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withdrawn> {
+    let _lock = settings.home.lock()?;
+    let started_at = Timestamp::now();
+    let snapshots = Snapshots::open(&settings.home)?;
+    let mut counting = snapshots.known_of_source(&withdrawal.source_id)?;
+    counting.retain(|known| known.obtained == Obtained::ByHand);
+    let is_meant = |known: &Snapshot| {
+        withdrawal.url.as_ref().is_none_or(|url| *url == known.url) && withdrawal.keys.iter().all(|(name, value)| known.keys.get(name) == Some(value))
+    };
+    let (meant, others): (Vec<Snapshot>, Vec<Snapshot>) = counting.into_iter().partition(is_meant);
+    let snapshot = match meant.as_slice() {
+        [one] => one.clone(),
+        several => return Err(unclear_withdrawal(&withdrawal.source_id, several, &others)),
+    };
+    let instead_of = store::last_word_on_import(&settings.home, &snapshot)?.and_then(|entry| entry.import?.instead_of);
+    snapshots.forget(&snapshot)?;
+    if let Some(before) = &instead_of {
+        snapshots.remember(before)?;
+    }
+    let instead = snapshots.known(&snapshot.source_id, &snapshot.url);
+    let note = format!("{} withdrew {} as {} (sha256 {})", withdrawal.by, snapshot.source_id, snapshot.url, snapshot.sha256);
+    write_down(settings, started_at, store::WITHDRAWN, note, imported_file(&snapshot, &withdrawal.by))?;
+    Ok(Withdrawn { snapshot, instead })
+}
+
+fn unclear_withdrawal(source_id: &str, meant: &[Snapshot], others: &[Snapshot]) -> Error {
+    let named = |files: &[Snapshot]| files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(", ");
+    match (meant, others) {
+        ([], []) => Error::config(format!("no imported file of source `{source_id}` counts: there is nothing to withdraw"))
+            .hint("`pubdata status` lists the files by hand that count, and the newest imports"),
+        ([], others) => Error::config(format!("no imported file of source `{source_id}` is the one that was named")).hint(format!("it has {}", named(others))),
+        (several, _) => Error::config(format!("source `{source_id}` has {} imported files: {}", several.len(), named(several)))
+            .hint("say with --url, or --key NAME=VALUE, which of them to withdraw"),
+    }
+}
+
+fn imported_file(snapshot: &Snapshot, by: &str) -> ImportedFile {
+    ImportedFile { source_id: snapshot.source_id.clone(), url: snapshot.url.clone(), sha256: snapshot.sha256, by: by.to_owned(), instead_of: None }
+}
+
+fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note: String, import: ImportedFile) -> Result<()> {
+    let entry = LedgerEntry {
+        format_version: LEDGER_FORMAT_VERSION,
+        run_id: new_run_id(started_at)?,
+        started_at: started_at.to_string(),
+        ended_at: Timestamp::now().to_string(),
+        exit_code: 0,
+        channel: settings.channel.clone(),
+        release_id: None,
+        outcome: outcome.to_owned(),
+        error: None,
+        note: Some(note),
+        import: Some(import),
+        tasks: BTreeMap::new(),
+    };
+    store::append_ledger(&settings.home, &entry)
+}
+
+/// Says that no declaration has a source of that name, with those that may be meant.
+pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
+    let sources = || declarations.pipelines.values().flat_map(|declaration| &declaration.sources).map(|source| source.source_id.as_str());
+    let last = |id: &str| id.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut near: Vec<&str> = sources().filter(|known| known.contains(source_id) || source_id.contains(&last(known))).collect();
+    // One that is misspelt, and one whose family is left out or another.
+    near.extend(nearest(source_id, &sources().collect::<Vec<_>>()));
+    near.extend(sources().filter(|known| nearest(&last(source_id), &[last(known).as_str()]).is_some()));
+    near.sort_unstable();
+    near.dedup();
+    let family = source_id.split('.').next().unwrap_or_default();
+    if near.is_empty() {
+        near = sources().filter(|known| known.split('.').next() == Some(family)).collect();
+    }
+    let error = Error::config(format!("no declaration has a source `{source_id}`"));
+    if near.is_empty() {
+        return error.hint("a source is named FAMILY.NAME, as `source_id` in a declaration; `pubdata probe` lists them all");
+    }
+    near.truncate(MOST_SUGGESTED);
+    error.hint(format!("did you mean {}?", near.iter().map(|near| format!("`{near}`")).collect::<Vec<_>>().join(" or ")))
+}
+
+/// More names than these are no suggestion.
+const MOST_SUGGESTED: usize = 8;
 
 /// The file of the source that is meant.
 fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
-    let (owner, source) = settings.declarations.source(&import.source_id).ok_or_else(|| {
-        Error::config(format!("no declaration has a source `{}`", import.source_id)).hint("`pubdata check` proves the declarations; sources are in them")
-    })?;
+    let (owner, source) = settings.declarations.source(&import.source_id).ok_or_else(|| unknown_source(&settings.declarations, &import.source_id))?;
     if source.pages.is_some() || source.url.starts_with("bundled:") {
         return Err(Error::config(format!("source `{}` is not one file that a person could download", import.source_id)));
     }
@@ -103,6 +220,24 @@ fn no_such_file(source: &Source, import: &Import) -> Error {
     }
 }
 
+/// Refuses an address that the publisher's page would not have led to: a file from there is not the publisher's.
+fn check_host(source: &Source, url: &str) -> Result<()> {
+    let otherwise = source.listing.iter().flat_map(|listing| &listing.otherwise);
+    let declared: Vec<&str> = [source.url.as_str()].into_iter().chain(otherwise.map(String::as_str)).collect();
+    if declared.iter().any(|first| is_within_reach(first, &source.redirects, url)) {
+        return Ok(());
+    }
+    let host = |address: &str| address.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default()).to_owned();
+    let mut hosts: Vec<String> = declared.iter().map(|address| host(address)).chain(source.redirects.iter().cloned()).collect();
+    hosts.dedup();
+    Err(Error::config(format!(
+        "{url} is not an address of source `{}`: its files are on {} (https), and in the same domain",
+        source.source_id,
+        hosts.join(", ")
+    ))
+    .hint("give the address of the link on the publisher's page; if the publisher keeps its files elsewhere now, name the host in the source's `redirects`"))
+}
+
 /// The files that a source has now.
 fn files(settings: &RunSettings, owner: &Declaration, source: &Source, import: &Import) -> Result<Vec<Request>> {
     if source.listing.is_some() {
@@ -110,6 +245,7 @@ fn files(settings: &RunSettings, owner: &Declaration, source: &Source, import: &
             Error::config(format!("the files of source `{}` are found on {}", source.source_id, source.url))
                 .hint("give --url: the address of the link that was followed")
         })?;
+        check_host(source, &url)?;
         return Ok(listed_files(source, &[url])?.into_iter().map(|wanted| wanted.request).collect());
     }
     if let Some(variable) = &source.on_demand {
@@ -128,52 +264,4 @@ fn files(settings: &RunSettings, owner: &Declaration, source: &Source, import: &
         files.extend(of_partition.into_iter().map(|wanted| wanted.request));
     }
     Ok(files)
-}
-
-/// Whether nobody but a person asks for a source's files. A mirror stands in for persons too.
-pub(super) fn is_by_hand(settings: &RunSettings, source: &Source) -> bool {
-    source.by_hand && settings.fetch.mirrors.is_empty()
-}
-
-/// What there is of a file that a person fetches.
-pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Result<Fetched> {
-    let url = recorded_url(&request.url)?;
-    let known = Snapshots::open(&settings.home)?.known(&request.source_id, &url);
-    Ok(known.map_or_else(|| Fetched::Failed(due_message(&request.source_id, &url)), |snapshot| Fetched::Snapshots(vec![snapshot])))
-}
-
-pub(super) fn due_message(source_id: &str, url: &str) -> String {
-    format!("a person fetches this file, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`")
-}
-
-/// The files that persons have imported of those that a page lists, or what is to be done when there are none.
-pub(super) fn listed_by_hand(settings: &RunSettings, source: &Source) -> Result<std::result::Result<Vec<super::requests::Wanted>, String>> {
-    let files = imported_files(&Snapshots::open(&settings.home)?, source)?;
-    Ok(if files.is_empty() { Err(listing_due_message(source)) } else { Ok(files) })
-}
-
-/// The newest files of each kind among those that persons have imported from a page.
-pub(super) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<Vec<super::requests::Wanted>> {
-    let by_hand = snapshots.known_of_source(&source.source_id)?.into_iter().filter(|snapshot| snapshot.obtained == Obtained::ByHand);
-    let links: Vec<String> = by_hand.map(|snapshot| snapshot.url).filter(|url| *url != source.url).collect();
-    listed_files(source, &links)
-}
-
-pub(super) fn listing_due_message(source: &Source) -> String {
-    format!("{} --url ADDRESS", due_message(&source.source_id, "the newest file that the page lists"))
-}
-
-/// The snapshot of a file that a person has imported, where programs ask for it as well.
-pub(super) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Option<Snapshot>> {
-    let known = snapshots.known(&request.source_id, &recorded_url(&request.url)?);
-    Ok(known.filter(|known| known.obtained == Obtained::ByHand && known.keys == request.keys))
-}
-
-/// Whether an imported file stands after a publisher was asked: it does until the publisher hands out one that is not older.
-pub(super) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
-    match answer {
-        Ok(Outcome::New(snapshot)) => snapshot.source_date < imported.source_date,
-        Ok(Outcome::Unchanged(_)) => false,
-        Ok(Outcome::Absent | Outcome::NotConfigured { .. }) | Err(_) => true,
-    }
 }

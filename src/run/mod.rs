@@ -4,6 +4,7 @@
 mod accepted;
 mod arrivals;
 mod buckets;
+mod by_hand;
 mod dates;
 mod due;
 mod editions;
@@ -20,20 +21,22 @@ mod requests;
 mod selection;
 mod shards;
 mod source_rows;
+mod standing;
 mod trace;
 mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use accepted::{Word, acceptance, accepted_ids, fetcher};
+pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, fetcher};
 pub use arrivals::Problem;
 pub use execute::run;
-pub use import::{Import, import};
+pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{ExitCode, FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::check_selectors;
+pub use standing::{FileByHand, NeverBuilt, files_by_hand, never_built};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 

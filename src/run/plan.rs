@@ -6,11 +6,11 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
+use super::by_hand::{is_by_hand, listed_by_hand, other_date, stated_dates, withdrawn_in, word_on};
 use super::dates::date_files;
 use super::due::due;
 use super::editions::{Series, before_the_first, files_of_source};
 use super::findings::unconfirmed_layout;
-use super::import::{is_by_hand, listed_by_hand};
 use super::partitions::{Expected, PublishedRange};
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests, requests};
 use super::selection::{Selected, is_selected, selected, sources_of};
@@ -22,7 +22,7 @@ use crate::fetch::{Fetcher, Request};
 use crate::ids::Digest;
 use crate::issue::SourceFinding;
 use crate::pipeline::{Declaration, LayoutEvidence, Source, Variable, canonical_json};
-use crate::provenance::Snapshot;
+use crate::provenance::{Obtained, Snapshot};
 use crate::publish;
 use crate::store::{Manifest, Snapshots, TaskEntry};
 
@@ -217,13 +217,14 @@ async fn find_listed(
                         // What a person downloaded from a page that shuts programs out.
                         files = listed_by_hand(settings, source)?.unwrap_or_default();
                     }
-                    let message = format!("{} ({}): {problem}", source.source_id, source.url);
                     if !files.is_empty() {
-                        let detail =
-                            format!("{message}; asked for the addresses that the declaration, the last release or a person who imported a file has named");
+                        let detail = format!(
+                            "{}: {problem}; asked for the addresses that the declaration, the last release or a person who imported a file has named",
+                            source.url
+                        );
                         candidate.findings.push(SourceFinding::new(&source.source_id, PAGE_NOT_READ, detail));
                     } else if source.required {
-                        candidate.not_listed.push(message);
+                        candidate.not_listed.push(format!("{} ({}): {problem}", source.source_id, source.url));
                         continue;
                     }
                     files
@@ -234,7 +235,7 @@ async fn find_listed(
                 let told = |gone: &Snapshot| SourceFinding::new(&source.source_id, FILE_MISSING, no_longer_listed_message(source, &[gone]));
                 candidate.no_longer_listed.extend(gone.into_iter().map(|gone| (gone.clone(), told(gone))));
             } else if !gone.is_empty() {
-                candidate.not_listed.push(no_longer_listed_message(source, &gone));
+                candidate.not_listed.push(format!("{}: {}", source.source_id, no_longer_listed_message(source, &gone)));
             }
             candidate.files.extend(files.into_iter().map(|file| (file, source.required)));
         }
@@ -333,7 +334,9 @@ fn judge(
         problems.push(Problem { is_source_missing: true, message: format!("the publisher has none of its files, such as {first}") });
     }
     if problems.is_empty() {
-        problems.extend(losses(settings, &snapshots, previous));
+        // What a wrong file brought is no measure for the right one.
+        let believed = if withdrawn_in(settings, previous)?.is_some() { None } else { previous };
+        problems.extend(losses(settings, &snapshots, believed)?);
     }
     if !problems.is_empty() {
         return Ok((TaskState::Blocked(problems), None));
@@ -345,7 +348,7 @@ fn judge(
 }
 
 /// Files, and lists of pages, that lost more of their size since the last release than their declaration allows.
-fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Vec<Problem> {
+fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let before = sizes(settings, previous.map(|previous| previous.inputs.as_slice()).unwrap_or_default());
     for (file, (size_bytes, first)) in sizes(settings, snapshots) {
@@ -353,14 +356,15 @@ fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&Task
         let most = settings.declarations.source(&first.source_id).map_or(100.0, |(_, source)| source.max_shrink_percent);
         let loss = 100.0 - size_bytes as f64 * 100.0 / (*known_bytes).max(1) as f64;
         if loss > most && !settings.accepted.contains(&first.source_id) {
+            let by_hand = word_on(settings, first)?.map(|word| format!(". {word}")).unwrap_or_default();
             let message = format!(
-                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`",
+                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`{by_hand}",
                 first.source_id, first.url, first.source_id
             );
             problems.push(Problem { is_source_missing: false, message });
         }
     }
-    problems
+    Ok(problems)
 }
 
 /// A source and the values of its variables, the page's excepted.
@@ -392,7 +396,7 @@ fn reasons(
         match previous.inputs.iter().find(same) {
             None => reasons.push(format!("new source file {}", snapshot.url)),
             Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
-            Some(_) => {}
+            Some(known) => reasons.extend(other_date(known, snapshot)),
         }
     }
     let is_gone = |known: &&Snapshot| !entry.inputs.iter().any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys);
@@ -410,7 +414,11 @@ fn reasons(
         reasons.push("what is known of the layout changed: a person confirmed it, or took that back".to_owned());
     }
     if reasons.is_empty() && entry.input_hash != previous.input_hash {
-        reasons.push("the sources are no longer samples, or have become samples".to_owned());
+        let mut inputs = entry.inputs.iter().chain(&previous.inputs);
+        reasons.push(match inputs.any(|input| input.obtained == Obtained::ByHand) {
+            true => "what is known of a file by hand changed, or whether the sources are samples".to_owned(),
+            false => "the sources are no longer samples, or have become samples".to_owned(),
+        });
     }
     if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
         reasons.push(refusal);
@@ -440,6 +448,8 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
     let mut decides = vec![serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
     // What is confirmed is judged by its totals.
     decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
+    // A date that a person stated is part of what the release says.
+    decides.extend(stated_dates(&inputs));
     let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
     let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, candidate.partition.as_deref(), &inputs)? };

@@ -178,6 +178,7 @@ impl RunReport {
             outcome: self.outcome.to_owned(),
             error: None,
             note: None,
+            import: None,
             tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
         }
     }

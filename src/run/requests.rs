@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::import::{fetched_by_hand, imported, is_by_hand, stands};
+use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
 use super::pages::Paging;
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
@@ -163,8 +163,7 @@ pub(super) fn no_longer_listed<'a>(settings: &RunSettings, source: &Source, file
 pub(super) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> String {
     let gone: Vec<&str> = gone.iter().map(|snapshot| snapshot.url.as_str()).collect();
     format!(
-        "{} ({}): the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
-        source.source_id,
+        "{}: the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
         source.url,
         gone.join(", "),
         source.source_id
@@ -241,7 +240,8 @@ impl Desk<'_> {
                 Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
                 Err(error) => {
                     *self.failures.lock().expect("nothing panics while holding it").entry(host).or_insert(0) += 1;
-                    Fetched::Failed(error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")))
+                    let text = without_places(&error.to_string(), request)?;
+                    Fetched::Failed(error.way_out().map_or_else(|| text.clone(), |hint| format!("{text} ({hint})")))
                 }
             }
         };
@@ -259,6 +259,13 @@ impl Fetched {
             Self::Failed(_) => "failed",
         }
     }
+}
+
+/// What went wrong with a file, without its names: whoever tells of it says first which file it is.
+fn without_places(text: &str, request: &Request) -> Result<String> {
+    let url = recorded_url(&request.url)?;
+    let text = text.strip_prefix(&format!("source `{}`: ", request.source_id)).unwrap_or(text);
+    Ok(text.strip_prefix(&format!("{url}: ")).unwrap_or(text).to_owned())
 }
 
 fn host_of(url: &str) -> &str {

@@ -114,6 +114,8 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot]) {
             json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
             json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
             json.key("obtained").optional_text(snapshot.map(|snapshot| snapshot.obtained.name()));
+            let places = snapshot.map(|snapshot| snapshot.redirected_through.as_slice()).unwrap_or_default();
+            json.key("redirected_through").texts(places.iter().map(String::as_str));
             match snapshot {
                 Some(snapshot) => json.key("size_bytes").count(snapshot.size_bytes),
                 None => json.key("size_bytes").null(),

@@ -2,16 +2,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Home, lines};
+use super::{Home, KnownUrl, lines};
 use crate::error::Result;
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, ReleaseId};
 use crate::issue::SourceFinding;
+use crate::provenance::Snapshot;
 
 /// Format of the ledger's lines; readers refuse a newer one.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;
 
 /// Outcome of an entry that says that a person gave the program a file.
 pub const IMPORTED: &str = "imported";
+
+/// Outcome of an entry that says that a person took such a file back.
+pub const WITHDRAWN: &str = "withdrawn";
 
 /// One run, as the ledger keeps it: one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,15 +30,31 @@ pub struct LedgerEntry {
     pub channel: String,
     /// What the channel points at after the run.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged` or `failed`; [`IMPORTED`] where it was no run.
+    /// `published`, `unchanged` or `failed`; [`IMPORTED`] or [`WITHDRAWN`] where it was no run.
     pub outcome: String,
     /// Why it failed.
     pub error: Option<String>,
     /// What else there is to be known, such as who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The file that a person gave or took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<ImportedFile>,
     /// What became of each task, by task id.
     pub tasks: BTreeMap<String, LedgerTask>,
+}
+
+/// A file that a person gave the program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    pub source_id: String,
+    pub url: String,
+    pub sha256: Digest,
+    /// The user's name.
+    pub by: String,
+    /// What was known of the URL before: it counts again when the file is withdrawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<KnownUrl>,
 }
 
 /// What became of one task in a run.
@@ -66,4 +86,13 @@ pub fn append_ledger(home: &Home, entry: &LedgerEntry) -> Result<()> {
 /// `Store`, when a whole line is not an entry or is of a newer format.
 pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
     lines::read_lines(&home.ledger_file(), LEDGER_FORMAT_VERSION)
+}
+
+/// The last word on a snapshot that a person imported; none where the ledger does not have it.
+///
+/// # Errors
+/// As for [`read_ledger`].
+pub fn last_word_on_import(home: &Home, snapshot: &Snapshot) -> Result<Option<LedgerEntry>> {
+    let is_of = |import: &ImportedFile| import.source_id == snapshot.source_id && import.url == snapshot.url && import.sha256 == snapshot.sha256;
+    Ok(read_ledger(home)?.into_iter().rfind(|entry| entry.import.as_ref().is_some_and(is_of)))
 }

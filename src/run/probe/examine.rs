@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::super::import::due_message;
+use super::super::by_hand::due_message;
 use super::Desk;
 use super::address::{Address, sample_path};
 use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::super::import::{imported_files, is_by_hand, listing_due_message};
+use super::super::by_hand::{imported_files, is_by_hand, listing_due_message};
 use super::super::requests::{Fetched, Wanted, listed_requests, listing_page, otherwise_requests};
 use super::address::{Address, Foreseen, is_lookup, sample_path};
 use super::examine::{Examined, unavailable};

@@ -1,4 +1,4 @@
-use super::super::import::imported;
+use super::super::by_hand::imported;
 use super::Desk;
 use super::address::Address;
 use super::examine::{Examined, examine_own};

@@ -19,6 +19,8 @@ fn bad_flags_and_arguments_are_configuration_errors() {
         &["status", "--store", "gopher://x"],
         &["releases", "show", "--channel", "../up"],
         &["releases", "rollback", "--to", "x"],
+        &["check", "--declarations", "/no/such/folder"],
+        &["run", "--declarations", "/"],
     ] {
         let answer = place.pubdata(arguments);
         assert_eq!(answer.code, Some(40), "{arguments:?}: {answer:#?}");
@@ -26,6 +28,31 @@ fn bad_flags_and_arguments_are_configuration_errors() {
     }
     place.pubdata(&["--help"]).expect(0);
     place.pubdata(&["--version"]).expect(0);
+}
+
+#[test]
+fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
+    let place = Place::new();
+    let file = place.mirror().display().to_string();
+    for (arguments, says) in [
+        (&["check", "--declarations", &file][..], "has no folder pipelines/ and no schemas/"),
+        (&["check", "--declarations", "/no/such/folder"], "is no folder"),
+        (&["import", "seattle", &file], "did you mean `permit.seattle` or `permit.seattle_before_2018`?"),
+        (&["import", "license.fl_dbrp", &file], "did you mean `license.fl_dbpr`?"),
+        (&["import", "licence.fl_dbpr", &file], "did you mean `license.fl_dbpr`?"),
+        (&["import", "zzz", &file], "a source is named FAMILY.NAME"),
+        (&["import", "license.fl_dbpr", &file, "--date", "20.11.2026"], "YYYY-MM-DD"),
+        (&["import", "license.fl_dbpr", &file, "--date", "2026-02-30"], "--date 2026-02-30 is no day"),
+        (&["accept", "license.fl_dbpr", "--until", "tomorrow"], "YYYY-MM-DD"),
+        (&["import", "license.fl_dbpr"], "<FILE>"),
+    ] {
+        let answer = place.pubdata(arguments).expect(40);
+        assert!(answer.stderr.contains(says), "{arguments:?}: {}", answer.stderr);
+    }
+    assert!(!place.home().exists(), "nothing is left behind");
+    for command in ["import", "accept"] {
+        assert!(place.pubdata(&[command, "--help"]).expect(0).stdout.contains("Exit codes:"), "{command}");
+    }
 }
 
 #[test]

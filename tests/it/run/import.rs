@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use crate::support::{Answer, Place, answer, copy_folder, project};
 
-const SOURCE: &str = "license.fl_dbpr";
+pub(super) const SOURCE: &str = "license.fl_dbpr";
 const FILE: &str = "CONSTRUCTIONLICENSE_1.csv";
-const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+pub(super) const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
 const URL_FORM: &str = "extracts/{file}.csv";
 
 /// A place whose declaration of Florida's licenses is changed; its floors are those of a fixture.
-struct Desk {
-    place: Place,
-    declarations: String,
+pub(super) struct Desk {
+    pub(super) place: Place,
+    pub(super) declarations: String,
 }
 
 impl Desk {
-    fn new(change: impl Fn(String) -> String) -> Self {
+    pub(super) fn new(change: impl Fn(String) -> String) -> Self {
         let place = Place::new();
         let folder = place.root().join("declarations");
         copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -32,31 +32,31 @@ impl Desk {
         Self { declarations: folder.display().to_string(), place }
     }
 
-    fn by_hand() -> Self {
+    pub(super) fn by_hand() -> Self {
         Self::new(|text| text.replace("source_version = ", "by_hand = true\nsource_version = "))
     }
 
-    fn pubdata(&self, arguments: &[&str]) -> Answer {
+    pub(super) fn pubdata(&self, arguments: &[&str]) -> Answer {
         let mut command = self.place.command(&[arguments, &["--declarations", &self.declarations]].concat());
         answer(command.env_remove("SUDO_USER").env("USER", "ada"))
     }
 
     /// A run that asks the publishers.
-    fn run(&self) -> Answer {
+    pub(super) fn run(&self) -> Answer {
         self.pubdata(&["run", SOURCE, "--json"])
     }
 
-    fn downloaded(&self) -> PathBuf {
+    pub(super) fn downloaded(&self) -> PathBuf {
         self.place.file(FILE)
     }
 
-    fn import(&self, arguments: &[&str]) -> Answer {
+    pub(super) fn import(&self, arguments: &[&str]) -> Answer {
         let file = self.downloaded().display().to_string();
         self.pubdata(&[&["import", SOURCE, &file, "--json"], arguments].concat())
     }
 
     /// The one file that the newest release was made from.
-    fn input(&self) -> Value {
+    pub(super) fn input(&self) -> Value {
         self.place.manifest()["tasks"][SOURCE]["inputs"][0].clone()
     }
 }
@@ -104,7 +104,8 @@ fn what_is_imported_passes_the_checks_of_a_download() {
     let page = desk.place.root().join("page.html");
     std::fs::write(&page, "<!DOCTYPE html><title>Just a moment</title>").unwrap();
     let refused = desk.pubdata(&["import", SOURCE, &page.display().to_string()]).expect(30);
-    assert!(refused.stderr.contains("page.html: the file is a web page"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("page.html: the file is a web page") && refused.stderr.contains("save the file itself"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("the publisher may have moved"), "{}", refused.stderr);
     let unclear = desk.import(&["--url", "https://elsewhere.example/list.csv"]).expect(40);
     assert!(unclear.stderr.contains("`https://elsewhere.example/list.csv` is no file that source") && unclear.stderr.contains(URL_FORM), "{}", unclear.stderr);
     let unknown = desk.pubdata(&["import", "license.fl_dbrp", &page.display().to_string()]).expect(40);
@@ -177,13 +178,15 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
 #[test]
 fn an_accepted_loss_is_believed_by_the_next_run() {
     let desk = Desk::by_hand();
-    desk.pubdata(&["accept", SOURCE]).expect(0);
     desk.import(&["--date", "2026-11-13"]).expect(0);
+    desk.pubdata(&["accept", SOURCE]).expect(0);
     desk.run().expect(0);
     desk.place.edit(FILE, |text| text.split_inclusive('\n').next().unwrap().to_owned());
     desk.import(&["--date", "2026-11-20"]).expect(0);
     let blocked = desk.run().expect(20);
-    assert!(blocked.reasons(SOURCE).contains("fewer than the"), "{}", blocked.reasons(SOURCE));
+    let reasons = blocked.reasons(SOURCE);
+    assert!(reasons.contains("fewer than the") && reasons.contains(&format!("{URL} is by hand, imported 20")), "{reasons}");
+    assert!(reasons.contains(&format!(" by ada: if it is the wrong file, `pubdata import {SOURCE} --withdraw`")), "{reasons}");
     desk.pubdata(&["accept", &format!("{SOURCE}:shrink"), "license.license:shrink"]).expect(0);
     desk.run().expect(0);
     assert_eq!(desk.input()["source_date"], "2026-11-20");
@@ -207,6 +210,22 @@ fn what_cannot_be_accepted_is_told_with_what_can() {
     assert!(!desk.place.home().join("accepted.jsonl").exists());
 }
 
+#[test]
+fn what_was_never_seen_is_not_confirmed_and_what_was_never_accepted_not_withdrawn() {
+    let desk = Desk::by_hand();
+    let unseen = desk.pubdata(&["accept", SOURCE]).expect(40);
+    assert!(unseen.stderr.contains(&format!("no file of `{SOURCE}` was ever seen here")), "{}", unseen.stderr);
+    assert!(!desk.place.home().exists(), "what is refused leaves nothing behind");
+    let withdraw = || desk.pubdata(&["accept", SOURCE, "--withdraw"]).expect(40).stderr;
+    assert!(withdraw().contains(&format!("no layout of `{SOURCE}` is accepted: there is nothing to withdraw")), "{}", withdraw());
+    desk.import(&[]).expect(0);
+    desk.pubdata(&["accept", SOURCE]).expect(0);
+    let other = desk.pubdata(&["accept", &format!("{SOURCE}:shrink"), "--withdraw"]).expect(40);
+    assert!(other.stderr.contains("no shrink of"), "a layout is no loss: {}", other.stderr);
+    desk.pubdata(&["accept", SOURCE, "--withdraw"]).expect(0);
+    assert!(withdraw().contains("nothing to withdraw"), "{}", withdraw());
+}
+
 /// A page that shuts programs out names no file; what a person downloaded from it is read all the same, once it passes the floors of samples.
 #[test]
 fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
@@ -223,11 +242,17 @@ fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
     let import = |url: &str, date: &str| desk.pubdata(&["import", "license.az_roc", &list.display().to_string(), "--url", url, "--date", date]);
     let wrong = import("https://roc.az.gov/files/roc.csv", "2026-09-02").expect(40);
     assert!(wrong.stderr.contains("`https://roc.az.gov/files/roc.csv` is no file") && wrong.stderr.contains("ROC_Posting-List_{year"), "{wrong:#?}");
+    let elsewhere = import(&url.replace("roc.az.gov", "roc.example"), "2026-09-02").expect(40);
+    let way_out = "is not an address of source `license.az_roc`: its files are on roc.az.gov (https), and in the same domain";
+    assert!(elsewhere.stderr.contains(way_out), "{elsewhere:#?}");
     let ahead = import(&url, "2999-01-01").expect(40);
     assert!(ahead.stderr.contains("--date 2999-01-01 is not here yet"), "{ahead:#?}");
     import(&url, "2026-09-02").expect(0);
     let answer = run(&desk);
     let task = answer.task("license.az_roc");
     assert_eq!((&task["outcome"], &task["findings"][0]["code"]), (&"built".into(), &"page_not_read".into()), "{task:#}");
+    let detail = task["findings"][0]["detail"].as_str().unwrap();
+    assert!(detail.starts_with("https://roc.az.gov/posting-list: "), "{detail}");
+    assert!(!detail.contains("license.az_roc"), "whoever tells of a finding names its source: {detail}");
     assert!(desk.place.rows("license.license").keys().any(|record_id| record_id.contains("AZ-roc")), "{task:#}");
 }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod buckets;
+mod by_hand;
 mod calendar;
 mod changed_sources;
 mod command_line;

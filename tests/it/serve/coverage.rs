@@ -98,7 +98,7 @@ async fn provenance_leads_from_a_record_to_the_bytes() {
     let sources = data["sources"].as_array().unwrap();
     assert_eq!(sources.len(), 2);
     let file = json!({
-        "sha256": snapshot.sha256.to_string(), "url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "size_bytes": 1_000
+        "sha256": snapshot.sha256.to_string(), "url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "redirected_through": ["https://files.publisher.example/a", "https://store.example/b"], "size_bytes": 1_000
     });
     assert_eq!((&sources[0]["snapshot"], &sources[0]["member"], &sources[0]["length"]), (&file, &Value::Null, &json!(7)));
     assert_eq!(sources[1]["offset"].as_u64().unwrap(), sources[0]["offset"].as_u64().unwrap() + 100);
