@@ -116,7 +116,11 @@ impl Asked<'_> {
     fn finding(&self) -> Option<SourceFinding> {
         let source = self.address.source;
         if self.role == (Role::Page { is_replaced: true }) {
-            let detail = format!("{}; asked for the addresses that the declaration, the last release or a person who imported a file has named", self.reason());
+            let detail = format!(
+                "{}: {}; asked for the addresses that the declaration, the last release or a person who imported a file has named",
+                source.url,
+                self.problem()
+            );
             return Some(SourceFinding::new(&source.source_id, PAGE_NOT_READ, detail));
         }
         if self.role != Role::File {

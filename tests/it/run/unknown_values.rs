@@ -51,6 +51,9 @@ fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String>
     &theirs(&is_coded) - &theirs(&|column| listed("id_from").any(|of_id| of_id == column))
 }
 
+/// Columns by their sources.
+type Columns<'c> = BTreeSet<(&'c str, &'c str)>;
+
 /// A word of the column's own with at most 15 characters, as many as the narrowest column of words has.
 fn unheard_of(column: &str) -> String {
     format!("Unheard {:05}", column.bytes().fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 99_991))
@@ -202,7 +205,7 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
     }
     // Every text is there in a row, whatever became of it, and told of where nothing else says what it would have said.
     let columns_by_source = columns_by_source.into_inner().unwrap();
-    let (mut kept, mut warned): (BTreeSet<(&str, &str)>, BTreeSet<(&str, &str)>) = Default::default();
+    let (mut kept, mut warned) = (Columns::new(), Columns::new());
     let manifest = place.manifest();
     for dataset_id in manifest["datasets"].as_object().unwrap().keys() {
         let rows = place.rows(dataset_id);
@@ -220,7 +223,7 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
             }
         }
     }
-    let all: BTreeSet<(&str, &str)> =
+    let all: Columns<'_> =
         columns_by_source.iter().flat_map(|(source_id, columns)| columns.iter().map(move |column| (source_id.as_str(), column.as_str()))).collect();
     assert!(all.len() > 50, "{all:#?}");
     // The providers of the fixture state no licence for their third taxonomy.

@@ -28,7 +28,7 @@ fn code_without_its_leading_zero_is_set_aside() {
 
 #[test]
 fn unknown_category_is_set_aside() {
-    let expected = "`null_reason` is `lost`, expected one of `insufficient_sample`, `not_applicable`, `suppressed`, `not_published`, `zero_universe`";
+    let expected = "`null_reason` is `lost`, expected one of `insufficient_sample`, `not_applicable`, `suppressed`, `not_published`, `zero_universe`, `unknown_special_value`";
     check(changed(|row| (row.value, row.null_reason) = (None, Some("lost".into()))), &[("unknown_category", expected)]);
     check(changed(|row| (row.value, row.null_reason) = (None, Some("suppressed".into()))), &[]);
 }
