@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -60,7 +60,7 @@ fn pointers_are_published_with_source_digest_and_member() {
             let cells = list.column_by_name(name).unwrap().as_string::<i32>();
             cells.is_valid(index).then(|| cells.value(index).to_owned())
         };
-        let number = |name: &str, index: usize| list.column_by_name(name).unwrap().as_primitive::<UInt64Type>().value(index);
+        let number = |name: &str, index: usize| list.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(index);
         (0..list.len())
             .map(|index| {
                 (text("source_id", index).unwrap(), text("snapshot", index).unwrap(), text("member", index), number("offset", index), number("length", index))
