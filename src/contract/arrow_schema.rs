@@ -10,14 +10,14 @@ pub fn arrow_schema(contract: &Contract) -> Schema {
     Schema::new(fields)
 }
 
-/// The fields of one source pointer: source, snapshot digest, archive member, offset, length.
+/// The fields of one source pointer: source, snapshot digest, archive member, offset, length. Signed: table formats have no unsigned integers.
 pub fn pointer_fields() -> Fields {
     Fields::from(vec![
         Field::new("source_id", DataType::Utf8, false),
         Field::new("snapshot", DataType::Utf8, false),
         Field::new("member", DataType::Utf8, true),
-        Field::new("offset", DataType::UInt64, false),
-        Field::new("length", DataType::UInt64, false),
+        Field::new("offset", DataType::Int64, false),
+        Field::new("length", DataType::Int64, false),
     ])
 }
 

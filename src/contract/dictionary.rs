@@ -8,7 +8,7 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
     for contract in contracts.values() {
         let _ = write!(
             text,
-            "\n## {}\n\n{}. {} Schema version {}, key ({}), folders by ({}).\n\n| column | type | null | meaning |\n|---|---|---|---|\n",
+            "\n## {}\n\n{}. {} Schema version {}, key ({}), a part for each ({}).\n\n| column | type | null | meaning |\n|---|---|---|---|\n",
             contract.dataset_id,
             contract.title,
             contract.grain,

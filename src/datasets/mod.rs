@@ -143,7 +143,7 @@ pub fn pipeline(pipeline_id: &str) -> Result<&'static Pipeline> {
 /// Rows of one dataset and partition, before validation.
 pub struct Table {
     pub dataset_id: String,
-    /// Contract column and value of the partition folders.
+    /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
     /// The contract's columns except the verdict, in the conventions of `contract::Physical`.
     pub frame: DataFrame,

@@ -2,8 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
-    StructArray, UInt64Array,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder, StructArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields};
@@ -158,6 +157,7 @@ impl Cells<'_> {
             if !rest.is_empty() {
                 return Err(self.at(row, "does not hold four numbers for each pointer"));
             }
+            let signed = |number: u64| i64::try_from(number).map_err(|_| self.at(row, "points beyond the end of every file"));
             for &[input, member, offset, length] in pointers {
                 let (pointer, digest) = texts.entry((input, member)).or_insert_with(|| {
                     let pointer = inputs.resolve(&[input, member, 0, 0]).remove(0);
@@ -167,8 +167,8 @@ impl Cells<'_> {
                 sources.append_value(&pointer.source_id);
                 snapshots.append_value(&*digest);
                 members.append_option(pointer.member.as_deref());
-                offsets.push(offset);
-                lengths.push(length);
+                offsets.push(signed(offset)?);
+                lengths.push(signed(length)?);
             }
             list_lengths.push(pointers.len());
         }
@@ -177,8 +177,8 @@ impl Cells<'_> {
             Arc::new(sources.finish()),
             Arc::new(snapshots.finish()),
             Arc::new(members.finish()),
-            Arc::new(UInt64Array::from(offsets)),
-            Arc::new(UInt64Array::from(lengths)),
+            Arc::new(Int64Array::from(offsets)),
+            Arc::new(Int64Array::from(lengths)),
         ];
         let structs = StructArray::try_new(fields.clone(), arrays, None)?;
         let field = Field::new_list_field(DataType::Struct(fields), false);

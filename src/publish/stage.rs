@@ -20,7 +20,7 @@ pub const STAGED_FORMAT_VERSION: u32 = 1;
 #[derive(Debug, Clone)]
 pub struct BuiltTable {
     pub dataset_id: String,
-    /// Contract column and value of each partition folder.
+    /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
     pub frame: DataFrame,
     pub report: PartReport,

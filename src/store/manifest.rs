@@ -12,6 +12,9 @@ use crate::provenance::{Snapshot, SourceRows};
 /// Format of the manifest file; readers refuse a newer one.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
+/// Version of what parts are named and how their columns are stored: another makes all of them anew. 2: flat names, signed offsets.
+pub const PART_FORMAT_VERSION: u32 = 2;
+
 /// What a release holds: every part with its hash, what it was built from, and what validation said.
 ///
 /// The release id is the hash of everything here that the build decides; times, run ids and the dates a publisher's server reports are
@@ -84,11 +87,11 @@ pub struct DatasetEntry {
 /// One Parquet file of a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Below the release folder: `geo.zcta_metric/vintage_year=2023/part-0.parquet`.
+    /// Below the release folder: `geo.zcta_metric/2023.parquet`.
     pub path: String,
     /// The build that made it.
     pub task_id: String,
-    /// Contract column and value of each partition folder.
+    /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
     pub rows: u64,
     pub size_bytes: u64,
@@ -200,31 +203,30 @@ impl Manifest {
     }
 }
 
-/// Composes a part's path below its release: the dataset's folder, then `column=value` folders in the contract's order. Other keys of the
-/// partition go into the file's name: DuckDB and polars read a dataset's folder as one table only when all its files lie equally deep.
+/// The name of a dataset's only part.
+const WHOLE: &str = "part-0";
+
+/// Composes a part's path below its release: in the dataset's folder, a name of the values of `partition_by` in the contract's order, then other
+/// keys of the partition with theirs: `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat and names have no `key=value`:
+/// readers would take such a text for a second column, of another type than the one in the file.
 ///
 /// # Errors
-/// `Contract`, when a column of `partition_by` has no value, or a value cannot be a folder's name.
+/// `Contract`, when a column of `partition_by` has no value, or a value cannot be part of a file's name.
 pub fn part_path(dataset_id: &str, partition_by: &[String], partition: &BTreeMap<String, String>) -> Result<String> {
-    let plain = |key: &str| {
-        let value = partition.get(key).ok_or_else(|| Error::contract(format!("{dataset_id}: the partition has no `{key}`")))?;
+    let plain = |key: &String| {
+        let value: &String = partition.get(key).ok_or_else(|| Error::contract(format!("{dataset_id}: the partition has no `{key}`")))?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if value.is_empty() || value.starts_with('.') || !value.bytes().all(is_plain) {
-            return Err(Error::contract(format!("{dataset_id}: `{value}` of partition `{key}` cannot be a folder's name")));
+            return Err(Error::contract(format!("{dataset_id}: `{value}` of partition `{key}` cannot be part of a file's name")));
         }
         Ok(value)
     };
-    let mut path = dataset_id.to_owned();
-    for key in partition_by {
-        path.push_str(&format!("/{key}={}", plain(key)?));
+    let mut name = partition_by.iter().map(|key| plain(key).cloned()).collect::<Result<Vec<String>>>()?;
+    for key in partition.keys().filter(|key| !partition_by.contains(key)) {
+        name.push(format!("{key}-{}", plain(key)?));
     }
-    let others: Vec<&String> = partition.keys().filter(|key| !partition_by.contains(key)).collect();
-    path.push_str(if others.is_empty() { "/part-0" } else { "/part" });
-    for key in others {
-        path.push_str(&format!("-{key}-{}", plain(key)?));
-    }
-    path.push_str(".parquet");
-    Ok(path)
+    let name = if name.is_empty() { WHOLE.to_owned() } else { name.join("~") };
+    Ok(format!("{dataset_id}/{name}.parquet"))
 }
 
 fn strip(value: &mut serde_json::Value, keys: &[&str]) {

@@ -33,7 +33,7 @@ pub use events::{
 pub use home::{Home, RunLock};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
-pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, Part, PartReport, TaskEntry, part_path};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
 pub use partial::{Partial, PartialOf};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
 pub use record::{Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};

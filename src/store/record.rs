@@ -1,4 +1,4 @@
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use bytes::Bytes;
@@ -122,6 +122,26 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
     })
 }
 
+/// Offsets and lengths. Releases made before they were signed are read as well.
+enum Numbers<'a> {
+    Signed(&'a PrimitiveArray<Int64Type>),
+    Unsigned(&'a PrimitiveArray<UInt64Type>),
+}
+
+impl<'a> Numbers<'a> {
+    fn of(column: &'a ArrayRef) -> Option<Self> {
+        column.as_primitive_opt().map(Self::Signed).or_else(|| column.as_primitive_opt().map(Self::Unsigned))
+    }
+
+    fn at(&self, index: usize) -> u64 {
+        match self {
+            // A negative number is no place in a file: it points nowhere.
+            Self::Signed(numbers) => u64::try_from(numbers.value(index)).unwrap_or(u64::MAX),
+            Self::Unsigned(numbers) => numbers.value(index),
+        }
+    }
+}
+
 /// The pointers of a row.
 ///
 /// # Errors
@@ -132,7 +152,7 @@ pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> 
     let fields = items.as_struct_opt().ok_or_else(not_pointers)?;
     let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
     let text = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
-    let number = |name: &str| field(name)?.as_primitive_opt::<UInt64Type>().ok_or_else(not_pointers);
+    let number = |name: &str| Numbers::of(field(name)?).ok_or_else(not_pointers);
     let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
     let (offsets, lengths) = (number("offset")?, number("length")?);
     let pointer = |index: usize| {
@@ -141,8 +161,8 @@ pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> 
             source_id: source_ids.value(index).to_owned(),
             snapshot,
             member: members.is_valid(index).then(|| members.value(index).to_owned()),
-            offset: offsets.value(index),
-            length: lengths.value(index),
+            offset: offsets.at(index),
+            length: lengths.at(index),
         })
     };
     (0..fields.len()).map(pointer).collect()

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use polars::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, ResultExt, range, rows_where, show, show_key};
@@ -87,40 +89,49 @@ fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> 
         Some(condition) => holds(contract, frame, condition)?,
         None => BooleanChunked::full("applies".into(), true, frame.height()),
     };
-    let names = invariant.group_by.iter().chain(&invariant.columns).map(String::as_str);
-    let concerned = frame.select(names)?.with_row_index(ROW.into(), None)?.filter(&applies)?;
+    let texts = |name: &String| Ok(frame.column(name)?.as_materialized_series().cast(&DataType::String)?);
+    let keys: Vec<Series> = invariant.group_by.iter().map(texts).collect::<Result<_>>()?;
+    let keys: Vec<&StringChunked> = keys.iter().map(Series::str).collect::<PolarsResult<_>>()?;
+    // Unscaled units are integers, exact in a double.
+    let numbers = |column: &&Column| Ok(frame.column(&column.name)?.as_materialized_series().cast(&DataType::Float64)?);
+    let numbers: Vec<Series> = columns.iter().map(numbers).collect::<Result<_>>()?;
+    let numbers: Vec<&Float64Chunked> = numbers.iter().map(Series::f64).collect::<PolarsResult<_>>()?;
+    let mut groups: HashMap<Vec<Option<&str>>, Group> = HashMap::new();
+    for row in (0..frame.height()).filter(|row| applies.get(*row) == Some(true)) {
+        let group = groups.entry(keys.iter().map(|key| key.get(row)).collect()).or_default();
+        group.rows.push(row);
+        group.sum = numbers.iter().map(|column| column.get(row)).fold(group.sum, |sum, number| Some(sum? + number?));
+    }
 
-    let whole = columns.iter().map(|column| col(column.name.as_str()).is_not_null()).reduce(Expr::and).expect("checked above");
-    let sum = columns.iter().map(|column| col(column.name.as_str()).cast(DataType::Float64)).reduce(|sum, column| sum + column).expect("checked above");
-    // Unscaled units are integers, exact in a double; the slack only absorbs a tolerance that binary floating point cannot hold.
+    // The slack only absorbs a tolerance that binary floating point cannot hold.
     let slack = 1e-6;
-    let low = lit((total - tolerance) * units - slack);
-    let high = lit((total + tolerance) * units + slack);
-    let group_by: Vec<Expr> = invariant.group_by.iter().map(|name| col(name.as_str())).collect();
-    let sums = concerned
-        .lazy()
-        .group_by(group_by)
-        .agg([sum.sum().alias(SUM), whole.all(false).alias("is_whole"), col(ROW)])
-        .filter(col("is_whole").and(col(ROW).list().len().gt_eq(lit(wanted_rows as u32))))
-        .filter(col(SUM).lt(low).or(col(SUM).gt(high)))
-        .collect()?;
-
+    let expected = (total - tolerance) * units - slack..=(total + tolerance) * units + slack;
     let mut breaches = Vec::new();
     let listed = invariant.columns.join("` and `");
-    for (sum, rows) in sums.column(SUM)?.f64()?.iter().zip(sums.column(ROW)?.list()?.amortized_iter()) {
-        let (Some(sum), Some(rows)) = (sum, rows) else { continue };
-        for row in rows.as_ref().idx()?.iter().flatten() {
-            let key = show_key(contract, frame, &invariant.group_by, row as usize)?;
+    for Group { sum, rows } in groups.into_values() {
+        let Some(sum) = sum.filter(|sum| rows.len() >= wanted_rows && !expected.contains(sum)) else { continue };
+        for row in rows {
+            let key = show_key(contract, frame, &invariant.group_by, row)?;
             let detail = format!("the sum of `{listed}` over {key} is {}; expected: {}", sum / units, invariant.description.trim_end_matches('.'));
-            breaches.push(Breach { code: invariant.code.clone(), severity: invariant.severity, row: row as usize, detail });
+            breaches.push(Breach { code: invariant.code.clone(), severity: invariant.severity, row, detail });
         }
     }
     breaches.sort_by_key(|breach| breach.row);
     Ok(breaches)
 }
 
-const ROW: &str = "row of the frame";
-const SUM: &str = "sum of the group";
+/// Rows whose columns add up.
+struct Group {
+    /// None as soon as one of the cells is null.
+    sum: Option<f64>,
+    rows: Vec<usize>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { sum: Some(0.0), rows: Vec::new() }
+    }
+}
 
 /// The rows a condition is about; a null is none of its values.
 fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Result<BooleanChunked> {

@@ -29,7 +29,7 @@ pub use quarantine::quarantine_table;
 /// A built table before its contract was checked.
 pub struct Candidate {
     pub dataset_id: String,
-    /// Contract column and value of each partition folder.
+    /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
     /// The contract's columns in the conventions of [`Physical`]; `validation_status` and `warnings` may be missing.
     pub frame: DataFrame,

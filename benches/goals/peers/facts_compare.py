@@ -15,7 +15,7 @@ import duckdb
 FIGURES = """
     SELECT cik::BIGINT AS cik, concept, lower(unit) AS unit, {start} AS "start", {end} AS "end", accession_number AS accn, form, filed_date AS filed, value,
            list_contains(warnings, 'period_start_differs') AS has_other_start
-    FROM read_parquet('{release}/{dataset}/**/*.parquet') WHERE value IS NOT NULL
+    FROM read_parquet('{release}/{dataset}/*.parquet') WHERE value IS NOT NULL
 """
 
 
@@ -32,7 +32,7 @@ def main():
         only = one(f"SELECT count(*) FROM (FROM {left} EXCEPT ALL FROM {right})")[0]
         if only:
             problems.append(f"{only} rows of {left} are not in {right} (a: polars, b: DuckDB)")
-    members = f"read_parquet('{release}/sec.archive_member/**/*.parquet')"
+    members = f"read_parquet('{release}/sec.archive_member/*.parquet')"
     ours = dict(zip(("members", "facts", "rows"), one(f"SELECT count(*), sum(facts_total)::BIGINT, sum(facts_used)::BIGINT FROM {members}")))
     if ours != counts:
         problems.append(f"the release has {ours}, the peer {counts}")

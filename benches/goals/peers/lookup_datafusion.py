@@ -27,7 +27,7 @@ def main():
     context = SessionContext(config)
     wanted = [json.loads(line, parse_float=decimal.Decimal) for line in pathlib.Path(figures).read_text().splitlines()]
     for bucket in {cik[-3:] for cik, _ in wanted}:
-        context.register_parquet(f"facts_{bucket}", f"{release}/sec.financial_value/bucket={bucket}/")
+        context.register_parquet(f"facts_{bucket}", f"{release}/sec.financial_value/{bucket}.parquet")
     look_up = lambda cik: context.sql(QUERY.format(bucket=cik[-3:], cik=cik)).collect()
     for cik, expected in wanted:
         rows = [row for batch in look_up(cik) for row in batch.to_pylist()]

@@ -2,7 +2,7 @@
 //! Source: "American Community Survey Summary File Handbook", table-based format, 2021 on. Never computes a margin of error: a
 //! percentage derived from counts has none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use polars::prelude::*;
@@ -15,7 +15,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{left_join, pointer_column, pointers, text};
+use crate::normalise::{left_join, pointer_column, pointers, text, text_column};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -331,10 +331,12 @@ impl<'s> MetricSource<'s> {
 
 /// Every area that any table has, with its code and name, in order.
 fn areas_of<'f>(level: &Level<'_>, frames: impl Iterator<Item = &'f DataFrame>, names: &DataFrame, issues: &mut Vec<Issue>) -> Result<DataFrame> {
-    let geo_ids: Vec<LazyFrame> = frames.map(|frame| frame.clone().lazy().select([col("geo_id")])).collect();
-    let union = concat(geo_ids, UnionArgs::default())?.unique(None, UniqueKeepStrategy::Any).sort(["geo_id"], SortMultipleOptions::default()).collect()?;
-    let mut codes = Vec::with_capacity(union.height());
-    for geo_id in text(&union, "geo_id")?.iter().flatten() {
+    let mut geo_ids = BTreeSet::new();
+    for frame in frames {
+        geo_ids.extend(text(frame, "geo_id")?.iter().flatten());
+    }
+    let mut codes = Vec::with_capacity(geo_ids.len());
+    for geo_id in &geo_ids {
         let code = geo_id.strip_prefix(level.prefix).filter(|code| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit()));
         if code.is_none() {
             let detail = format!("`{geo_id}` is not {} and five digits", level.prefix);
@@ -344,8 +346,7 @@ fn areas_of<'f>(level: &Level<'_>, frames: impl Iterator<Item = &'f DataFrame>, 
     }
     let codes = StringChunked::from_iter_options("code".into(), codes.into_iter());
     let is_area = codes.is_not_null();
-    let mut areas = union.clone();
-    areas.with_column(codes.into_column())?;
+    let areas = DataFrame::new(geo_ids.len(), vec![text_column("geo_id", geo_ids.into_iter().map(Some)), codes.into_column()])?;
     left_join(areas.filter(&is_area)?, names.clone(), "geo_id")
 }
 
@@ -357,8 +358,15 @@ fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -
             let fields: Vec<&str> = snapshot.keys.get("fields").map(|fields| fields.split(',').collect()).unwrap_or_default();
             let adjust = |plan: crate::decode::ColumnPlan| fields.iter().fold(plan, |plan, field| plan.want(field, &[field], false));
             let frame = context.read_snapshot(number, &snapshot, adjust)?.frame;
-            let code = if level.area_column == "zcta" { col("zcta") } else { col("state") + col("county") };
-            let coded = context.without_repeats(&frame.lazy().with_column(code.alias("code")).collect()?)?;
+            let code = if level.area_column == "zcta" {
+                text(&frame, "zcta")?.clone().with_name("code".into()).into_column()
+            } else {
+                let (states, counties) = (text(&frame, "state")?, text(&frame, "county")?);
+                text_column("code", states.iter().zip(counties.iter()).map(|(state, county)| Some([state?, county?].concat())))
+            };
+            let mut coded = frame;
+            coded.with_column(code)?;
+            let coded = context.without_repeats(&coded)?;
             aligned.push(left_join(areas.select(["code"])?, coded, "code")?);
         }
     }

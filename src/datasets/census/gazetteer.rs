@@ -1,17 +1,16 @@
-//! Turns the Gazetteer files and the 2020 relationship file into one row per ZCTA and one per county. A ZCTA's primary county is the
-//! one with the largest part of its land (then of its water, then the lower code), as in the Bureau's "2020 ZCTA to County
-//! Relationship File"; in Connecticut it is the planning region, because the survey and the Gazetteer have regions since 2022.
+//! Turns the Gazetteer files and the 2020 relationship file into one row per ZCTA and one per county.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::*;
 use serde::Deserialize;
 
+use super::primary_county::{self, PrimaryCounty};
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, unscaled};
+use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -110,32 +109,32 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     let source = newest(context, "census.gazetteer_zcta")?;
     let mut issues: Vec<Issue> = source.issues(GEOGRAPHY).collect();
     let mut areas = Areas::read(context, &source)?;
-    let primary = primary_counties(context, settings, &mut issues)?;
+    let counties = primary_county::read(context, &settings.connecticut_state_fips, GEOGRAPHY, &mut issues)?;
+    let codes = text(&areas.frame, "geoid")?.clone();
     if !context.is_replay() {
-        find_strangers(&areas.frame, &primary, &mut issues)?;
+        find_strangers(&codes, &counties, &mut issues);
     }
-    let aligned = left_join(areas.frame.clone().lazy().rename(["geoid"], ["zcta"], true).collect()?, primary, "zcta")?;
-    let shares = check_parts(&mut areas, &aligned)?;
-    let pointers: Vec<Vec<u64>> = pointers(&aligned, POINTERS)?
+    let primary: Vec<Option<&PrimaryCounty>> = codes.iter().map(|code| code.and_then(|code| counties.get(code))).collect();
+    let shares = check_parts(&mut areas, &primary);
+    let all_pointers: Vec<Vec<u64>> = pointers(&areas.frame, POINTERS)?
         .into_iter()
-        .zip(pointers(&aligned, "part_pointers")?)
-        .map(|(area, parts)| [area.unwrap_or_default(), parts.unwrap_or_default()].concat())
+        .zip(&primary)
+        .map(|(area, primary)| [area.unwrap_or_default().as_slice(), primary.map_or(&[][..], |primary| &primary.pointers)].concat())
         .collect();
-    let county = text(&aligned, "primary_county_fips")?;
-    let zcta = text(&aligned, "zcta")?;
-    let states: Vec<Option<&str>> = county.iter().map(|county| county.and_then(|county| county.get(..2))).collect();
-    let state_codes = states.iter().map(|state| state.and_then(|state| settings.states.get(state)).map(String::as_str));
+    let fips: Vec<Option<&str>> = primary.iter().map(|primary| primary.and_then(|primary| primary.fips.as_deref())).collect();
+    let states: Vec<Option<&str>> = fips.iter().map(|fips| fips.and_then(|fips| fips.get(..2))).collect();
+    let state_codes = states.iter().map(|state| state.and_then(|state| settings.states.get(state)));
     let columns = vec![
-        zcta.clone().into_column(),
-        StringChunked::from_iter(zcta.iter().map(|zcta| format!("ZCTA5 {}", zcta.unwrap_or_default()))).with_name("name".into()).into_column(),
-        county.clone().into_column(),
-        aligned.column("primary_county_name")?.clone(),
+        codes.clone().with_name("zcta".into()).into_column(),
+        text_column("name", codes.iter().map(|code| Some(format!("ZCTA5 {}", code.unwrap_or_default())))),
+        text_column("primary_county_fips", fips.iter().copied()),
+        text_column("primary_county_name", primary.iter().map(|primary| primary.and_then(|primary| primary.name.as_deref()))),
         Column::new("primary_county_land_share".into(), shares),
-        aligned.column("primary_county_basis")?.clone(),
-        StringChunked::from_iter_options("primary_state_fips".into(), states.iter().copied()).into_column(),
-        StringChunked::from_iter_options("primary_state_code".into(), state_codes).into_column(),
-        aligned.column("county_count")?.cast(&DataType::Int64)?,
-        pointer_column(pointers.iter().map(Vec::as_slice)),
+        text_column("primary_county_basis", primary.iter().map(|primary| primary.map(|primary| primary.basis))),
+        text_column("primary_state_fips", states.iter().copied()),
+        text_column("primary_state_code", state_codes),
+        Column::new("county_count".into(), primary.iter().map(|primary| primary.map(|primary| primary.county_count)).collect::<Vec<_>>()),
+        pointer_column(all_pointers.iter().map(Vec::as_slice)),
     ];
     let frame = areas.finish(GEOGRAPHY, columns, &mut issues, context)?;
     Ok(Table { dataset_id: GEOGRAPHY.to_owned(), partition: BTreeMap::new(), frame, issues })
@@ -145,96 +144,29 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
 ///
 /// # Units
 /// Share of the sum of the parts, 0 to 1. The sum is the whole: the parts partition the ZCTA.
-fn check_parts(areas: &mut Areas, aligned: &DataFrame) -> Result<Vec<Option<f64>>> {
-    let county = text(aligned, "primary_county_fips")?;
-    let (primary_land, land) = (aligned.column("primary_land")?.i64()?, aligned.column("land")?.i64()?);
-    let mut shares = Vec::with_capacity(aligned.height());
-    for row in 0..aligned.height() {
-        let covered = land.get(row).unwrap_or(0);
+fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Option<f64>> {
+    let mut shares = Vec::with_capacity(primary.len());
+    for (row, primary) in primary.iter().enumerate() {
+        let covered = primary.map_or(0, |primary| primary.land_of_parts);
         let whole = areas.land_area_sqm[row].unwrap_or(0);
-        if county.get(row).is_none() {
+        if primary.is_none_or(|primary| primary.fips.is_none()) {
             areas.rejects.add(row, "no_county_relationship", "the relationship file has no county for this ZCTA".into());
         } else if (covered as f64) < whole as f64 * LEAST_COVERED {
             let detail = format!("its parts in the relationship file have {covered} square metres of land, the Gazetteer has {whole}");
             areas.rejects.add(row, "parts_do_not_cover_area", detail);
         }
-        shares.push(primary_land.get(row).filter(|_| covered > 0).map(|part| part as f64 / covered as f64));
+        shares.push(primary.and_then(|primary| primary.land).filter(|_| covered > 0).map(|part| part as f64 / covered as f64));
     }
-    Ok(shares)
+    shares
 }
 
 /// Finds ZCTAs of the relationship file that the Gazetteer lacks: both list the ZCTAs of the 2020 Census.
-fn find_strangers(areas: &DataFrame, primary: &DataFrame, issues: &mut Vec<Issue>) -> Result<()> {
-    let arguments = JoinArgs::new(JoinType::Anti);
-    let strangers =
-        primary.clone().lazy().join(areas.clone().lazy(), [col("zcta")], [col("geoid")], arguments).sort(["zcta"], SortMultipleOptions::default()).collect()?;
-    for zcta in text(&strangers, "zcta")?.iter().flatten() {
+fn find_strangers(codes: &StringChunked, counties: &BTreeMap<String, PrimaryCounty>, issues: &mut Vec<Issue>) {
+    let known: HashSet<&str> = codes.iter().flatten().collect();
+    for zcta in counties.keys().filter(|zcta| !known.contains(zcta.as_str())) {
         let record = format!("{GEOGRAPHY}:{zcta}");
         issues.push(finding("not_in_gazetteer", Severity::Quarantine, GEOGRAPHY, &record, "the relationship file has this ZCTA, the Gazetteer has not".into()));
     }
-    Ok(())
-}
-
-/// One row per ZCTA: primary county, its land, all land, number of counties, and the pointers of all parts.
-fn primary_counties(context: &Context<'_>, settings: &Settings, issues: &mut Vec<Issue>) -> Result<DataFrame> {
-    let source = context.read_one("census.zcta_county")?;
-    issues.extend(source.issues(GEOGRAPHY));
-    // Rows without a ZCTA are county land outside every ZCTA.
-    let parts = context.without_repeats(&source.frame.filter(&source.frame.column("zcta")?.is_not_null())?)?;
-    let mut rejects = Rejects::new(parts.height());
-    let area = |text: &str| text.parse::<i64>().ok().filter(|area| *area >= 0);
-    let land = convert(&parts, "land_part", "square metres", &mut rejects, area)?;
-    let water = convert(&parts, "water_part", "square metres", &mut rejects, area)?;
-    for column in ["county_fips", "land_part", "water_part"] {
-        require(&parts, column, &mut rejects)?;
-    }
-    let zctas = text(&parts, "zcta")?;
-    for (row, code, detail) in rejects.iter() {
-        let record = format!("{GEOGRAPHY}:{}", zctas.get(row).unwrap_or_default());
-        issues.push(finding(code, Severity::Quarantine, GEOGRAPHY, &record, detail.to_owned()));
-    }
-    let mut parts = parts;
-    parts.with_column(Column::new("land_part".into(), land))?.with_column(Column::new("water_part".into(), water))?;
-    let parts = parts.filter(&rejects.kept())?;
-
-    let largest_first = SortMultipleOptions::default().with_order_descending_multi([false, true, true, false]);
-    let is_connecticut = col("county_fips").str().starts_with(lit(settings.connecticut_state_fips.as_str()));
-    let primary = parts
-        .lazy()
-        .sort(["zcta", "land_part", "water_part", "county_fips"], largest_first)
-        .group_by_stable([col("zcta")])
-        .agg([
-            col("county_fips").first(),
-            col("county_name").first(),
-            col("land_part").first().alias("primary_land"),
-            col("land_part").sum().alias("land"),
-            col("land_part").filter(is_connecticut.clone()).sum().alias("connecticut_land"),
-            len().alias("county_count"),
-            col(POINTERS).explode(ExplodeOptions { empty_as_null: false, keep_nulls: false }).alias("part_pointers"),
-        ])
-        .collect()?;
-
-    let mut regions = context.without_repeats(&context.read_one("census.ct_planning_region")?.frame)?;
-    regions.rename(POINTERS, "region_pointers".into())?;
-    let joined = left_join(primary, regions, "zcta")?;
-    let is_split = col("is_split").eq(lit("yes"));
-    let basis =
-        when(is_connecticut.clone().not()).then(lit("largest_land_part")).when(is_split.clone()).then(lit("principal_town")).otherwise(lit("planning_region"));
-    let is_plain = is_connecticut.clone().not();
-    Ok(joined
-        .lazy()
-        .with_columns([
-            basis.alias("primary_county_basis"),
-            when(is_plain.clone()).then(col("county_fips")).otherwise(col("region_fips")).alias("primary_county_fips"),
-            when(is_plain.clone()).then(col("county_name")).otherwise(col("region_name")).alias("primary_county_name"),
-            // The parts by region of a split ZCTA are not in the file; an unsplit one lies in its region with all its Connecticut land.
-            when(is_plain.clone()).then(col("primary_land")).when(is_split).then(lit(NULL)).otherwise(col("connecticut_land")).alias("primary_land"),
-            when(is_plain).then(col("part_pointers")).otherwise(concat_list([col("part_pointers"), col("region_pointers")])?).alias("part_pointers"),
-        ])
-        .select(
-            ["zcta", "primary_county_fips", "primary_county_name", "primary_county_basis", "primary_land", "land", "county_count", "part_pointers"].map(col),
-        )
-        .collect()?)
 }
 
 fn build_county(context: &Context<'_>) -> Result<Table> {

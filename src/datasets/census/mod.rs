@@ -3,3 +3,4 @@
 pub(super) mod acs5;
 mod estimate;
 pub(super) mod gazetteer;
+mod primary_county;

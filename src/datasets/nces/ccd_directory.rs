@@ -61,8 +61,11 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     issues.extend(characteristics.iter().flat_map(|file| file.issues(SCHOOL)));
 
     let renamed = |frame: DataFrame, pairs: &[(&str, &str)]| -> Result<DataFrame> {
-        let (from, to): (Vec<&str>, Vec<&str>) = pairs.iter().copied().unzip();
-        Ok(context.without_repeats(&frame)?.lazy().rename(from, to, true).collect()?)
+        let mut frame = context.without_repeats(&frame)?;
+        for (from, to) in pairs {
+            frame.rename(from, (*to).into())?;
+        }
+        Ok(frame)
     };
     let schools = context.without_repeats(&directory.frame)?;
     let characteristics = match characteristics {

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
-use arrow::array::{
-    Array, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array,
-};
+use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata::contract::{Contract, Contracts, Physical};
@@ -31,7 +29,7 @@ pub async fn of_release(releases: &Releases, id: &ReleaseId, contracts: &Contrac
             counts.parts += 1;
             counts.values += part.rows * contract.columns.len() as u64;
             counts.totals += 4 * totals.len() as u64;
-            counts.hive_rows += part.rows;
+            counts.folder_rows += part.rows;
             parts.push(json!({ "path": part.path, "rows": part.rows, "columns": columns_of(contract), "values": values, "totals": totals }));
         }
         datasets.insert(dataset_id, json!({ "partition_by": contract.partition_by, "parts": parts }));
@@ -40,12 +38,12 @@ pub async fn of_release(releases: &Releases, id: &ReleaseId, contracts: &Contrac
 }
 
 /// What each peer must have compared for the comparison to mean anything.
-#[derive(Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, serde::Deserialize)]
 pub struct Counts {
     pub parts: u64,
     pub values: u64,
     pub totals: u64,
-    pub hive_rows: u64,
+    pub folder_rows: u64,
 }
 
 fn columns_of(contract: &Contract) -> Vec<Value> {
@@ -77,7 +75,6 @@ fn cell(array: &dyn Array, row: usize) -> Value {
         DataType::Utf8 => of::<StringArray>(array).value(row).into(),
         DataType::Int32 => of::<Int32Array>(array).value(row).into(),
         DataType::Int64 => of::<Int64Array>(array).value(row).into(),
-        DataType::UInt64 => of::<UInt64Array>(array).value(row).into(),
         DataType::Boolean => of::<BooleanArray>(array).value(row).into(),
         DataType::Float64 => bits(of::<Float64Array>(array).value(row)).into(),
         DataType::Date32 => of::<Date32Array>(array).value_as_date(row).unwrap().to_string().into(),

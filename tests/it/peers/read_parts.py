@@ -1,4 +1,4 @@
-"""Reads the published Parquet of a release with DuckDB, polars and pyarrow and compares it with what our own reader says.
+"""Reads the published Parquet of a release with DuckDB, polars, pyarrow and pandas and compares it with what our own reader says.
 
 Usage: read_parts.py EXPECTED.json
 
@@ -6,13 +6,12 @@ EXPECTED.json: {"folder": …, "datasets": {id: {"partition_by": [column], "part
 "values": {column: [value]}, "totals": {column: {"count", "sum", "min", "max"}}}]}}}. Paths are below the folder.
 
 Values are written alike for all readers: decimals as their text, dates as ISO text, floats as `f64:` and the bits, lists and structs as
-JSON. Prints one JSON object {engine: {"parts", "values", "totals", "hive_rows"}} counting what was compared; what differs goes to standard
+JSON. Prints one JSON object {engine: {"parts", "values", "totals", "folder_rows"}} counting what was compared; what differs goes to standard
 error, and then the exit code is 1.
 """
 
 import datetime
 import decimal
-import glob
 import json
 import math
 import os
@@ -20,17 +19,17 @@ import struct
 import sys
 
 import duckdb
+import pandas
 import polars
 import pyarrow
 import pyarrow.compute
-import pyarrow.dataset
 import pyarrow.parquet
 
 POINTERS = {
-    "duckdb": 'STRUCT(source_id VARCHAR, "snapshot" VARCHAR, member VARCHAR, "offset" UBIGINT, length UBIGINT)[]',
-    "polars": "List(Struct({'source_id': String, 'snapshot': String, 'member': String, 'offset': UInt64, 'length': UInt64}))",
-    "pyarrow": "list<item: struct<source_id: string not null, snapshot: string not null, member: string, offset: uint64 not null, "
-    "length: uint64 not null> not null>",
+    "duckdb": 'STRUCT(source_id VARCHAR, "snapshot" VARCHAR, member VARCHAR, "offset" BIGINT, length BIGINT)[]',
+    "polars": "List(Struct({'source_id': String, 'snapshot': String, 'member': String, 'offset': Int64, 'length': Int64}))",
+    "pyarrow": "list<item: struct<source_id: string not null, snapshot: string not null, member: string, offset: int64 not null, "
+    "length: int64 not null> not null>",
 }
 # The type each reader gives to a physical type of a contract. A decimal is followed by its precision and scale.
 TYPES = {
@@ -65,7 +64,7 @@ def quoted(name):
 
 class DuckDb:
     def open(self, path):
-        self.table = duckdb.connect().from_parquet(path, hive_partitioning=False)
+        self.table = duckdb.connect().from_parquet(path)
 
     def columns(self):
         return list(zip(self.table.columns, [str(kind) for kind in self.table.types]))
@@ -78,15 +77,15 @@ class DuckDb:
         column = quoted(name)
         return self.table.aggregate(f"count({column}), sum({column}), min({column}), max({column})").fetchall()[0]
 
-    def hive(self, folder, keys):
-        table = duckdb.connect().from_parquet(os.path.join(folder, "**", "*.parquet"), hive_partitioning=True)
+    def folder(self, folder, keys):
+        table = duckdb.connect().from_parquet(os.path.join(folder, "*.parquet"))
         names = ", ".join(quoted(name) for name in ["record_id", *keys])
         return [tuple(row) for row in table.project(names).fetchall()]
 
 
 class Polars:
     def open(self, path):
-        self.table = polars.read_parquet(path, hive_partitioning=False)
+        self.table = polars.read_parquet(path)
 
     def columns(self):
         return [(name, str(kind)) for name, kind in self.table.schema.items()]
@@ -98,13 +97,13 @@ class Polars:
         column = self.table[name]
         return (len(column) - column.null_count(), column.sum(), column.min(), column.max())
 
-    def hive(self, folder, keys):
-        return polars.scan_parquet(folder, hive_partitioning=True).select("record_id", *keys).collect().rows()
+    def folder(self, folder, keys):
+        return polars.scan_parquet(os.path.join(folder, "*.parquet")).select("record_id", *keys).collect().rows()
 
 
 class PyArrow:
     def open(self, path):
-        self.table = pyarrow.parquet.read_table(path, partitioning=None)
+        self.table = pyarrow.parquet.read_table(path)
 
     def columns(self):
         return [(field.name, str(field.type)) for field in self.table.schema]
@@ -117,13 +116,17 @@ class PyArrow:
         bounds = pyarrow.compute.min_max(column)
         return (len(column) - column.null_count, pyarrow.compute.sum(column).as_py(), bounds["min"].as_py(), bounds["max"].as_py())
 
-    def hive(self, folder, keys):
-        # Folder names are texts, the columns of the same name in the files need not be: the files' own columns are read.
-        first = sorted(glob.glob(os.path.join(folder, "**", "*.parquet"), recursive=True))[0]
-        schema = pyarrow.parquet.read_schema(first)
-        dataset = pyarrow.dataset.dataset(folder, format="parquet", partitioning=pyarrow.dataset.partitioning(flavor="hive"), schema=schema)
-        table = dataset.to_table(columns=["record_id", *keys])
+    def folder(self, folder, keys):
+        table = pyarrow.parquet.read_table(folder)
         return list(zip(*(table[name].to_pylist() for name in ["record_id", *keys])))
+
+
+class Pandas:
+    """Reads folders only: it reads files with pyarrow, and has its own types for most."""
+
+    def folder(self, folder, keys):
+        table = pandas.read_parquet(folder)
+        return list(table[["record_id", *keys]].itertuples(index=False, name=None))
 
 
 def is_equal_total(ours, theirs):
@@ -164,16 +167,16 @@ def check_part(name, engine, folder, part, counts):
     counts["parts"] += 1
 
 
-def check_hive(name, engine, folder, dataset_id, dataset, counts):
+def check_folder(name, engine, folder, dataset_id, dataset, counts):
     keys = dataset["partition_by"]
     columns = [[part["values"][column] for part in dataset["parts"]] for column in ["record_id", *keys]]
     expected = sorted(zip(*(["%s" % value for values in column for value in values] for column in columns)))
     try:
-        found = sorted(tuple("%s" % value for value in row) for row in engine.hive(os.path.join(folder, dataset_id), keys))
+        found = sorted(tuple("%s" % value for value in row) for row in engine.folder(os.path.join(folder, dataset_id), keys))
     except Exception as error:
         problems.append(f"{name}: {dataset_id} cannot be read as one folder: {type(error).__name__}: {error}")
         return
-    counts["hive_rows"] += len(found)
+    counts["folder_rows"] += len(found)
     if found != expected:
         problems.append(f"{name}: {dataset_id} read as one folder has rows {found[:3]} …, expected {expected[:3]} …")
 
@@ -182,12 +185,12 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         expected = json.load(file)
     summary = {}
-    for name, engine in [("duckdb", DuckDb()), ("polars", Polars()), ("pyarrow", PyArrow())]:
-        counts = summary[name] = {"parts": 0, "values": 0, "totals": 0, "hive_rows": 0}
+    for name, engine in [("duckdb", DuckDb()), ("polars", Polars()), ("pyarrow", PyArrow()), ("pandas", Pandas())]:
+        counts = summary[name] = {"parts": 0, "values": 0, "totals": 0, "folder_rows": 0}
         for dataset_id, dataset in expected["datasets"].items():
-            for part in dataset["parts"]:
+            for part in dataset["parts"] if hasattr(engine, "open") else []:
                 check_part(name, engine, expected["folder"], part, counts)
-            check_hive(name, engine, expected["folder"], dataset_id, dataset, counts)
+            check_folder(name, engine, expected["folder"], dataset_id, dataset, counts)
     print(json.dumps(summary))
     for problem in problems[:50]:
         print(problem, file=sys.stderr)

@@ -10,7 +10,7 @@ use super::{NOW, Place, build, carried, contracts, frame, task_id};
 const LATER: &str = "2026-02-03T04:05:06Z";
 
 fn inode(place: &Place, release_id: &ReleaseId, year: i32) -> u64 {
-    let path = place.root().join(format!("releases/{release_id}/test.place/year={year}/part-0.parquet"));
+    let path = place.root().join(format!("releases/{release_id}/test.place/{year}.parquet"));
     std::fs::metadata(path).unwrap().ino()
 }
 
@@ -24,7 +24,7 @@ async fn a_release_is_complete_and_the_channel_points_at_it() {
     let manifest = place.releases.manifest(&committed.release_id).await.unwrap();
     assert_eq!((manifest.rows("test.place"), manifest.quarantined("test.place")["bad_code"]), (6, 4));
     let paths: Vec<String> = place.files(&committed.release_id).into_keys().collect();
-    assert_eq!(paths, ["manifest.json", "test.place/year=2023/part-0.parquet", "test.place/year=2024/part-0.parquet"]);
+    assert_eq!(paths, ["manifest.json", "test.place/2023.parquet", "test.place/2024.parquet"]);
     let part = &manifest.datasets["test.place"].parts[1];
     assert_eq!(part.key_range, Some(("test.place:2024:00501".to_owned(), "test.place:2024:99999".to_owned())));
     assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "staging is cleared");
@@ -94,7 +94,7 @@ async fn what_cannot_be_carried_or_fitted_together_is_refused() {
     other.task_id = "test.other".to_owned();
     let other = Contribution::Built(stage(&place.home, &contracts(), other).unwrap());
     let error = place.try_publish(vec![place.built(2024, "one", 1), other], NOW).await.unwrap_err();
-    assert!(error.to_string().contains("both make the part test.place/year=2024/part-0.parquet"), "{error}");
+    assert!(error.to_string().contains("both make the part test.place/2024.parquet"), "{error}");
     assert_eq!(place.current().await, None);
 }
 
@@ -172,7 +172,7 @@ async fn a_damaged_staged_file_is_never_published() {
     let before = place.publish(vec![place.built(2024, "one", 1)]).await;
     let built = place.built(2024, "two", 2);
     let folder = std::fs::read_dir(place.home.staging_dir()).unwrap().next().unwrap().unwrap().path();
-    let part = folder.join("test.place/year=2024/part-0.parquet");
+    let part = folder.join("test.place/2024.parquet");
     let mut bytes = std::fs::read(&part).unwrap();
     bytes[60] ^= 0x40;
     std::fs::write(&part, &bytes).unwrap();
@@ -188,12 +188,12 @@ async fn a_damaged_staged_file_is_never_published() {
 async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_replaces_it() {
     let place = Place::new();
     let before = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await;
-    let path = place.root().join(format!("releases/{}/test.place/year=2023/part-0.parquet", before.release_id));
+    let path = place.root().join(format!("releases/{}/test.place/2023.parquet", before.release_id));
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[60] ^= 0x40;
     std::fs::write(&path, &bytes).unwrap();
     let error = place.try_publish(vec![carried(2023), place.built(2024, "two", 2)], NOW).await.unwrap_err();
-    assert!(error.to_string().contains("year=2023/part-0.parquet is carried over, and is missing or damaged"), "{error}");
+    assert!(error.to_string().contains("2023.parquet is carried over, and is missing or damaged"), "{error}");
     assert_eq!(place.current().await, Some(before.release_id));
     let after = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "two", 2)]).await;
     assert_eq!(after.parts_linked, 0, "the link to the damaged part is given up");

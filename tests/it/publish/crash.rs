@@ -95,9 +95,9 @@ async fn a_half_written_release_folder_is_completed() {
     let folder = place.root().join(format!("releases/{expected}/test.place"));
     for year in [2023, 2024] {
         std::fs::create_dir_all(folder.join(format!("year={year}"))).unwrap();
-        std::fs::write(folder.join(format!("year={year}/part-0.parquet")), b"PAR1 torn").unwrap();
+        std::fs::write(folder.join(format!("{year}.parquet")), b"PAR1 torn").unwrap();
     }
-    std::fs::write(folder.join("year=2024/part-0.parquet#1"), b"an upload that never ended").unwrap();
+    std::fs::write(folder.join("2024.parquet#1"), b"an upload that never ended").unwrap();
     assert!(!place.releases.exists(&expected).await.unwrap());
     assert_eq!(second_night(&place).await.release_id, expected);
     assert_whole(&place, &expected).await;

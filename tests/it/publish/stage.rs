@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
-use polars::prelude::{DataFrame, IntoLazy, NamedFrom, Series, col};
+use polars::prelude::{BooleanChunked, ChunkFull, DataFrame, NamedFrom, Series};
 use pubdata::contract::arrow_schema;
 use pubdata::error::ErrorKind;
 use pubdata::ids::Digest;
@@ -60,7 +60,7 @@ fn pointers_are_published_with_source_digest_and_member() {
             let cells = list.column_by_name(name).unwrap().as_string::<i32>();
             cells.is_valid(index).then(|| cells.value(index).to_owned())
         };
-        let number = |name: &str, index: usize| list.column_by_name(name).unwrap().as_primitive::<UInt64Type>().value(index);
+        let number = |name: &str, index: usize| list.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(index);
         (0..list.len())
             .map(|index| {
                 (text("source_id", index).unwrap(), text("snapshot", index).unwrap(), text("member", index), number("offset", index), number("length", index))
@@ -181,13 +181,13 @@ fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
 }
 
 #[test]
-fn a_value_that_cannot_name_a_folder_is_refused() {
+fn a_value_that_cannot_be_part_of_a_files_name_is_refused() {
     let place = Place::new();
-    for value in ["", "..", "a/b", "a b"] {
+    for value in ["", "..", "a/b", "a b", "a~b"] {
         let mut build = build(2024, "one", frame(2024, 7));
         build.tables[0].partition.insert("year".to_owned(), value.to_owned());
         let error = stage(&place.home, &contracts(), build).unwrap_err();
-        assert!(error.to_string().contains("cannot be a folder's name"), "{error}");
+        assert!(error.to_string().contains("cannot be part of a file's name"), "{error}");
     }
 }
 
@@ -196,8 +196,8 @@ fn equal_frames_make_equal_bytes_however_they_are_chunked() {
     let whole = frame(2024, 7);
     let mut chunked = whole.head(Some(1));
     chunked.vstack_mut(&whole.slice(1, 2)).unwrap();
-    let lazily = whole.clone().lazy().filter(col("year").eq(2024)).collect().unwrap();
-    let digests = [whole, chunked, lazily].map(|frame| {
+    let filtered = whole.filter(&BooleanChunked::full("all".into(), true, whole.height())).unwrap();
+    let digests = [whole, chunked, filtered].map(|frame| {
         let place = Place::new();
         stage(&place.home, &contracts(), build(2024, "one", frame)).unwrap().parts[0].part.sha256
     });

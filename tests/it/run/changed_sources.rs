@@ -138,7 +138,7 @@ fn a_table_cut_to_half_on_the_first_run() {
     place.edit(POPULATION, |text| half(&text));
     let answer = place.run(&[]).expect(20);
     assert_says(&answer, ACS_2023, &["missing_area", "B01003 has no row for", "max_quarantined_percent"]);
-    assert!(!place.part("geo.zcta_metric/vintage_year=2023").exists(), "not published in part");
+    assert!(!place.part("geo.zcta_metric/2023.parquet").exists(), "not published in part");
 }
 
 #[test]

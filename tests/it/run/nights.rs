@@ -99,8 +99,8 @@ impl Nights {
 
     fn inodes(&self, report: &RunReport, dataset_id: &str) -> BTreeMap<String, u64> {
         let folder = self.place.home().join("releases").join(release_id(report).as_str()).join(dataset_id);
-        let buckets = crate::support::folders(&folder);
-        buckets.iter().map(|bucket| (bucket.file_name().unwrap().to_str().unwrap().to_owned(), inode(&bucket.join("part-0.parquet")))).collect()
+        let buckets = crate::support::files_below(&folder);
+        buckets.iter().map(|bucket| (bucket.file_name().unwrap().to_str().unwrap().to_owned(), inode(bucket))).collect()
     }
 }
 
@@ -147,7 +147,7 @@ async fn parts_in_which_nothing_changed_are_links_to_those_of_the_night_before()
     let second = nights.run().await;
     let (first, second) = (publish(&first), publish(&second));
     let changed: Vec<&str> = second.iter().filter(|(bucket, inode)| first.get(*bucket) != Some(inode)).map(|(bucket, _)| bucket.as_str()).collect();
-    assert_eq!(changed, ["bucket=617", "bucket=785", "bucket=801"]);
+    assert_eq!(changed, ["617.parquet", "785.parquet", "801.parquet"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

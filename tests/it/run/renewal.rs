@@ -49,10 +49,10 @@ fn one_changed_source_rebuilds_its_task_and_links_all_other_parts() {
     assert!(second.reasons(ACS_2023).contains("source changed: https://www2.census.gov/"), "{second:#?}");
     assert_ne!(second.release_id(), first);
     let releases = place.home().join("releases");
-    for part in ["geo.school/part-0.parquet", "geo.geography/part-0.parquet", "geo.county/part-0.parquet", "geo.zcta_metric/vintage_year=2022/part-0.parquet"] {
+    for part in ["geo.school/part-0.parquet", "geo.geography/part-0.parquet", "geo.county/part-0.parquet", "geo.zcta_metric/2022.parquet"] {
         assert_eq!(inode(&releases.join(&first).join(part)), inode(&place.part(part)), "{part} is linked");
     }
-    let changed = "geo.zcta_metric/vintage_year=2023/part-0.parquet";
+    let changed = "geo.zcta_metric/2023.parquet";
     assert_ne!(inode(&releases.join(&first).join(changed)), inode(&place.part(changed)));
     assert_eq!(place.rows("geo.zcta_metric")["geo.zcta_metric:2023:90210:population"].0["value"], json!(19653.0));
 }
@@ -68,7 +68,7 @@ fn a_source_missing_on_the_first_run_leaves_its_task_out_and_publishes_the_rest(
     let expected = json!({ "census.acs5/vintage=2022": "built", ACS_2023: "missing", "census.gazetteer": "built", "nces.ccd_directory": "built", "sec.financials": "built", "sec.submissions": "built", "sec.taxonomy": "built" });
     assert_eq!(outcomes(&first), expected);
     assert!(first.reasons(ACS_2023).contains(INCOME_2023), "{first:#?}");
-    assert!(!place.part("geo.zcta_metric/vintage_year=2023").exists());
+    assert!(!place.part("geo.zcta_metric/2023.parquet").exists());
     assert_eq!(place.rows("geo.zcta_metric").len(), 336);
 
     std::fs::rename(&aside, &income).unwrap();

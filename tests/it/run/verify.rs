@@ -115,7 +115,7 @@ fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
     let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(1).json();
     assert_ne!(answer["rebuilt"]["rebuilt_id"], place.current());
     let differences = answer["rebuilt"]["differences"].to_string();
-    assert!(differences.contains("geo.zcta_metric/vintage_year=2023/part-0.parquet"), "{differences}");
+    assert!(differences.contains("geo.zcta_metric/2023.parquet"), "{differences}");
     assert_eq!(place.manifest()["tasks"][ACS_2023]["is_stale"], false, "a rebuild publishes nothing");
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, ListBuilder, RecordBatch, StringArray,
-    StringBuilder, StructArray, UInt64Array,
+    StringBuilder, StructArray,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
@@ -55,11 +55,12 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
             .chain(table.bucket.map(|bucket| ("bucket".to_owned(), bucket.to_owned())))
             .chain(table.folders.iter().map(|(column, value)| ((*column).to_owned(), (*value).to_owned())))
             .collect();
-        let folder: String = partition.iter().map(|(column, value)| format!("{column}={value}/")).collect();
+        let values: Vec<&str> = partition.values().map(String::as_str).collect();
+        let name = if values.is_empty() { "part-0".to_owned() } else { values.join("~") };
         let task_id = table.vintage_year.map_or_else(|| "test.places".to_owned(), |year| format!("test.metrics/vintage={year}"));
         tasks.insert(task_id.clone(), task(draft, table.vintage_year));
         let part = Part {
-            path: format!("{}/{folder}part-0.parquet", table.dataset_id),
+            path: format!("{}/{name}.parquet", table.dataset_id),
             task_id,
             partition,
             rows: table.rows.len() as u64,
@@ -197,13 +198,13 @@ fn array(column: &Column, rows: &[Value]) -> ArrayRef {
 fn pointers(rows: &[Value]) -> ArrayRef {
     let snapshots: Vec<Snapshot> = rows.iter().map(|row| snapshot(row["vintage_year"].as_i64().map(|year| year as i32))).collect();
     let twice = || snapshots.iter().flat_map(|snapshot| [snapshot, snapshot]);
-    let count = 2 * rows.len() as u64;
+    let count = 2 * rows.len() as i64;
     let columns: Vec<ArrayRef> = vec![
         Arc::new(StringArray::from_iter_values(twice().map(|snapshot| snapshot.source_id.clone()))),
         Arc::new(StringArray::from_iter_values(twice().map(|snapshot| snapshot.sha256.to_string()))),
         Arc::new(StringArray::from_iter(twice().map(|_| None::<&str>))),
-        Arc::new(UInt64Array::from_iter_values((0..count).map(|index| 100 * index))),
-        Arc::new(UInt64Array::from_iter_values((0..count).map(|_| 7))),
+        Arc::new(Int64Array::from_iter_values((0..count).map(|index| 100 * index))),
+        Arc::new(Int64Array::from_iter_values((0..count).map(|_| 7))),
     ];
     let entries = StructArray::new(pointer_fields(), columns, None);
     let field = Arc::new(Field::new_list_field(DataType::Struct(pointer_fields()), false));
