@@ -6,8 +6,10 @@ use clap::Args;
 
 use super::{Global, output, user};
 use crate::error::{Error, Result};
+use crate::ids::ReleaseId;
 use crate::provenance::Snapshot;
-use crate::run::{self, Import, Withdrawal};
+use crate::run::{self, Import, RunSettings, Withdrawal};
+use crate::store::Manifest;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -106,8 +108,25 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
         None => anstream::println!("nothing counts in its place, until the publisher or a person hands out the right file"),
     }
     if is_published {
-        anstream::println!("the release on channel {} was made from it: `pubdata releases rollback` goes back to the one before", arguments.channel);
+        let way_out = match newest_without(&settings, &withdrawn.snapshot).await? {
+            Some(release_id) => format!("`pubdata releases rollback --to {release_id}` goes back to the newest without it"),
+            None => "every release that is still here was".to_owned(),
+        };
+        anstream::println!("the release on channel {} was made from it: {way_out}", arguments.channel);
     }
     anstream::println!("the next run goes without it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The release published last of those that were not made from a file.
+async fn newest_without(settings: &RunSettings, file: &Snapshot) -> Result<Option<ReleaseId>> {
+    let mut newest: Option<Manifest> = None;
+    for release_id in settings.releases.list().await? {
+        let Ok(manifest) = settings.releases.manifest(&release_id).await else { continue };
+        let has_file = manifest.tasks.values().flat_map(|task| &task.inputs).any(|known| known.source_id == file.source_id && known.sha256 == file.sha256);
+        if !has_file && newest.as_ref().is_none_or(|newest| newest.published_at < manifest.published_at) {
+            newest = Some(manifest);
+        }
+    }
+    Ok(newest.map(|manifest| manifest.release_id))
 }

@@ -169,6 +169,9 @@ fn words_of(cause: &Cause) -> String {
         Cause::ContractsChanged => "contract changed".to_owned(),
         Cause::CodeChanged { from, to } => format!("code changed: {from} → {to}"),
         Cause::SampleChanged => "samples gave way to the publishers' own files, or the other way round".to_owned(),
+        Cause::LayoutEvidenceChanged => "a person confirmed the layout, or took that back".to_owned(),
+        Cause::DateChanged { url, from, to } => format!("the date of a file by hand was {from} and is {to}: {url}"),
+        Cause::InputsChanged => "what decides the build changed: the files are the same".to_owned(),
         Cause::BecameStale { reason } => format!("could not be renewed: {}", reason.as_deref().unwrap_or("no reason was kept")),
         Cause::BecameFresh => "could be renewed again".to_owned(),
     }

@@ -105,6 +105,7 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
     let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    run::check_accepted(&settings.declarations, &arguments.accept)?;
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());

@@ -235,7 +235,10 @@ impl Read for ByteReader<'_> {
 
 #[expect(clippy::needless_pass_by_value, reason = "the form `map_err` wants")]
 fn unreadable(error: std::io::Error) -> Error {
-    Error::format(format!("cannot be read: {error}"))
+    let text = error.to_string();
+    let is_damage = error.kind() != std::io::ErrorKind::Other || text.contains("checksum");
+    let error = Error::format(format!("cannot be read: {text}"));
+    if is_damage { error.hint("the file was damaged on its way, or made wrong: the next run fetches it whole") } else { error }
 }
 
 /// Reads a whole document.

@@ -40,6 +40,10 @@ impl Mirror {
         }
         let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
         let folder = folder.canonicalize().unwrap_or(folder);
+        if folder.is_file() {
+            return Err(Error::config(format!("mirror {text}: is a file, and a mirror is a folder"))
+                .hint("give the folder that has a folder for each publisher's host"));
+        }
         if !folder.is_dir() {
             return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
         }

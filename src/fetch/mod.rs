@@ -21,7 +21,7 @@ mod way;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -168,6 +168,11 @@ impl FetchSettings {
     /// Whether nothing but folders of this machine stands in for the publishers.
     pub fn asks_folders_only(&self) -> bool {
         !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
+    }
+
+    /// The mirrors that are folders of this machine.
+    pub fn mirror_folders(&self) -> impl Iterator<Item = &Path> {
+        self.mirrors.iter().filter(|mirror| !is_url(mirror)).map(|mirror| Path::new(mirror.strip_prefix("file://").unwrap_or(mirror)))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Committed {
     /// Parts taken over from the previous release without being written.
     pub parts_linked: u64,
     pub parts_written: u64,
+    /// Whether a build of the release was made from samples.
+    pub is_sample: bool,
 }
 
 /// Whether a commit moved the channel.
@@ -97,6 +99,7 @@ pub async fn prepare(
         None => None,
     };
     fault::point("commit.begun");
+    let mut is_sample = is_sample;
     let (mut tasks, mut datasets, mut staged) = (BTreeMap::new(), BTreeMap::<String, DatasetEntry>::new(), BTreeMap::new());
     for contribution in contributions {
         let (task_id, entry, parts) = match contribution {
@@ -107,6 +110,9 @@ pub async fn prepare(
             Contribution::Carried { task_id, stale_reason, due } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
+                // Rows of samples stay rows of samples, whatever else is built.
+                entry.is_sample = previous.map(|previous| previous.is_sample_build(&entry));
+                is_sample |= entry.is_sample == Some(true);
                 entry.is_stale = stale_reason.is_some();
                 entry.stale_reason = stale_reason;
                 entry.due = due.unwrap_or(entry.due);
@@ -197,7 +203,8 @@ impl Prepared {
     pub async fn publish(self, home: &Home, releases: &Releases) -> Result<Committed> {
         let release_id = self.manifest.release_id.clone();
         let previous = self.current.as_ref().map(|current| current.entry.release_id.clone());
-        let mut committed = Committed { release_id, outcome: Outcome::Unchanged, previous, parts_linked: 0, parts_written: 0 };
+        let mut committed =
+            Committed { release_id, outcome: Outcome::Unchanged, previous, parts_linked: 0, parts_written: 0, is_sample: self.manifest.is_sample };
         if committed.previous.as_ref() != Some(&committed.release_id) {
             self.write(releases, &mut committed).await.context(|| format!("release {}", committed.release_id))?;
             let to = ChannelMove {

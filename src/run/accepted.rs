@@ -3,6 +3,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use super::RunSettings;
+use super::mirrors::check_mirrors;
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
@@ -57,6 +58,21 @@ pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) 
         until: until.filter(|_| !word.is_withdrawn).map(|until| until.to_string()),
         is_withdrawn: word.is_withdrawn,
     })
+}
+
+/// Checks the ids whose losses and layouts one run takes as they are.
+///
+/// # Errors
+/// `Config`, naming one that no declaration or contract has.
+pub fn check_accepted(declarations: &Declarations, ids: &[String]) -> Result<()> {
+    let is_known =
+        |id: &&String| declarations.source(id).is_some() || declarations.pipelines.contains_key(*id) || declarations.contracts.contains_key(id.as_str());
+    match ids.iter().find(|id| !is_known(id)) {
+        None => Ok(()),
+        Some(id) => {
+            Err(Error::config(format!("--accept {id}: there is no such source, pipeline or dataset")).hint("`pubdata check` and `pubdata schema` name them"))
+        }
+    }
 }
 
 fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
@@ -139,6 +155,7 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
 /// # Errors
 /// `Config`, for settings that cannot be used; `Store`, when our own files cannot be read.
 pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
+    check_mirrors(&settings.fetch, &settings.declarations)?;
     let fetch = with_logins(&settings.fetch, &settings.declarations, Some(&settings.home))?;
     Fetcher::new(fetch, Snapshots::open(&settings.home)?)
 }

@@ -42,7 +42,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// Sorts out what came of the files, each with whether the build needs it.
-    pub(super) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>) -> Result<Self> {
+    pub(super) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) -> Result<Self> {
         let mut arrivals = Self::default();
         let mut incomplete: BTreeSet<&str> = BTreeSet::new();
         for (Wanted { request, .. }, is_required) in files {
@@ -54,7 +54,16 @@ impl Arrivals {
                     arrivals.snapshots.extend(found.iter().map(labelled));
                     continue;
                 }
-                Fetched::Absent | Fetched::NotConfigured(_) if !is_required => continue,
+                Fetched::Absent if !is_required => {
+                    let was_there = |known: &Snapshot| known.source_id == request.source_id && known.keys == request.keys;
+                    if previous.iter().any(was_there) {
+                        let detail =
+                            format!("{}: the publisher has no such file any more, and the last build was made from it; published without it", request.url);
+                        arrivals.findings.push(SourceFinding::new(&request.source_id, OPTIONAL_FILE_MISSING, detail));
+                    }
+                    continue;
+                }
+                Fetched::NotConfigured(_) if !is_required => continue,
                 Fetched::Failed(message) => message.clone(),
                 Fetched::Absent => "the publisher has no such file".to_owned(),
                 Fetched::NotConfigured(variable) => format!("needs {variable}"),

@@ -76,8 +76,8 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         reports.push(report);
     }
     let now = jiff::Timestamp::now().to_string();
-    let (release_id, outcome) = if contributions.is_empty() {
-        (None, "nothing")
+    let (release_id, outcome, is_sample) = if contributions.is_empty() {
+        (None, "nothing", plan.is_sample)
     } else {
         let contracts = &settings.declarations.contracts;
         let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
@@ -86,7 +86,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
             Outcome::Unchanged => "unchanged",
             Outcome::Mended => "mended",
         };
-        (Some(committed.release_id), outcome)
+        (Some(committed.release_id), outcome, committed.is_sample)
     };
     if let Some(release_id) = &release_id {
         tell_what_is_late(settings, release_id, &plan, &mut reports).await?;
@@ -98,7 +98,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         channel: settings.channel.clone(),
         release_id,
         outcome,
-        is_sample: plan.is_sample,
+        is_sample,
         exit_code: exit_code(&reports),
         tasks: reports,
         sources: plan.sources,

@@ -67,7 +67,11 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     let today = settings.fetch.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     // A person east of Greenwich may be a day ahead.
     if let Some(date) = import.date.filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow)) {
-        return Err(Error::config(format!("--date {date} is not here yet: a file with it would stand until the publisher has a newer one")));
+        return Err(Error::config(format!("--date {date} is not here yet: a file with it would stand until the publisher has a newer one"))
+            .hint("give the day on which the publisher made the file"));
+    }
+    if let Some(date) = import.date.filter(|date| date.year() < FIRST_YEAR) {
+        return Err(Error::config(format!("--date {date} is before there were such files")).hint("write it as YYYY-MM-DD"));
     }
     let mut request = request(settings, import)?;
     request.source_date = import.date.map(|date| date.to_string()).or(request.source_date);
@@ -182,6 +186,9 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     near.truncate(MOST_SUGGESTED);
     error.hint(format!("did you mean {}?", near.iter().map(|near| format!("`{near}`")).collect::<Vec<_>>().join(" or ")))
 }
+
+/// No publisher has files of earlier years.
+const FIRST_YEAR: i16 = 1900;
 
 /// More names than these are no suggestion.
 const MOST_SUGGESTED: usize = 8;

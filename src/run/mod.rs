@@ -11,6 +11,7 @@ mod editions;
 mod execute;
 mod findings;
 mod import;
+mod mirrors;
 mod pages;
 mod partitions;
 mod pieces;
@@ -28,7 +29,7 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, fetcher};
+pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
 pub use arrivals::Problem;
 pub use execute::run;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};

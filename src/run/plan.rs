@@ -310,7 +310,8 @@ fn judge(
     is_sample: bool,
     current: Option<&Manifest>,
 ) -> Result<(TaskState, Option<TaskEntry>)> {
-    let Arrivals { mut snapshots, mut problems, mut findings, is_failed } = Arrivals::of(settings, &candidate.files, fetched)?;
+    let Arrivals { mut snapshots, mut problems, mut findings, is_failed } =
+        Arrivals::of(settings, &candidate.files, fetched, previous.map_or(&[], |previous| &previous.inputs))?;
     problems.extend(candidate.not_listed.iter().map(|message| Problem { is_source_missing: true, message: message.clone() }));
     findings.extend(candidate.findings.iter().cloned());
     for (snapshot, finding) in &candidate.no_longer_listed {
@@ -463,6 +464,7 @@ fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snaps
         declaration_hash,
         contracts_hash,
         code_version,
+        is_sample: Some(is_sample),
         inputs,
         is_stale: false,
         stale_reason: None,

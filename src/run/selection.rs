@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::RunSettings;
 use crate::error::{Error, Result};
-use crate::pipeline::{Declaration, Declarations, Source};
+use crate::pipeline::{Declaration, Declarations, Source, nearest};
 
 /// A task before anything is known of its files.
 pub(super) struct Selected<'a> {
@@ -63,6 +63,9 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
         return Error::config(format!("`{selector}` selects nothing: the newest of {pipeline_id} that can be there is {newest}"));
     }
     let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
+    if let Some(near) = nearest(pipeline_id, &known) {
+        return Error::config(format!("`{selector}` selects nothing")).hint(format!("did you mean `{near}`? `pubdata plan` lists every task"));
+    }
     Error::config(format!("`{selector}` selects nothing"))
         .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
 }

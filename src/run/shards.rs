@@ -51,7 +51,7 @@ impl TaskInPieces<'_> {
         let is_same = before.declaration_hash == self.entry.declaration_hash
             && before.contracts_hash == self.entry.contracts_hash
             && before.code_version == self.entry.code_version
-            && previous.is_sample == self.is_sample;
+            && previous.is_sample_build(before) == self.is_sample;
         if !is_same {
             return known;
         }

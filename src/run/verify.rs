@@ -109,7 +109,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
 fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let is_sample = manifest.is_sample;
+    let is_sample = manifest.is_sample_build(entry);
     let in_pieces = TaskInPieces { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         Made::Tables(tables, inputs, read) => (tables, inputs, read),

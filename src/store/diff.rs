@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Manifest, Part, Releases, TaskEntry};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::provenance::POINTERS;
+use crate::provenance::{Obtained, POINTERS};
 
 /// What is different between two releases, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,6 +46,16 @@ pub enum Cause {
     },
     /// Samples gave way to the publishers' own files, or the other way round.
     SampleChanged,
+    /// A person confirmed the layout, or took that back.
+    LayoutEvidenceChanged,
+    /// A person corrected the date of a file by hand.
+    DateChanged {
+        url: String,
+        from: String,
+        to: String,
+    },
+    /// What the inputs do not show.
+    InputsChanged,
     /// The last try to renew it failed.
     BecameStale {
         reason: Option<String>,
@@ -153,8 +163,18 @@ fn task_causes(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
     if before.code_version != after.code_version {
         causes.push(Cause::CodeChanged { from: before.code_version.clone(), to: after.code_version.clone() });
     }
-    if causes.is_empty() && before.input_hash != after.input_hash {
+    if before.is_sample.zip(after.is_sample).is_some_and(|(before, after)| before != after) {
         causes.push(Cause::SampleChanged);
+    }
+    if before.declaration_hash == after.declaration_hash && before.layout_evidence != after.layout_evidence {
+        causes.push(Cause::LayoutEvidenceChanged);
+    }
+    for (file, from) in &old {
+        let to = new.get(file).filter(|to| to.sha256 == from.sha256 && to.source_date != from.source_date && to.obtained == Obtained::ByHand);
+        causes.extend(to.map(|to| Cause::DateChanged { url: to.url.clone(), from: from.source_date.clone(), to: to.source_date.clone() }));
+    }
+    if causes.is_empty() && before.input_hash != after.input_hash {
+        causes.push(Cause::InputsChanged);
     }
     match (before.is_stale, after.is_stale) {
         (false, true) => causes.push(Cause::BecameStale { reason: after.stale_reason.clone() }),

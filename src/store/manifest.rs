@@ -25,7 +25,7 @@ pub struct Manifest {
     pub release_id: ReleaseId,
     /// Version of the program that built it.
     pub pubdata_version: String,
-    /// Whether a source was a mirror of samples: row floors were lifted.
+    /// Whether a build was made from a mirror of samples: row floors were lifted.
     pub is_sample: bool,
     /// Builds by task id: `census.acs5` or `census.acs5/vintage=2023`.
     pub tasks: BTreeMap<String, TaskEntry>,
@@ -51,6 +51,9 @@ pub struct TaskEntry {
     pub contracts_hash: Digest,
     /// What of the input hash the program is.
     pub code_version: String,
+    /// Whether it was built from a mirror of samples; releases of earlier versions say it of all their builds together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_sample: Option<bool>,
     pub inputs: Vec<Snapshot>,
     /// True when the last try to renew it failed and this is the last good build.
     pub is_stale: bool,
@@ -143,6 +146,11 @@ impl Manifest {
             }
         }
         ReleaseId::from_digest(&Digest::of(value.to_string().as_bytes()))
+    }
+
+    /// Whether one of its builds was made from samples.
+    pub fn is_sample_build(&self, task: &TaskEntry) -> bool {
+        task.is_sample.unwrap_or(self.is_sample)
     }
 
     /// Reads a manifest file.

@@ -29,6 +29,7 @@ use self::report::{LastBuild, TaskCounts, exit_code};
 use self::stand_in::StandIn;
 use super::accepted::{AcceptedIds, accepted_ids, with_logins};
 use super::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
+use super::mirrors::check_mirrors;
 use super::{RunSettings, SharedObserver};
 use crate::error::Result;
 use crate::fetch::{FetchSettings, Fetcher};
@@ -172,6 +173,7 @@ impl<'p> Desk<'p> {
     }
 
     fn new(given: &'p ProbeSettings, observer: &'p SharedObserver) -> Result<Self> {
+        check_mirrors(&given.fetch, &given.declarations)?;
         let temporary = TemporaryHome::make("probe")?;
         temporary.put(".pubdata-mirror", b"sample = true\n")?;
         let accepted = match &given.home {

@@ -109,6 +109,7 @@ fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
         declaration_hash: Digest::of(b"declaration"),
         contracts_hash: Digest::of(b"contracts"),
         code_version: "1".to_owned(),
+        is_sample: None,
         inputs: inputs.snapshots().to_vec(),
         is_stale: false,
         stale_reason: None,

@@ -3,6 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use polars::prelude::{DataFrame, NamedFrom, Series};
 use pubdata::contract::Contracts;
 use pubdata::ids::Digest;
+use pubdata::pipeline::LayoutEvidence;
+use pubdata::provenance::Obtained;
 use pubdata::publish::{Build, Contribution, stage};
 use pubdata::store::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 
@@ -83,7 +85,13 @@ async fn declarations_contracts_and_samples_are_told_apart() {
     };
     assert_eq!(changed(|new| new.entry.declaration_hash = Digest::of(b"other")).await, [Cause::DeclarationChanged]);
     assert_eq!(changed(|new| new.entry.contracts_hash = Digest::of(b"other")).await, [Cause::ContractsChanged]);
-    assert_eq!(changed(|_| ()).await, [Cause::SampleChanged]);
+    assert_eq!(changed(|new| new.entry.is_sample = Some(true)).await, [Cause::InputsChanged], "of the earlier build it is not known");
+    assert_eq!(changed(|new| new.entry.layout_evidence = Some(LayoutEvidence::Confirmed)).await, [Cause::LayoutEvidenceChanged]);
+    let dated = |new: &mut Build| {
+        let input = &mut new.entry.inputs[0];
+        (input.obtained, input.source_date) = (Obtained::ByHand, "2024-05-06".to_owned());
+    };
+    assert!(matches!(changed(dated).await.as_slice(), [Cause::DateChanged { to, .. }] if to == "2024-05-06"));
     assert_eq!(changed(|new| new.entry.inputs.truncate(1)).await.len(), 1, "a file is no longer read");
 }
 

@@ -126,6 +126,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         declaration_hash,
         contracts_hash,
         code_version: "1".to_owned(),
+        is_sample: None,
         inputs: inputs.snapshots().to_vec(),
         is_stale: false,
         stale_reason: None,

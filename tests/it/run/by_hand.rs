@@ -47,6 +47,10 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
     assert!(entry["note"].as_str().unwrap().starts_with(&format!("ada withdrew {SOURCE} as {URL} (sha256 ")), "{entry}");
     assert_ne!(desk.place.current(), published);
 
+    let said = desk.pubdata(&["import", SOURCE, "--withdraw"]).expect(0).stdout;
+    assert!(said.contains(&format!("`pubdata releases rollback --to {published}` goes back to the newest without it")), "{said}");
+    import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0);
+
     // With nothing before it, the source is missing, and whoever looks is told what the build that stays was made from.
     assert_eq!(withdraw(&desk).expect(0).json()["instead"], Value::Null);
     let reasons = desk.run().expect(30).reasons(SOURCE);

@@ -92,6 +92,28 @@ fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done(
 }
 
 #[test]
+fn losses_of_what_there_is_not_are_not_accepted() {
+    let place = Place::new();
+    let answer = place.run(&["--accept", "license.foo"]).expect(40);
+    assert!(answer.stderr.contains("--accept license.foo: there is no such source, pipeline or dataset"), "{}", answer.stderr);
+    assert!(!place.home().join("ledger.jsonl").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_folder_that_is_no_mirror_is_named_before_anything_is_asked_for() {
+    let place = Place::new();
+    let parent = place.mirror().parent().unwrap().to_owned();
+    for command in ["run", "probe", "plan"] {
+        let answer = place.pubdata(&[command, "permit.seattle", "--mirror", parent.to_str().unwrap()]).expect(40);
+        assert!(answer.stderr.contains("has no folder of a publisher's host") && answer.stderr.contains("such as `www."), "{command}: {}", answer.stderr);
+    }
+    let file = place.root().join("file");
+    std::fs::write(&file, "text").unwrap();
+    let answer = place.pubdata(&["run", "--mirror", file.to_str().unwrap()]).expect(40);
+    assert!(answer.stderr.contains("is a file, and a mirror is a folder"), "{}", answer.stderr);
+}
+
+#[test]
 fn json_of_every_command_is_one_valid_document() {
     let place = Place::published();
     let first = place.current();

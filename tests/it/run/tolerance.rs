@@ -152,6 +152,31 @@ async fn the_optional_file_of_an_earlier_night_stays_in_use() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_gone() {
+    let site = Site::new().await;
+    assert_eq!(run_here(&site.settings("zip.zip")).await.exit_code, ExitCode::Ok);
+    site.publisher.route(TERRITORY, vec![Reply::page(404)]);
+    let report = run_here(&site.settings("zip.zip")).await;
+    let [(source_id, code, detail)] = findings(&report)[..] else { panic!("{report:#?}") };
+    assert_eq!((source_id, code), ("geonames.postal_territory", "optional_file_missing"), "{report:#?}");
+    assert!(detail.contains("PR.zip: the publisher has no such file any more"), "{detail}");
+}
+
+#[test]
+fn rows_of_samples_stay_rows_of_samples_when_nothing_else_is_built() {
+    let place = Place::published();
+    assert_eq!(place.manifest()["is_sample"], true);
+    let before = place.current();
+    let mirror = place.root().join("whole");
+    std::fs::create_dir_all(mirror.join("data.seattle.gov")).unwrap();
+    let report = place.pubdata(&["run", "permit.seattle", "--json", "--mirror", mirror.to_str().unwrap()]).expect(30).json();
+    assert_eq!((&report["is_sample"], &place.manifest()["is_sample"]), (&json!(true), &json!(true)));
+    assert_ne!(place.current(), before, "that the list is missing is published");
+    let again = place.pubdata(&["run", "permit.seattle", "--json", "--mirror", mirror.to_str().unwrap()]).expect(30).json();
+    assert_eq!(again["outcome"], "unchanged");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_register_of_several_states_is_published_without_the_one_that_is_missing() {
     let site = Site::new().await;
     site.publisher.route(&format!("/{RATES}/WIR2026Q2FEB18.csv"), vec![Reply::status(503)]);

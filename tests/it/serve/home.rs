@@ -136,6 +136,7 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
         declaration_hash: Digest::of(b"declaration"),
         contracts_hash: Digest::of(b"contracts"),
         code_version: "0.1.0".to_owned(),
+        is_sample: None,
         inputs: vec![snapshot(vintage_year)],
         is_stale: draft.is_stale,
         stale_reason: draft.is_stale.then(|| "the publisher answered 503".to_owned()),
