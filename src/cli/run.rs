@@ -185,7 +185,7 @@ fn print_report(report: &RunReport) {
     report.tasks.iter().for_each(print_details);
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     anstream::println!(
-        "\nsources: {} new, {} unchanged, {} failed; {} absent or not configured",
+        "\nsources: {} new, {} unchanged, {} failed; nothing at {} more addresses, as of files that are optional or not out yet",
         count("new"),
         count("unchanged"),
         count("failed"),
