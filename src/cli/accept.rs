@@ -1,3 +1,6 @@
+//! `pubdata accept`: writes down what a person has looked at and takes as it is, takes it back, or lists it. What is refused leaves nothing
+//! behind.
+
 use std::process::ExitCode;
 
 use clap::Args;

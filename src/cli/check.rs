@@ -1,3 +1,5 @@
+//! `pubdata check`: all findings about declarations, contracts and settings, each with file and line. Touches no home and no network.
+
 use std::process::ExitCode;
 
 use super::{Global, output};

@@ -1,3 +1,5 @@
+//! `pubdata follow`: logs filings as the feeds show them until it is told to stop, or asks each feed once.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,3 +1,5 @@
+//! `pubdata import`: takes a file that a person downloaded, or takes such a file back, and says what the next run makes of it.
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;

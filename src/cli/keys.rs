@@ -1,3 +1,5 @@
+//! `pubdata keys`: makes, lists and revokes API keys. A key is printed once, when it is made; only its hash is kept.
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};

@@ -1,3 +1,6 @@
+//! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a word, so that text without them says the
+//! same.
+
 use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;

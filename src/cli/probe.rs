@@ -1,3 +1,6 @@
+//! `pubdata probe`: prints what the publishers have and what a run would do, and writes suggested declarations to a new folder. Makes no
+//! home.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

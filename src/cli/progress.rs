@@ -1,3 +1,5 @@
+//! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it runs.
+
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -1,3 +1,5 @@
+//! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes old ones that no channel points at.
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};

@@ -1,3 +1,5 @@
+//! `pubdata plan`, `fetch` and `run`, which take the same selectors and sources, and how their reports are printed.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! `pubdata schema`: prints the data dictionary of all contracts, or one contract.
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};

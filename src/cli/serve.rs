@@ -1,3 +1,5 @@
+//! `pubdata serve`: turns flags and variables of the environment into the server's settings, and runs it.
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,3 +1,6 @@
+//! `pubdata status`: what the channel's release holds, what is late or was not renewed and why, files by hand, and the last runs. Asks no
+//! publisher.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 

@@ -1,3 +1,6 @@
+//! `pubdata trace`: shows where a published record comes from and whether it can be made again from those bytes, or the records of a
+//! filing.
+
 use std::process::ExitCode;
 
 use clap::Args;

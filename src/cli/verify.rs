@@ -1,3 +1,5 @@
+//! `pubdata verify`: hashes a release's parts and snapshots again, and on request builds it again and compares the ids.
+
 use std::process::ExitCode;
 
 use clap::Args;

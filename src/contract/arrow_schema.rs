@@ -1,3 +1,5 @@
+//! The Arrow schema that a contract prescribes for its published parts.
+
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Fields, Schema};

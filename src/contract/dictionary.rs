@@ -1,3 +1,5 @@
+//! The data dictionary for people, in Markdown, from the contracts alone.
+
 use std::fmt::Write;
 
 use super::{Contracts, Physical};

@@ -1,3 +1,5 @@
+//! Reads the contracts of `schemas/`, gives each column its type, and says what is wrong with file and line.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! What a contract says: columns, types, keys, rules and links. Here too is how decimals are read, exactly, without floating point.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,6 @@
+//! Splits the sources of a build on disk by the hash of a column, and reads them bucket by bucket. A record that could not be read has no
+//! key and is the first bucket's.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;

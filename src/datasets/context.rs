@@ -1,3 +1,6 @@
+//! What a build may see: its declaration, its partition, and its sources decoded as declared. It counts every row that it hands out, so
+//! that the build has to account for it.
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -236,7 +239,7 @@ impl<'a> Context<'a> {
         let mut plan = if source.closed { ColumnPlan::new(ignore).closed() } else { ColumnPlan::new(ignore) };
         for (name, source_names) in &source.columns {
             let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
-            plan = plan.want(name, &source_names, source.optional_columns.contains(name));
+            plan = if source.optional_columns.contains(name) { plan.want_optional(name, &source_names) } else { plan.want(name, &source_names) };
         }
         let plan = adjust(plan);
         let key = (snapshot.sha256, part.member.clone());

@@ -1,3 +1,5 @@
+//! The rows that a build was given and left out, and what is to be seen to about the columns they came in.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decode::ColumnFindings;

@@ -1,3 +1,6 @@
+//! Finds members of a ZIP archive by name or pattern and opens one as a stream. A member that is encrypted, larger than declared, or that
+//! grows beyond all measure is refused.
+
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! Decodes delimited text. A record is a line, or several while a quotation mark is open; one never closed spoils its own line only.
+
 use super::encoding::text_of;
 use super::header::Resolved;
 use super::lines::{Lines, MAX_LINE, trim_line_end};

@@ -1,3 +1,5 @@
+//! The text of bytes in the encoding that was declared. Only UTF-8 can refuse them: in the other encodings every byte is a character.
+
 use std::borrow::Cow;
 
 use crate::pipeline::Encoding;

@@ -1,3 +1,5 @@
+//! What a probe looks at of a file: the names of its columns, and its first records as a file of its own.
+
 use super::delimited::{self, header_names};
 use super::header::ColumnPlan;
 use super::lines::{Lines, trim_line_end};

@@ -1,3 +1,5 @@
+//! Takes an XML feed apart into entries, each a document of its own, so that one that is not well-formed does not spoil the others.
+
 use std::ops::Range;
 
 use memchr::memmem;

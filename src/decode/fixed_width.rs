@@ -1,3 +1,5 @@
+//! Decodes lines of one length into the declared fields. A line of another length is malformed, never cut or padded.
+
 use std::collections::BTreeMap;
 
 use super::encoding::text_of;

@@ -1,3 +1,6 @@
+//! Which columns of a file are read, and under which of our names. A file that lacks a wanted column is refused; one that nobody declared
+//! is told of, and refused where the plan is closed.
+
 use super::archive::is_text;
 use crate::error::{Error, Result};
 use crate::pipeline::nearest;
@@ -27,6 +30,10 @@ struct Wanted {
     is_optional: bool,
 }
 
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
 impl ColumnPlan {
     /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one digit, `""` is a column without a name.
     pub fn new(ignore: Vec<String>) -> Self {
@@ -35,9 +42,18 @@ impl ColumnPlan {
 
     /// Reads a column under our name from the first of the publisher's names that the file has.
     #[must_use]
-    pub fn want(mut self, name: &str, source_names: &[&str], is_optional: bool) -> Self {
-        let source_names = source_names.iter().map(|name| (*name).to_owned()).collect();
-        self.wanted.push(Wanted { name: name.to_owned(), source_names, is_optional });
+    pub fn want(self, name: &str, source_names: &[&str]) -> Self {
+        self.also(Wanted { name: name.to_owned(), source_names: owned(source_names), is_optional: false })
+    }
+
+    /// The same of a column that some files do not have.
+    #[must_use]
+    pub fn want_optional(self, name: &str, source_names: &[&str]) -> Self {
+        self.also(Wanted { name: name.to_owned(), source_names: owned(source_names), is_optional: true })
+    }
+
+    fn also(mut self, wanted: Wanted) -> Self {
+        self.wanted.push(wanted);
         self
     }
 

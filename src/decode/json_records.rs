@@ -1,3 +1,5 @@
+//! Decodes a JSON array of objects. Records leave out what they do not have, so the header is every attribute that any of them has.
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Read;

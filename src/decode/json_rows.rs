@@ -1,3 +1,5 @@
+//! Decodes a JSON array of arrays, the first of which is the header.
+
 use std::io::Read;
 
 use serde_json::value::RawValue;

@@ -1,3 +1,5 @@
+//! Splits a stream into lines with the offset of each. A line longer than any publisher writes means that the file is no text in lines.
+
 use std::io::Read;
 
 use super::{ByteReader, Task, open, unreadable};

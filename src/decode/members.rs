@@ -1,3 +1,5 @@
+//! Reads whole members of ZIP archives of very many documents, from several threads at once. Size and CRC-32 are checked on every read.
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -1,3 +1,5 @@
+//! Unpacks a member's beginning from a ZIP archive of which only some bytes are there, and packs it as a small archive, for a probe.
+
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use flate2::{Decompress, FlushDecompress, Status};

@@ -1,3 +1,5 @@
+//! Splits the decoded rows of a file into one file on disk per bucket, and reads a bucket's back as the frame that decoding makes.
+
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};

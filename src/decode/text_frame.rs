@@ -1,3 +1,6 @@
+//! Collects the records of all formats into frames of text columns and pointers. Blanks and zero bytes at a cell's ends are no part of it,
+//! and an empty cell is null.
+
 use polars::prelude::*;
 
 use super::encoding::text_of;

@@ -1,3 +1,5 @@
+//! Decodes a sheet of an Excel workbook, of which the first row is the header. Days are numbers in the file, and stay numbers.
+
 use std::io::Read;
 
 use super::header::Resolved;

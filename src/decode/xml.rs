@@ -1,3 +1,5 @@
+//! Reads XML front to back with the byte of each element. A document type declaration is refused, so that no entity is ever expanded.
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

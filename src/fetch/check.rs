@@ -1,3 +1,6 @@
+//! Tells whether bytes that came are the file asked for, and no web page, report of an error, cut archive, or file of the wrong size. The
+//! members of an archive are not looked at.
+
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

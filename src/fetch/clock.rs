@@ -1,3 +1,5 @@
+//! Time, as far as fetching depends on it, so that a test sets the hour and does not wait.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};

@@ -1,3 +1,6 @@
+//! Fetches one file into the snapshot store: from its publisher, a mirror, a path, the program itself, or a person who downloaded it. Only
+//! a whole file of the declared kind becomes a snapshot, and those that are stored stay as they are.
+
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,6 @@
+//! Asks for a part of a file, to see what a publisher has; nothing of it is stored. Whatever a publisher answers, a refusal included, is a
+//! result and no error.
+
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 

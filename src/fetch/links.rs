@@ -1,3 +1,5 @@
+//! Finds the addresses that a web page or a JSON document links to, on its own host only.
+
 use reqwest::Url;
 use serde_json::Value;
 

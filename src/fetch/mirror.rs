@@ -1,3 +1,6 @@
+//! What a mirror is, and the name of a publisher's file on it, made from the file's URL. A URL whose name could lead out of the mirror's
+//! folder is refused.
+
 use std::path::{Path, PathBuf};
 
 use reqwest::Url;

@@ -1,3 +1,6 @@
+//! Keeps to the pace of each host: so many transfers at a time, so many requests per second. Requests to this machine do not wait, unless a
+//! rate is set for it.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

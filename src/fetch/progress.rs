@@ -1,3 +1,5 @@
+//! How a fetch tells whoever watches what has come. Several fetches may tell the same one at once.
+
 /// Told how a fetch goes on. Called from several fetches at once when one value is shared.
 pub trait FetchProgress: Send + Sync {
     /// A transfer starts; again when it is tried again. `url` holds no secret.

@@ -1,3 +1,6 @@
+//! Decides whether and when a file is asked for again after a failure, and reads the dates in HTTP headers. A file that the publisher is
+//! still making is no failure, and is waited for by rules of its own.
+
 use std::time::Duration;
 
 use jiff::Timestamp;

@@ -1,3 +1,6 @@
+//! One try to download a file over SFTP, many pieces asked for ahead, resumed where it broke off. A server is logged in to once for all its
+//! files, and a file that changed while it came is fetched anew.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

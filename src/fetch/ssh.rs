@@ -1,3 +1,5 @@
+//! Logs in to an SFTP server, once its host key shows that it is the known one. No password is sent to any other.
+
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;

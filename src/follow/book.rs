@@ -1,3 +1,5 @@
+//! What is known of the filings in the event log, and the events that sightings add to it. What is known is added to, never replaced.
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

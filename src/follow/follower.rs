@@ -1,3 +1,5 @@
+//! Asks the feeds and the indexes of days, and logs what was not known. A feed that fails is told of in its report and stops nothing else.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

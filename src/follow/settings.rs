@@ -1,3 +1,5 @@
+//! The feeds as declared: which sources they are, how often each is asked, and from when on the index of a day is there.
+
 use std::time::Duration;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! The SEC's number of a filing, kept as one integer. Reading it is fast, because there are tens of millions.
+
 use std::fmt;
 use std::str::FromStr;
 

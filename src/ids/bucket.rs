@@ -1,3 +1,5 @@
+//! The bucket that a key is in, and the bucket's name in paths. Never to be changed, because published parts are named by it.
+
 use super::Digest;
 
 /// The bucket, of so many, that the records of a key are in: the first eight bytes of its SHA-256 as a number, modulo `count`. Stable for

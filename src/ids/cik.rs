@@ -1,3 +1,5 @@
+//! The SEC's number of a filer: read with or without leading zeros, always printed with ten digits.
+
 use std::fmt;
 use std::str::FromStr;
 

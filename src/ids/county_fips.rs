@@ -1,3 +1,5 @@
+//! The five digits of a county or its equivalent. Checks the form only; whether there is such a county is not known here.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,5 @@
+//! SHA-256 digests, of bytes in memory and of streams, and their form as text.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,5 @@
+//! The name of a published record, which stays the same from release to release because it is made of the publisher's own key.
+
 use std::fmt;
 use std::str::FromStr;
 

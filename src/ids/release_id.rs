@@ -1,3 +1,5 @@
+//! The name of a release, made from what it holds: equal content has an equal name, whenever it was built.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,5 @@
+//! The five digits of a ZCTA, which is never a postal ZIP code. Checks the form only.
+
 use std::fmt;
 use std::str::FromStr;
 

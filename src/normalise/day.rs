@@ -1,3 +1,5 @@
+//! Dates as numbers of days, read from the forms in which publishers write them. A day that does not exist is none, never the next one.
+
 use std::fmt;
 
 /// A calendar date as days since 1970-01-01, for arithmetic on many dates.

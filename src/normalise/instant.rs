@@ -1,3 +1,5 @@
+//! Instants in UTC, from the forms in which publishers write them. The zone is declared, never that of the machine.
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

@@ -1,3 +1,6 @@
+//! What can be declared in a file of `pipelines/`: each key, what it means, and its default. What is allowed together is checked when it is
+//! read.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Folds names of columns so that those of a publisher's exports and of its API are equal.
+
 /// Folds a column's name: lower case, every run of other characters than letters and digits one `_`, none at the ends.
 pub fn fold(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());

@@ -1,3 +1,5 @@
+//! Finds the name that is likely another spelling of a column's name, and none where a wrong guess would be easy.
+
 use strsim::normalized_damerau_levenshtein;
 
 use super::fold;

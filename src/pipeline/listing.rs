@@ -1,3 +1,5 @@
+//! Picks a publisher's files from the links of a page by the form of their names: of each kind the newest.
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

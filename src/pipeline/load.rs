@@ -1,3 +1,6 @@
+//! Reads all declarations and checks each by itself and against the others and the contracts. Finds everything that is wrong, not just the
+//! first.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;

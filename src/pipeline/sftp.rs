@@ -1,3 +1,5 @@
+//! How a source on an SFTP server is logged in to. Without a known host key nobody is logged in, so that no password goes to a stranger.
+
 use serde::{Deserialize, Serialize};
 
 use super::Source;

@@ -1,3 +1,5 @@
+//! Fills variables into URLs and names of members. Secrets stay as they are written, so that they get into no record.
+
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};

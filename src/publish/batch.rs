@@ -1,3 +1,6 @@
+//! Turns a frame into a record batch of its contract's schema, pointers resolved. Nothing is cast or mended: a cell that is not as the
+//! contract says is an error.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

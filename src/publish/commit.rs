@@ -1,3 +1,6 @@
+//! Composes the next release from new builds and carried parts, writes and verifies it, and points the channel at it. Its id is the hash of
+//! its content, so that the same content makes the same release.
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Lists, promotes, rolls back and prunes the releases that are there. Pruning spares what another publisher may be about to point at.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;

@@ -1,3 +1,6 @@
+//! Encodes the Parquet file of a part, and checks its rows against the contract and its bytes against the manifest. Equal rows of a task
+//! make equal bytes: no clock, host or thread count reaches them.
+
 use std::collections::BTreeMap;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
@@ -72,6 +75,9 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
 }
 
 /// Record ids of the first and last row; none without rows.
+///
+/// # Errors
+/// `Contract`, when there is no column `record_id`, or it is not text.
 pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     let ids = record_ids(batch)?;
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
@@ -87,6 +93,9 @@ pub enum Group<'c> {
 /// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
 ///
 /// `subjects` are the lines about what a part of a sharded build was made from.
+///
+/// # Errors
+/// `Store`, when the rows cannot be put into Parquet, or a copied row group cannot be read.
 pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, schema: &SchemaRef, groups: &[Group<'_>]) -> Result<Vec<u8>> {
     let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
     let mut footer = vec![
@@ -165,11 +174,19 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
     Ok(())
 }
 
+/// Returns the record ids of a batch.
+///
+/// # Errors
+/// `Contract`, when there is no column `record_id`, or it is not text.
 pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
+/// Returns a column by its name.
+///
+/// # Errors
+/// `Contract`, when there is none of that name.
 pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }

@@ -1,3 +1,6 @@
+//! Writes a task's build to the staging folder, where this run's commit or the next run finds it. A build without its description, which is
+//! written last, does not count.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 

@@ -1,3 +1,5 @@
+//! What a person accepts with `pubdata accept`: checks it before it is written, and tells runs and fetches what of it counts today.
+
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};

@@ -1,3 +1,6 @@
+//! Does what the plan says: builds, validates and stages each task, publishes one release, writes the ledger. A bad source fails its own
+//! task; a fault of our disk or settings ends the run.
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

@@ -8,6 +8,7 @@ mod by_hand;
 mod dates;
 mod due;
 mod editions;
+mod entry;
 mod execute;
 mod findings;
 mod import;

@@ -1,30 +1,26 @@
+//! Fetches what the selected tasks read and says what is to be done for each, and why. Nothing is built here.
+
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
-use super::by_hand::{is_by_hand, listed_by_hand, other_date, stated_dates, withdrawn_in, word_on};
+use super::by_hand::{is_by_hand, listed_by_hand, withdrawn_in, word_on};
 use super::dates::date_files;
-use super::due::due;
 use super::editions::{Series, before_the_first, files_of_source};
-use super::findings::unconfirmed_layout;
+use super::entry::{entry, reasons};
 use super::partitions::{Expected, PublishedRange};
 use super::requests::{Fetched, Wanted, fetch_all, listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests, requests};
 use super::selection::{Selected, is_selected, selected, sources_of};
 use super::{FetchedSource, RunSettings, SharedObserver, fetcher};
-use crate::contract::Contract;
-use crate::datasets;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Request};
-use crate::ids::Digest;
 use crate::issue::SourceFinding;
-use crate::pipeline::{Declaration, LayoutEvidence, Source, Variable, canonical_json};
-use crate::provenance::{Obtained, Snapshot};
-use crate::publish;
-use crate::store::{Manifest, PART_FORMAT_VERSION, Snapshots, TaskEntry};
+use crate::pipeline::{Source, Variable};
+use crate::provenance::Snapshot;
+use crate::store::{Manifest, Snapshots, TaskEntry};
 
 /// What a run would do, task by task, and what the publishers said.
 pub struct Plan {
@@ -66,9 +62,7 @@ pub enum TaskState {
 }
 
 struct Candidate<'a> {
-    task_id: String,
-    declaration: &'a Declaration,
-    partition: Option<String>,
+    task: Selected<'a>,
     /// The files and whether the build needs each.
     files: Vec<(Wanted, bool)>,
     /// Sources whose files stand on a page, and the problems of those that could not be found there.
@@ -102,7 +96,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     let listing_pages = find_listed(settings, &fetcher, &mut candidates, current.as_ref(), observer).await?;
     let (fetched, mut sources) = fetch_files(settings, &fetcher, &mut candidates, observer).await?;
     for candidate in &mut candidates {
-        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task_id)).map_or(&[][..], |entry| &entry.inputs);
+        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id)).map_or(&[][..], |entry| &entry.inputs);
         candidate.series.iter().for_each(|series| series.settle(&mut candidate.files, &fetched, previous));
     }
     sources.extend(listing_pages);
@@ -111,13 +105,13 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     let today = today(settings);
     let mut tasks = Vec::new();
     for candidate in &candidates {
-        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task_id));
-        let range = published.get(&candidate.declaration.pipeline_id).copied();
-        let expected = Expected::of(candidate.declaration, candidate.partition.as_deref(), range, previous.is_some(), today)?;
+        let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id));
+        let range = published.get(&candidate.task.declaration.pipeline_id).copied();
+        let expected = Expected::of(candidate.task.declaration, candidate.task.partition.as_deref(), range, previous.is_some(), today)?;
         let (state, entry) = judge(settings, candidate, &fetched, previous, expected, is_sample, current.as_ref())?;
-        let pipeline_id = candidate.declaration.pipeline_id.clone();
+        let pipeline_id = candidate.task.declaration.pipeline_id.clone();
         let late_since = expected.late_since.filter(|_| !is_sample && matches!(state, TaskState::NotPublished(_)));
-        tasks.push(PlannedTask { task_id: candidate.task_id.clone(), pipeline_id, partition: candidate.partition.clone(), state, late_since, entry });
+        tasks.push(PlannedTask { task_id: candidate.task.task_id.clone(), pipeline_id, partition: candidate.task.partition.clone(), state, late_since, entry });
     }
     let untouched = current.iter().flat_map(|manifest| &manifest.tasks).filter(|(task_id, entry)| {
         let is_declared = settings.declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
@@ -203,7 +197,7 @@ async fn find_listed(
         .collect();
     let (fetched, sources) = if pages.is_empty() { Default::default() } else { fetch_all(settings, fetcher, pages.into_values().collect(), observer).await? };
     for candidate in candidates {
-        let previous = current.and_then(|manifest| manifest.tasks.get(&candidate.task_id)).map_or(&[][..], |entry| &entry.inputs);
+        let previous = current.and_then(|manifest| manifest.tasks.get(&candidate.task.task_id)).map_or(&[][..], |entry| &entry.inputs);
         for source in &candidate.listed {
             let files = match fetched.get(&source.url).filter(|_| !is_by_hand(settings, source)) {
                 Some(page) => listed_requests(fetcher, source, page)?,
@@ -246,10 +240,10 @@ async fn find_listed(
 /// The tasks that the selectors name, with the files they ask for.
 fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
     let mut candidates = Vec::new();
-    for Selected { task_id, declaration, partition } in selected(&settings.declarations, &settings.selectors, settings.fetch.clock.now())? {
+    for task in selected(&settings.declarations, &settings.selectors, settings.fetch.clock.now())? {
         let mut files = Vec::new();
         let (mut on_demand, mut listed, mut series, mut not_listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (owner, source) in sources_of(settings, declaration)? {
+        for (owner, source) in sources_of(settings, task.declaration)? {
             if source.on_demand.is_some() {
                 let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
                 on_demand.push((source, others.collect()));
@@ -259,24 +253,13 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
                 listed.push(source);
                 continue;
             }
-            let partition = partition.as_deref().filter(|_| std::ptr::eq(owner, declaration));
+            let partition = task.partition.as_deref().filter(|_| std::ptr::eq(owner, task.declaration));
             let (wanted, of_source) = files_of_source(settings, owner, source, partition)?;
             files.extend(wanted.into_iter().map(|wanted| (wanted, source.required)));
             series.extend(of_source);
             not_listed.extend(before_the_first(settings, owner, source)?);
         }
-        candidates.push(Candidate {
-            task_id,
-            declaration,
-            partition,
-            files,
-            listed,
-            not_listed,
-            no_longer_listed: Vec::new(),
-            findings: Vec::new(),
-            series,
-            on_demand,
-        });
+        candidates.push(Candidate { task, files, listed, not_listed, no_longer_listed: Vec::new(), findings: Vec::new(), series, on_demand });
     }
     Ok(candidates)
 }
@@ -287,10 +270,10 @@ fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fet
     for candidate in candidates {
         let is_there = |(file, _): &&(Wanted, bool)| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
         let own = candidate.files.iter().filter(|(file, _)| is_own(candidate, &file.request));
-        if let Some(value) = candidate.partition.as_ref().and_then(|value| value.parse().ok())
+        if let Some(value) = candidate.task.partition.as_ref().and_then(|value| value.parse().ok())
             && own.clone().any(|file| is_there(&file))
         {
-            let range = ranges.entry(candidate.declaration.pipeline_id.clone()).or_insert((value, value));
+            let range = ranges.entry(candidate.task.declaration.pipeline_id.clone()).or_insert((value, value));
             *range = (range.0.min(value), range.1.max(value));
         }
     }
@@ -298,7 +281,7 @@ fn published_ranges(candidates: &[Candidate<'_>], fetched: &BTreeMap<String, Fet
 }
 
 fn is_own(candidate: &Candidate<'_>, request: &Request) -> bool {
-    candidate.declaration.sources.iter().any(|source| source.source_id == request.source_id)
+    candidate.task.declaration.sources.iter().any(|source| source.source_id == request.source_id)
 }
 
 fn judge(
@@ -342,7 +325,7 @@ fn judge(
     if !problems.is_empty() {
         return Ok((TaskState::Blocked(problems), None));
     }
-    let entry = entry(settings, candidate, snapshots, findings, is_sample)?;
+    let entry = entry(settings, &candidate.task, snapshots, findings, is_sample)?;
     let reasons = reasons(&entry, previous, settings.is_forced, current, &settings.declarations.contracts);
     let state = if reasons.is_empty() { TaskState::Fresh } else { TaskState::Stale(reasons) };
     Ok((state, Some(entry)))
@@ -380,126 +363,4 @@ fn sizes<'a>(settings: &RunSettings, snapshots: &'a [Snapshot]) -> BTreeMap<File
         sizes.entry((snapshot.source_id.as_str(), keys)).or_insert((0, snapshot)).0 += snapshot.size_bytes;
     }
     sizes
-}
-
-/// Why a build is not the one of the current release; nothing when it is.
-fn reasons(
-    entry: &TaskEntry,
-    previous: Option<&TaskEntry>,
-    is_forced: bool,
-    current: Option<&Manifest>,
-    contracts: &crate::contract::Contracts,
-) -> Vec<String> {
-    let Some(previous) = previous else { return vec!["never built".to_owned()] };
-    let mut reasons = Vec::new();
-    for snapshot in &entry.inputs {
-        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
-        match previous.inputs.iter().find(same) {
-            None => reasons.push(format!("new source file {}", snapshot.url)),
-            Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
-            Some(known) => reasons.extend(other_date(known, snapshot)),
-        }
-    }
-    let is_gone = |known: &&Snapshot| !entry.inputs.iter().any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys);
-    reasons.extend(previous.inputs.iter().filter(is_gone).map(|known| format!("source file no longer read: {}", known.url)));
-    if entry.declaration_hash != previous.declaration_hash {
-        reasons.push("declaration changed".to_owned());
-    }
-    if entry.contracts_hash != previous.contracts_hash {
-        reasons.push("contract changed".to_owned());
-    }
-    if entry.code_version != previous.code_version {
-        reasons.push(format!("code changed from {} to {}", previous.code_version, entry.code_version));
-    }
-    if entry.layout_evidence != previous.layout_evidence && entry.declaration_hash == previous.declaration_hash {
-        reasons.push("what is known of the layout changed: a person confirmed it, or took that back".to_owned());
-    }
-    if reasons.is_empty() && entry.input_hash != previous.input_hash {
-        let mut inputs = entry.inputs.iter().chain(&previous.inputs);
-        reasons.push(match inputs.any(|input| input.obtained == Obtained::ByHand) {
-            true => "what is known of a file by hand changed, or whether the sources are samples".to_owned(),
-            false => "the sources are no longer samples, or have become samples".to_owned(),
-        });
-    }
-    if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
-        reasons.push(refusal);
-    }
-    if reasons.is_empty() && is_forced {
-        reasons.push("forced".to_owned());
-    }
-    reasons
-}
-
-/// The task of an entry.
-pub(super) fn task_id_of(entry: &TaskEntry) -> String {
-    entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
-}
-
-/// The stamp of a build: its inputs and the hash of everything that decides its bytes.
-fn entry(settings: &RunSettings, candidate: &Candidate<'_>, snapshots: Vec<Snapshot>, mut findings: Vec<SourceFinding>, is_sample: bool) -> Result<TaskEntry> {
-    let declaration = candidate.declaration;
-    let evidence = layout_evidence(settings, declaration);
-    if !is_sample {
-        // A sample is no file of the publisher's: it can confirm nothing.
-        findings.extend(unconfirmed_layout(declaration, evidence));
-    }
-    let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
-    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
-    let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
-    let mut decides = vec![serde_json::json!([candidate.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
-    // What is confirmed is judged by its totals.
-    decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
-    // A date that a person stated is part of what the release says.
-    decides.extend(stated_dates(&inputs));
-    let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let partition = declaration.partition.iter().zip(&candidate.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
-    let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, candidate.partition.as_deref(), &inputs)? };
-    Ok(TaskEntry {
-        due,
-        source_rows: BTreeMap::new(),
-        findings,
-        pipeline_id: declaration.pipeline_id.clone(),
-        partition,
-        input_hash: Digest::of(text.as_bytes()),
-        declaration_hash,
-        contracts_hash,
-        code_version,
-        is_sample: Some(is_sample),
-        inputs,
-        is_stale: false,
-        stale_reason: None,
-        publisher: declaration.publisher.clone(),
-        licence: declaration.licence.clone(),
-        homepage: declaration.homepage.clone(),
-        cadence_days: declaration.cadence.days(),
-        layout_evidence: Some(evidence),
-        built_at: Timestamp::now().to_string(),
-    })
-}
-
-/// What a layout is known from, once it is counted what people have looked at.
-fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
-    let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
-    match declaration.layout_evidence {
-        LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
-        declared => declared,
-    }
-}
-
-/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.
-pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> Result<(Digest, Digest, String)> {
-    let mut declared = vec![canonical_json(declaration)];
-    for (owner, source) in sources_of(settings, declaration)? {
-        if !std::ptr::eq(owner, declaration) {
-            let alone = Declaration { sources: vec![source.clone()], ..owner.clone() };
-            declared.push(canonical_json(&alone));
-        }
-    }
-    declared.sort();
-    let ids = declaration.produces.iter().map(String::as_str).chain(["pubdata.quarantine"]);
-    let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
-    contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
-    let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
-    let code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::pipeline(&declaration.pipeline_id)?.logic);
-    Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
 }

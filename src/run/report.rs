@@ -1,3 +1,5 @@
+//! What a run tells of its tasks and sources, and its exit code. The worst that happened decides it, which is not the highest number.
+
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;

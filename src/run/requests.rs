@@ -1,3 +1,5 @@
+//! Turns a source's declaration into requests for its files and sends them, several at a time. A host that keeps failing is asked no more.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;

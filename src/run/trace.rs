@@ -1,11 +1,13 @@
+//! Follows a published record back to the publisher's bytes and makes it again from them; lists the records that a filing fed.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::buckets::build_bucket;
+use super::entry::fingerprint;
 use super::execute::{Made, QUARANTINE, build, check};
-use super::plan::fingerprint;
 use super::shards::build_subjects;
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
@@ -263,6 +265,8 @@ fn remake(
             notes.push(what.to_owned());
         }
     }
+    // Floors say nothing of a record.
+    let is_sample = true;
     let partition = entry.partition.values().next().cloned();
     let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
@@ -272,7 +276,7 @@ fn remake(
             Made::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
             Made::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
-        let checked = check(settings, tables, &inputs, None, true)?;
+        let checked = check(settings, tables, &inputs, None, is_sample)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
@@ -291,7 +295,7 @@ fn remake(
     let contract = &settings.declarations.contracts[&table.dataset_id];
     let warnings = table.issues.into_iter().filter(|issue| issue.severity == crate::issue::Severity::Warning).collect();
     let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: warnings };
-    let verdict = validate(contract, None, candidate, &inputs, None, true)?;
+    let verdict = validate(contract, None, candidate, &inputs, None, is_sample)?;
     let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }

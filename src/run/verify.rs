@@ -1,3 +1,5 @@
+//! Checks that a release and its snapshots are the bytes that were published and fetched, or that building again gives the same release.
+
 use serde::Serialize;
 
 use super::execute::{Made, Totals, build, check, expectations, whole};

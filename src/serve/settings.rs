@@ -1,3 +1,5 @@
+//! How the server runs and what it allows at most, with defaults. Settings that would send keys in the open are refused.
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! What people have looked at and taken as it is, in a file that only grows. Of several words on the same thing the last one counts.
+
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 

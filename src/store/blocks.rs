@@ -1,3 +1,5 @@
+//! Hashes a file as a whole and block by block: the digest says whether it is what was fetched, the checksums where it is not.
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -1,3 +1,6 @@
+//! Channels: names that point at releases, with one file for each generation that is never changed. Of two publishers that move a channel
+//! at once, one wins.
+
 use futures_util::StreamExt;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
@@ -44,6 +47,9 @@ pub struct ChannelMove {
 
 impl Releases {
     /// The names of the channels, sorted.
+    ///
+    /// # Errors
+    /// `Store`, when the channels cannot be listed.
     pub async fn channels(&self) -> Result<Vec<String>> {
         let listing = self.store.list_with_delimiter(Some(&Path::from("channels"))).await?;
         let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();

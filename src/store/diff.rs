@@ -1,3 +1,5 @@
+//! Compares two releases: what became of each record, and why each build is another one. Parts with equal bytes are not read.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringArray};

@@ -8,11 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{IoExt, Result};
 
 /// Makes the entries of a folder durable: files created, renamed or removed in it.
+///
+/// # Errors
+/// `Store`, when the folder cannot be opened or synced.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|file| file.sync_all()).at("make durable", folder)
 }
 
 /// Makes a folder and those above it, each entry durable.
+///
+/// # Errors
+/// `Store`, when one cannot be made or synced.
 pub fn create_folder(folder: &Path) -> Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
     std::fs::create_dir_all(folder).at("create folder", folder)?;
@@ -20,6 +26,9 @@ pub fn create_folder(folder: &Path) -> Result<()> {
 }
 
 /// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
+///
+/// # Errors
+/// `Store`, when it cannot be written, synced or renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     // Two threads may write the same file: each has a temporary one of its own, of which the last to be renamed stays.
     static WRITTEN: AtomicU64 = AtomicU64::new(0);

@@ -1,3 +1,5 @@
+//! The paths of the folder that an installation works in, and the lock that lets one run at a time change it.
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

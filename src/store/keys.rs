@@ -1,3 +1,5 @@
+//! API keys: who holds them, what they permit and until when. The key itself is shown once; only its digest is kept.
+
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind as IoErrorKind, Write};

@@ -1,3 +1,5 @@
+//! The history of runs, and of the files that people imported or withdrew: one line each, in a file that only grows.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,6 @@
+//! What a release holds and what it was built from. The release id is the hash of it without times and run ids, so that equal inputs make
+//! equal releases.
+
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;

@@ -1,3 +1,5 @@
+//! A download in progress, which a later run resumes. On Linux it begins anew after a restart of the machine, which may have lost bytes.
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! How many requests a key may send, by plan, as `schemas/_plans.toml` has it.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! Reads single records of a part as JSON values with their source pointers. Only row groups that may hold the id are read.
+
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;

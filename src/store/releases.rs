@@ -1,3 +1,5 @@
+//! Reads, writes and deletes releases in a local folder or an S3-compatible store. One exists once its manifest is there, written last.
+
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
@@ -100,6 +102,9 @@ impl Releases {
     }
 
     /// Whether the release is there and complete.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be asked.
     pub async fn exists(&self, id: &ReleaseId) -> Result<bool> {
         match self.store.head(&manifest_key(id)).await {
             Ok(_) => Ok(true),
@@ -109,6 +114,9 @@ impl Releases {
     }
 
     /// The complete releases, sorted by id.
+    ///
+    /// # Errors
+    /// `Store`, when the releases cannot be listed.
     pub async fn list(&self) -> Result<Vec<ReleaseId>> {
         let mut ids = Vec::new();
         for id in self.folders().await? {
@@ -120,6 +128,9 @@ impl Releases {
     }
 
     /// The releases that were begun and never finished, sorted by id.
+    ///
+    /// # Errors
+    /// `Store`, when the releases or their files cannot be listed.
     pub async fn list_incomplete(&self) -> Result<Vec<IncompleteRelease>> {
         let mut incomplete = Vec::new();
         for release_id in self.folders().await? {
@@ -154,11 +165,17 @@ impl Releases {
     }
 
     /// Reads a whole part, if it is there.
+    ///
+    /// # Errors
+    /// `Store`, when the part is there and cannot be read, or its path is not a part's.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
         self.read(&part_key(id, &part.path)?).await
     }
 
     /// Writes a part, durably, in place of what may be there from an interrupted try.
+    ///
+    /// # Errors
+    /// `Store`, when the part cannot be written, or its path is not a part's.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
         let key = part_key(id, part_path)?;
         self.store.put(&key, bytes.into()).await.map_err(|error| Error::from(error).context(format!("release {id}")))?;
@@ -167,6 +184,9 @@ impl Releases {
 
     /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket on S3.
     /// Returns false when that release does not have it.
+    ///
+    /// # Errors
+    /// `Store`, when the part is there and cannot be taken over, or a path is not a part's.
     pub async fn link_part(&self, from: &ReleaseId, from_path: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
         match self.store.copy(&part_key(from, from_path)?, &part_key(to, to_path)?).await {
             Ok(()) => Ok(true),
@@ -176,6 +196,9 @@ impl Releases {
     }
 
     /// Writes the manifest, durably: from now on the release exists.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
         let put = self.store.put(&manifest_key(id), manifest.to_json().into()).await;
@@ -183,6 +206,9 @@ impl Releases {
     }
 
     /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller knows that no channel points at it.
+    ///
+    /// # Errors
+    /// `Store`, when a file cannot be deleted, or, in a local folder, when there is no such release.
     pub async fn delete_release(&self, id: &ReleaseId) -> Result<()> {
         let at_release = |error: object_store::Error| Error::from(error).context(format!("delete release {id}"));
         match self.store.delete(&manifest_key(id)).await {

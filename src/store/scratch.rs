@@ -1,3 +1,5 @@
+//! The folder in which a build keeps its rows by bucket while it runs; removed when dropped.
+
 use std::path::PathBuf;
 
 use super::Home;

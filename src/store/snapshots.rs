@@ -1,3 +1,5 @@
+//! Publishers' files, named by their content, and what is known of each URL. Losing the latter costs a download, never a wrong answer.
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -1,3 +1,5 @@
+//! Builds that are not in a release yet: parts first, the description last, so that an interrupted build is never taken for a whole one.
+
 use std::path::PathBuf;
 
 use super::{Home, durable};
@@ -19,6 +21,9 @@ impl Staging {
     }
 
     /// Makes the folder, empty: what an interrupted build left there is removed.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be emptied or made.
     pub fn begin(&self) -> Result<()> {
         if self.folder.exists() {
             // The description goes first, so that half a removal never looks like a build.
@@ -34,6 +39,9 @@ impl Staging {
 
     /// Writes a part. `part_path` is a path that [`super::part_path`] made. Not durable: what a loss of power takes shows in the digest that
     /// the description has of it, and there can be thousands of parts.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
     pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(part_path);
         if let Some(parent) = path.parent() {
@@ -43,11 +51,17 @@ impl Staging {
     }
 
     /// Writes the description, durably: from now on the build is whole.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
     pub fn finish(&self, description: &[u8]) -> Result<()> {
         durable::write_file(&self.folder.join(BUILD), description)
     }
 
     /// Reads the description; none when no build was finished here.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
     pub fn description(&self) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(BUILD);
         match std::fs::read(&path) {
@@ -57,6 +71,9 @@ impl Staging {
     }
 
     /// Reads a part; none when it is not here.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
     pub fn part(&self, part_path: &str) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(part_path);
         match std::fs::read(&path) {
@@ -66,6 +83,9 @@ impl Staging {
     }
 
     /// Removes all builds of a task, whatever their inputs were.
+    ///
+    /// # Errors
+    /// `Store`, when a folder cannot be read or removed.
     pub fn clear(home: &Home, task_id: &str) -> Result<()> {
         let folder = home.staging_dir();
         if !folder.exists() {

@@ -1,3 +1,5 @@
+//! A home and a mirror in the system's temporary folder, for work that must leave the real home as it is; removed when dropped.
+
 use std::path::{Path, PathBuf};
 
 use super::Home;

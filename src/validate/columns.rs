@@ -1,3 +1,5 @@
+//! Checks each cell against the type of its column: presence, form, known values and bounds.
+
 use polars::prelude::*;
 use rayon::prelude::*;
 

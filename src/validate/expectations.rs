@@ -1,3 +1,5 @@
+//! Decides from the totals of a dataset whether it may be published. For samples floors of absolute size are lifted, shares never are.
+
 use std::collections::BTreeMap;
 
 use super::{Checked, Expectations, Issue, PartReport, Verdict};

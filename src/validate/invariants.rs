@@ -1,3 +1,5 @@
+//! Checks the contract's rules that tie columns of a row, or the rows of a group, to each other.
+
 use std::collections::HashMap;
 
 use polars::prelude::*;

@@ -1,3 +1,6 @@
+//! Drops rows that only repeat another, and finds rows that contradict each other under one key. What most of them say stands; without a
+//! majority none is published.
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -18,6 +21,9 @@ pub struct Distinct {
 /// Keeps one of the rows that are equal in everything but the place they were read from, namely the one read first.
 ///
 /// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected); that is no contradiction.
+///
+/// # Errors
+/// `Format`, when the frame lacks a key column or the pointers: a programming error.
 pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
     let suspects = repeated_rows(&frame, &contract.primary_key)?;
     if suspects.is_empty() {
@@ -51,6 +57,9 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
 
 /// Finds different rows under one primary key, and different keys under one record id. Where more than half of the rows of a key say the same, that is
 /// what the source says and the others are set aside; otherwise none of them can be trusted.
+///
+/// # Errors
+/// `Format`, when the frame lacks a key column or `record_id`: a programming error.
 pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     let Distinct { frame, said, .. } = distinct;
     let mut breaches = Vec::new();
@@ -93,6 +102,9 @@ fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>>
 
 /// Whether every row comes after the one before it by its columns, from left to right: then no two rows are equal and there is nothing to
 /// sort. Nulls come first, as in every sort here; a type without an obvious order makes the answer no.
+///
+/// # Errors
+/// `Format`, when polars cannot read a column as the type it has.
 pub fn is_rising(frame: &DataFrame) -> Result<bool> {
     let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
     for column in frame.columns() {

@@ -1,3 +1,5 @@
+//! Turns broken rules into findings, and findings into the published table of records set aside.
+
 use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::*;
@@ -11,6 +13,9 @@ const MAX_SOURCE_TEXT: usize = 2000;
 const MAX_RECORD: usize = 300;
 
 /// Turns broken rules into findings that name the record and the first place in the source it was made from.
+///
+/// # Errors
+/// `Format`, when the frame lacks `record_id` or the pointers: a programming error.
 pub fn issues_of(dataset_id: &str, frame: &DataFrame, breaches: Vec<Breach>, inputs: &Inputs) -> Result<Vec<Issue>> {
     let record_ids = frame.column("record_id")?.str()?;
     let pointers = frame.column(POINTERS)?.list()?;

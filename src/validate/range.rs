@@ -1,3 +1,5 @@
+//! Which rows lie outside a numeric column's bounds, and how bounds are said. Decimals are compared exactly, as whole units.
+
 use polars::prelude::*;
 
 use super::{Error, Physical, Result};

@@ -1,3 +1,5 @@
+//! Brings a built table into the form that its contract has, or refuses it: what is wrong here is the code or the contract, not the data.
+
 use std::collections::BTreeMap;
 
 use polars::prelude::*;

@@ -1,3 +1,5 @@
+//! Fills in the columns `warnings` and `validation_status`. A warning without a row to stand in becomes a note.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use polars::prelude::*;
@@ -9,6 +11,9 @@ use crate::issue::{Issue, Severity};
 /// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined as lists are, sorted,
 /// each once. A warning about no row of the frame becomes a note; one about a row of a source that no record was made from is told by the account
 /// of the source's rows.
+///
+/// # Errors
+/// `Format`, when the frame lacks `record_id` or `warnings`: a programming error.
 pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: &mut Vec<String>) -> Result<DataFrame> {
     let mut found: HashMap<usize, Vec<&str>> = HashMap::new();
     for breach in breaches {
@@ -53,6 +58,9 @@ pub fn fill(mut frame: DataFrame, breaches: &[Breach], issues: &[Issue], notes: 
 }
 
 /// Counts records by warning code.
+///
+/// # Errors
+/// `Format`, when the frame lacks `warnings`: a programming error.
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for codes in frame.column("warnings")?.str()?.iter().flatten().filter(|codes| !codes.is_empty()) {
@@ -67,6 +75,9 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 }
 
 /// Fills in `validation_status` and puts the columns in the contract's order.
+///
+/// # Errors
+/// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
     let status_of = |codes: Option<&str>| if codes.unwrap_or_default().is_empty() { "passed" } else { "passed_with_warnings" };
     let statuses = StringChunked::from_iter_values("validation_status".into(), frame.column("warnings")?.str()?.iter().map(status_of));

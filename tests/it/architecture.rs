@@ -330,18 +330,6 @@ fn declarations_hold_no_conditions() {
     assert_eq!(found, Vec::<String>::new(), "facts only: move the condition into src/datasets/");
 }
 
-#[test]
-fn every_folder_says_what_it_is() {
-    let without: Vec<String> = source_text::read_all(&repository().join("src"))
-        .into_iter()
-        .map(|source| source.path)
-        .filter(|path| path.ends_with("/mod.rs") || !path.contains('/'))
-        .filter(|path| !std::fs::read_to_string(repository().join("src").join(path)).unwrap().starts_with("//!"))
-        .filter(|path| path != "main.rs")
-        .collect();
-    assert_eq!(without, Vec::<String>::new(), "a module begins with `//!`: what it turns into what, and what it leaves out");
-}
-
 /// The five moves of `docs/ADDING-A-DATASET.md`, as far as files show them.
 #[test]
 fn every_dataset_is_complete() {

@@ -9,6 +9,7 @@ mod documents;
 mod fetch;
 mod fixtures;
 mod follow;
+mod habits;
 mod peers;
 mod publish;
 mod publisher;

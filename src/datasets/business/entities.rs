@@ -1,3 +1,6 @@
+//! The rows of `business.entity`, one per entity of a registry. Streets that may be a person's and numbers that may be a tax identification
+//! number are left out.
+
 use std::borrow::Cow;
 
 use polars::prelude::*;

@@ -1,3 +1,6 @@
+//! Who a row names: the name as people write it, and whether it is a person's or an organisation's. Where neither the registry nor the name
+//! says so, the type stays null.
+
 use std::borrow::Cow;
 
 use polars::prelude::StringChunked;

@@ -1,3 +1,6 @@
+//! The rows of `business.officer`, from columns of the entity's row or from rows of their own. An officer that is listed twice in the same
+//! words is one.
+
 use std::collections::HashSet;
 
 use polars::prelude::*;

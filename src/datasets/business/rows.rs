@@ -1,3 +1,6 @@
+//! Reads a registry's files and brings the rows of an entity together; of an entity in several files, the newest counts. E-mail addresses
+//! are taken out, and rows that contradict each other are set aside.
+
 use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;

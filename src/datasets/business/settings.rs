@@ -1,3 +1,5 @@
+//! What differs between the registries of the states: the settings of their declarations, checked as they are read.
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;

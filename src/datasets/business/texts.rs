@@ -1,3 +1,6 @@
+//! Reads the text columns of a registry's frame, and its addresses with their ZIP Codes. A column that a registry does not publish reads as
+//! null.
+
 use std::borrow::Cow;
 
 use polars::prelude::*;

@@ -144,7 +144,7 @@ fn read_tables(context: &Context<'_>, settings: &Settings, prefixes: &[String]) 
         columns.sort_unstable();
         columns.dedup();
         let adjust = |plan: crate::decode::ColumnPlan| {
-            let plan = columns.iter().fold(plan, |plan, column| plan.want(column, &[column], false));
+            let plan = columns.iter().fold(plan, |plan, column| plan.want(column, &[column]));
             plan.keep_prefixes("geo_id", prefixes.to_vec())
         };
         Ok((table, context.read_snapshot(*number, snapshot, adjust)?))
@@ -356,7 +356,7 @@ fn read_published(context: &Context<'_>, level: &Level<'_>, areas: &DataFrame) -
     for source_id in level.published {
         for (number, snapshot) in context.snapshots(source_id) {
             let fields: Vec<&str> = snapshot.keys.get("fields").map(|fields| fields.split(',').collect()).unwrap_or_default();
-            let adjust = |plan: crate::decode::ColumnPlan| fields.iter().fold(plan, |plan, field| plan.want(field, &[field], false));
+            let adjust = |plan: crate::decode::ColumnPlan| fields.iter().fold(plan, |plan, field| plan.want(field, &[field]));
             let frame = context.read_snapshot(number, &snapshot, adjust)?.frame;
             let code = if level.area_column == "zcta" {
                 text(&frame, "zcta")?.clone().with_name("code".into()).into_column()

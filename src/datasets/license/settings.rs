@@ -1,3 +1,6 @@
+//! What one list of licenses declares of itself in `pipelines/license/*.toml`, and how its tables are looked up: the longest entry that
+//! fits counts.
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

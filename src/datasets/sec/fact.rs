@@ -1,3 +1,6 @@
+//! The facts of a companyfacts member as values: exact decimals, units, form types and periods, as filed. Nothing is rounded or converted:
+//! an amount that cannot be held exactly is refused, and a unit that is not published reads as `Other`.
+
 use std::collections::BTreeSet;
 
 use crate::ids::AccessionNumber;

@@ -1,3 +1,6 @@
+//! The periodic reports among a registrant's filings, read from its submissions member and older pages, and what the names of those members
+//! say. A row that cannot be read is left out here, because `sec.filing` has it in quarantine.
+
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;

@@ -1,3 +1,6 @@
+//! Reads the JSON of the SEC's archives: texts that know their place in the member, and objects whose unknown keys are told of and stop
+//! nothing. A key that occurs twice is an error.
+
 use std::borrow::Cow;
 use std::fmt;
 

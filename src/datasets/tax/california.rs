@@ -48,7 +48,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let (state_rate, county_rate) = settings.parts()?;
     let usps = settings.state.as_str();
     let state_fips = state::fips(usps).unwrap_or_default();
-    let names = Names::read(context, false)?;
+    let names = Names::of_counties(context)?;
     let file = context.read_one(SOURCE)?;
     let column = |name: &str| text(&file.frame, name);
     let (place, county, combined, start) = (column("name")?, column("county")?, column("rate")?, column("start_date")?);

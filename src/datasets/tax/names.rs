@@ -24,7 +24,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn read(context: &Context<'_>, has_places: bool) -> Result<Self> {
+    pub(super) fn of_counties(context: &Context<'_>) -> Result<Self> {
         let mut names = Self::default();
         let frame = context.read_one("census.county_code")?.frame;
         let (state, code, name) = (text(&frame, "state_fips")?, text(&frame, "county_code")?, text(&frame, "name")?);
@@ -36,9 +36,12 @@ impl Names {
                 names.counties.entry(fips).or_insert(Known { text: name.to_owned(), pointers });
             }
         }
-        if has_places {
-            names.read_places(context)?;
-        }
+        Ok(names)
+    }
+
+    pub(super) fn of_counties_and_places(context: &Context<'_>) -> Result<Self> {
+        let mut names = Self::of_counties(context)?;
+        names.read_places(context)?;
         Ok(names)
     }
 

@@ -39,7 +39,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
 
 pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
-    let names = Names::read(context, true)?;
+    let names = Names::of_counties_and_places(context)?;
     let mut tables = Vec::new();
     for file in context.read(RATES)? {
         let usps = state_of(&file)?;

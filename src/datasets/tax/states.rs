@@ -121,7 +121,7 @@ fn frame(rules: &[StateRule]) -> Result<DataFrame> {
 
 /// Rates and places of the states that have local rates in the table: one place per county, with the county's rate where it has one.
 fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>> {
-    let names = Names::read(context, false)?;
+    let names = Names::of_counties(context)?;
     let file = context.read_one(LOCAL)?;
     let column = |name: &str| text(&file.frame, name);
     let (usps, county, value, begin) = (column("state")?, column("county_code")?, column("rate")?, column("begin_date")?);

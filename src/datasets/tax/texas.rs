@@ -45,7 +45,7 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let usps = settings.state.as_str();
     let state_fips = state::fips(usps).unwrap_or_default();
-    let names = Names::read(context, false)?;
+    let names = Names::of_counties(context)?;
     let file = context.read_one(SOURCE)?;
     let frame = &file.frame;
     let column = |name: &str| text(frame, name);

@@ -1,3 +1,6 @@
+//! Which files a probe asks for: of a source with many only the first and the newest, and where the newest may not be out yet the ones
+//! before it.
+
 use std::collections::BTreeMap;
 
 use super::super::RunSettings;

@@ -1,3 +1,5 @@
+//! Asks for the beginning of every file of the tasks, each file once however many tasks read it, with the hosts in turns.
+
 use std::collections::BTreeMap;
 
 use futures_util::StreamExt;

@@ -1,3 +1,5 @@
+//! Gathers the changes of declarations that the files suggest, and tries them in another night on the same samples.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

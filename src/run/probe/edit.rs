@@ -1,3 +1,6 @@
+//! Changes of a declaration, put into its TOML so that comments, order and all other lines stay. A change that was guessed says so beside
+//! it.
+
 use std::collections::BTreeMap;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};

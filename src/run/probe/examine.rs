@@ -1,3 +1,6 @@
+//! Judges what one address has: a file as declared, a changed one, none, or a page that keeps programs out. Its first records go to the
+//! mirror of samples.
+
 use std::path::Path;
 
 use super::super::by_hand::due_message;

@@ -1,3 +1,5 @@
+//! Makes a small file of whole records out of the beginning of a large one. Of an archive it makes an archive with one member.
+
 use super::address::Address;
 use crate::decode::{self, ArchiveParts, PackedMember};
 use crate::error::{Error, Result};

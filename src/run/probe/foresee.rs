@@ -1,3 +1,5 @@
+//! Foresees how a task would end: by a night on the samples where its code can run on them, by the answers of the addresses where not.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::Foreseen;

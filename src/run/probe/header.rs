@@ -1,3 +1,5 @@
+//! Compares the columns of a file with those that are declared: which are missing, and which are new.
+
 use std::path::Path;
 
 use super::address::Address;
@@ -15,7 +17,7 @@ fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     ignore.extend(keys.values().flat_map(|value| value.split(',')).map(str::to_owned));
     let want = |plan: ColumnPlan, (name, names): (&String, &Vec<String>)| {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        plan.want(name, &names, true)
+        plan.want_optional(name, &names)
     };
     Ok(source.columns.iter().fold(ColumnPlan::new(ignore), want))
 }

@@ -1,3 +1,6 @@
+//! Reads the pages that list files, finds the files on them, and puts on the mirror of samples a page that names what a night would ask
+//! for.
+
 use std::collections::BTreeMap;
 
 use futures_util::StreamExt;

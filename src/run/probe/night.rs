@@ -1,3 +1,5 @@
+//! Runs one task on the samples, as a real run would, in a home that is thrown away. Findings that are only true of a sample are taken out.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! What a probe says: of each address what it has, of each task what a run would do, and the exit code the run would have.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};

@@ -1,3 +1,5 @@
+//! Finds the file of the home that a run would use where the publisher's is not to be had, or is older than an imported one.
+
 use super::super::by_hand::imported;
 use super::Desk;
 use super::address::Address;

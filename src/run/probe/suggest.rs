@@ -1,3 +1,6 @@
+//! Guesses how a declaration should read a file that has changed: by equal values, known words, similar names, or the same place. Where
+//! nothing is likely it suggests nothing.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::Address;

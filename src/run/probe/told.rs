@@ -1,3 +1,5 @@
+//! Puts what was foreseen into the report. An address is told with what becomes of its tasks because of it, not because of another source.
+
 use std::collections::BTreeMap;
 
 use super::address::Foreseen;

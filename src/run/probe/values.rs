@@ -1,3 +1,5 @@
+//! The distinct values of a file's columns, and the words that the settings have for a column: what new columns are recognised by.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -19,7 +21,7 @@ const ROWS: usize = 4_096;
 pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, columns: &[(String, Vec<String>)], all: &[String]) -> Result<Cells> {
     let wanted: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
     let ignore = all.iter().filter(|column| !wanted.contains(column)).cloned().collect();
-    let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| plan.want(name, &names.iter().map(String::as_str).collect::<Vec<_>>(), true);
+    let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| plan.want_optional(name, &names.iter().map(String::as_str).collect::<Vec<_>>());
     let plan = columns.iter().fold(ColumnPlan::new(ignore), want);
     let source = address.source;
     let task = decode::Task { path, format: &source.format, member, plan: &plan, input: 0, member_number: 0, max_bytes: source.max_bytes, only: None };

@@ -1,3 +1,5 @@
+//! Says what a person can do about an address that refuses or has no file, the likeliest first. Only what applies to the source is said.
+
 use super::Desk;
 use super::examine::Examined;
 use super::report::Verdict;

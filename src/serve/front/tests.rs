@@ -1,3 +1,5 @@
+//! A request that panics, hangs or comes beyond the bound is answered with a problem, and the cause of a panic is not told.
+
 use std::sync::Arc;
 use std::time::Duration;
 

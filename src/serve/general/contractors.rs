@@ -118,7 +118,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state name the same business; that it is the same is likely, not stated.");
     }
     note_statuses(call, &mut meta, std::slice::from_ref(&found));
-    meta.page = Some(paging.page(rows.len(), false));
+    meta.page = Some(paging.page_of_all(rows.len()));
     Ok(meta)
 }
 

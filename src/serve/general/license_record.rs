@@ -1,3 +1,6 @@
+//! A license as answers show it, with the board's actions on it. Its status may be derived from the expiration date, as of the list's date,
+//! which a notice says.
+
 use crate::serve::call::{Call, Meta};
 use crate::serve::freshness::source_date;
 use crate::serve::index::{Action, License, Licenses, Record};

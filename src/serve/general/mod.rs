@@ -76,6 +76,12 @@ impl<'a> Paging<'a> {
     }
 
     /// What `meta` says of a page of a list that was found as a whole.
+    fn page_of_all(&self, total: usize) -> Page {
+        let is_cut = false;
+        self.page(total, is_cut)
+    }
+
+    /// The same of a list of which more may have been found.
     fn page(&self, total: usize, is_cut: bool) -> Page {
         let count = total.saturating_sub(self.first).min(self.limit);
         let end = self.first + count;

@@ -1,3 +1,5 @@
+//! What a search for permits asks for beyond places and words, decided row by row: types, tags, dates, values, contractors.
+
 use std::collections::{BTreeSet, HashSet};
 
 use super::{PERMITS, day_range, is_within, listed};

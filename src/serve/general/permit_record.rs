@@ -1,3 +1,5 @@
+//! Writes a permit as answers show it. Whether it is expired is told as of the list's date, not of today.
+
 use crate::serve::call::Call;
 use crate::serve::freshness::source_date;
 use crate::serve::index::{Permit, Record};

@@ -88,7 +88,7 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
         ),
         _ => {}
     }
-    meta.page = Some(paging.page(rows.len(), false));
+    meta.page = Some(paging.page_of_all(rows.len()));
     Ok(meta)
 }
 

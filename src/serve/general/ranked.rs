@@ -1,3 +1,5 @@
+//! Puts rows that were found by name in order: by score, to which being active adds a little, then the newer first.
+
 use std::cmp::Reverse;
 
 use crate::serve::index::RowHit;

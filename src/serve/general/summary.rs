@@ -1,3 +1,5 @@
+//! Puts permits in order by day and writes their summary. Values too high for any building are counted, and left out of the total.
+
 use std::collections::BTreeMap;
 
 use crate::serve::call::Meta;

@@ -1,3 +1,5 @@
+//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
+
 use super::area::{Area, AreaKind, asked_vintage, write_vintage};
 use super::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
 use crate::serve::call::{Call, Meta};
@@ -6,6 +8,10 @@ use crate::serve::json::Json;
 use crate::serve::problem::Result;
 
 /// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of every published vintage.
+///
+/// # Errors
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA; `coverage_unavailable`, when the
+/// vintage or the whole dataset is missing.
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = &call.release.geo;
     let area = Area::find(geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;

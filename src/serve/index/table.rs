@@ -93,35 +93,66 @@ impl Table {
         typed.cloned().ok_or_else(|| Error::store(format!("{}: column `{name}` has the type {}", self.place, column.data_type())))
     }
 
+    /// A column of texts.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn texts(&self, name: &str) -> Result<Texts> {
         Ok(Texts(self.array(name)?))
     }
 
+    /// A column of 32-bit integers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn int32s(&self, name: &str) -> Result<Int32Array> {
         self.array(name)
     }
 
+    /// A column of 64-bit integers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn int64s(&self, name: &str) -> Result<Int64Array> {
         self.array(name)
     }
 
+    /// A column of floating point numbers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn floats(&self, name: &str) -> Result<Float64Array> {
         self.array(name)
     }
 
+    /// A column of flags.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn flags(&self, name: &str) -> Result<BooleanArray> {
         self.array(name)
     }
 
+    /// A column of dates.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn dates(&self, name: &str) -> Result<Date32Array> {
         self.array(name)
     }
 
+    /// A column of decimals.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn decimals(&self, name: &str) -> Result<Decimal128Array> {
         self.array(name)
     }
 
     /// A text column with few different values.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn words(&self, name: &str) -> Result<WordColumn> {
         let texts = self.texts(name)?;
         let mut words = WordColumn::default();
@@ -129,6 +160,10 @@ impl Table {
         Ok(words)
     }
 
+    /// A column of lists of texts.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {
         let lists: ListArray = self.array(name)?;
         let values = lists.values().as_any().downcast_ref::<StringArray>().cloned();

@@ -51,6 +51,9 @@ impl Words {
 }
 
 /// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the contract describes.
+///
+/// # Errors
+/// `Store`, when there are more than the column's type can count.
 pub fn numbered(number: usize) -> Result<u16> {
     u16::try_from(number).ok().filter(|number| *number != ABSENT).ok_or_else(|| Error::store("more than 65,534 different phrases or sources in one part"))
 }

@@ -1,3 +1,5 @@
+//! Checks that a part is read once for all who ask, that the bound on what is kept holds, and that damaged bytes are refused.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,3 +1,5 @@
+//! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
+
 use crate::ids::Cik;
 use crate::serve::call::{Call, not_published};
 use crate::serve::problem::{Code, Problem, Result};

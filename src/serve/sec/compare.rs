@@ -175,7 +175,8 @@ impl<'a> Side<'a> {
             match figure.zip(self.bucket.as_ref()) {
                 Some((figure, bucket)) => {
                     let stamps = Stamps::new(&call.release.manifest, VALUES, bucket.part);
-                    figure.write(json, &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &call.service.links }, false);
+                    let has_history = false;
+                    figure.write(json, &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &call.service.links }, has_history);
                 }
                 None => {
                     json.key("value").null();

@@ -1,3 +1,5 @@
+//! The addresses where the SEC shows a filing, filled from the contract's templates when asked for and never stored.
+
 use crate::contract::Contracts;
 use crate::ids::Cik;
 

@@ -1,3 +1,6 @@
+//! What a subscription lets pass: every filter that is given must fit, by any one of its values. Tickers are looked up again with each
+//! release.
+
 use std::collections::HashSet;
 
 use serde::Deserialize;

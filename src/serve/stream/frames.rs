@@ -1,3 +1,5 @@
+//! The messages of the stream's protocol: how those of a client are read, and how each one to a client is written.
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -158,7 +160,19 @@ pub fn reconnect(within_seconds: u64) -> String {
     frame("reconnect", |json| json.key("within_seconds").count(within_seconds))
 }
 
-pub fn error(code: &str, message: &str, is_fatal: bool, id: Option<&str>) -> String {
+/// What was wrong with a message, with the subscription that it was about; the connection goes on.
+pub fn error(code: &str, message: &str, id: Option<&str>) -> String {
+    let is_fatal = false;
+    error_frame(code, message, is_fatal, id)
+}
+
+/// Why the server ends the connection.
+pub fn fatal_error(code: &str, message: &str) -> String {
+    let is_fatal = true;
+    error_frame(code, message, is_fatal, None)
+}
+
+fn error_frame(code: &str, message: &str, is_fatal: bool, id: Option<&str>) -> String {
     frame("error", |json| {
         json.key("code").text(code);
         json.key("message").text(message);

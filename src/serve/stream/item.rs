@@ -1,3 +1,5 @@
+//! Turns an event of the log into the JSON that sockets are sent, once for all of them, completed from the current release.
+
 use jiff::Timestamp;
 
 use crate::ids::Cik;

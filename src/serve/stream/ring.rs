@@ -1,3 +1,5 @@
+//! The newest events in memory, by number, for all sockets together. The oldest go first, by age and by size.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

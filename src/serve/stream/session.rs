@@ -53,7 +53,7 @@ enum End {
 impl End {
     fn error(code: u16, name: &str, message: impl Into<String>) -> Self {
         let reason = message.into();
-        Self::Close { code, last: frames::error(name, &reason, true, None), reason }
+        Self::Close { code, last: frames::fatal_error(name, &reason), reason }
     }
 
     fn slow(message: &str) -> Self {
@@ -203,8 +203,8 @@ impl Session {
             Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.service),
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
-            Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", false, None)],
-            Err(Misread::WrongMember(message)) => vec![frames::error(Code::InvalidParameter.name(), &message, false, None)],
+            Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", None)],
+            Err(Misread::WrongMember(message)) => vec![frames::error(Code::InvalidParameter.name(), &message, None)],
             Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
         };
         self.send(socket, answer).await

@@ -1,3 +1,5 @@
+//! Counts the open sockets, of each client and in all, and refuses one beyond a limit. A place is given back when it is dropped.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,3 +1,5 @@
+//! The subscriptions of one socket and how far each has been served. Holds numbers of events only; the events are in the ring.
+
 use jiff::Timestamp;
 
 use super::filter::Filter;
@@ -32,9 +34,9 @@ struct Subscription {
 impl Subscriptions {
     /// Adds a subscription; returns what to answer.
     pub fn add(&mut self, asked: Subscribe, service: &Service) -> Vec<String> {
-        let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, false, Some(&asked.id))];
+        let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, Some(&asked.id))];
         if !(1..=64).contains(&asked.id.len()) {
-            return vec![frames::error(Code::InvalidParameter.name(), "`id` has 1 to 64 characters", false, None)];
+            return vec![frames::error(Code::InvalidParameter.name(), "`id` has 1 to 64 characters", None)];
         }
         if self.all.iter().any(|known| known.id == asked.id) {
             return refuse(Code::InvalidParameter, "there is a subscription with this `id`; unsubscribe it first");
@@ -51,13 +53,13 @@ impl Subscriptions {
         }
         let mut filter = match Filter::read(asked.filters) {
             Ok(filter) => filter,
-            Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), false, Some(&asked.id))],
+            Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), Some(&asked.id))],
         };
         let release = service.catalog.current();
         let registrants = release.as_ref().and_then(|release| release.sec.registrants.as_ref());
         if filter.has_tickers() && registrants.is_none() {
             let message = "`tickers`: no release with tickers is served; use `ciks`";
-            return vec![frames::error(Code::CoverageUnavailable.name(), message, false, Some(&asked.id))];
+            return vec![frames::error(Code::CoverageUnavailable.name(), message, Some(&asked.id))];
         }
         let unknown = filter.resolve(registrants);
         let ring = service.stream.ring();
@@ -65,7 +67,7 @@ impl Subscriptions {
         let next_seq = match (asked.since_seq, since) {
             (Some(seq), _) if seq > head => {
                 let message = format!("`since_seq` {seq} is not in this log, which ends with {head}; it may have begun anew: subscribe with `since`");
-                return vec![frames::error(Code::InvalidParameter.name(), &message, false, Some(&asked.id))];
+                return vec![frames::error(Code::InvalidParameter.name(), &message, Some(&asked.id))];
             }
             (Some(seq), _) => seq + 1,
             (None, Some(since)) => ring.first_since(since),
@@ -92,7 +94,7 @@ impl Subscriptions {
         let count = self.all.len();
         self.all.retain(|known| known.id != id);
         if self.all.len() == count {
-            return vec![frames::error(Code::InvalidParameter.name(), "there is no subscription with this `id`", false, Some(id))];
+            return vec![frames::error(Code::InvalidParameter.name(), "there is no subscription with this `id`", Some(id))];
         }
         vec![frames::unsubscribed(id)]
     }

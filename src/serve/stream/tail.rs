@@ -1,3 +1,5 @@
+//! Reads what the follower adds to the log into the ring. A new release or another log fills the ring anew.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Turns an HTTP request into a socket, after keys, limits and scope were checked. What is refused is answered with a problem.
+
 use std::sync::Arc;
 
 use axum::extract::ws::WebSocketUpgrade;

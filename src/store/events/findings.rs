@@ -1,3 +1,5 @@
+//! The file of feed entries that could not be read, each written once however often a feed shows it. It cannot grow without bound.
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! Writes the event log: numbers events, makes each batch durable before readers see it, and drops old segments. One writer at a time.
+
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
@@ -160,8 +162,9 @@ impl EventLog {
                 break;
             }
             let first_seq = super::first_seq_of(&path).unwrap_or_default();
+            let may_be_torn = false;
             let accessions: Vec<AccessionNumber> =
-                Segment::read(&path, first_seq, false)?.events.iter().filter_map(|event| event.accession_number.parse().ok()).collect();
+                Segment::read(&path, first_seq, may_be_torn)?.events.iter().filter_map(|event| event.accession_number.parse().ok()).collect();
             self.remember(&accessions)?;
             std::fs::remove_file(&path).at("delete", &path)?;
             durable::sync_folder(&self.folder)?;

@@ -1,3 +1,5 @@
+//! What the follower remembers between runs beside the log: days reconciled, and how each feed answered last.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Reads the event log while another process writes it. Takes only events that a commit follows, and notices when the log was replaced.
+
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;

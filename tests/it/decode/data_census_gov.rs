@@ -33,7 +33,7 @@ fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
 /// A plan for a table of which only some columns are read.
 fn plan(columns: &[&str], ignore: &[&str]) -> ColumnPlan {
     let ignore = ignore.iter().map(|name| (*name).to_owned()).collect();
-    columns.iter().fold(ColumnPlan::new(ignore), |plan, column| plan.want(column, &[column], false))
+    columns.iter().fold(ColumnPlan::new(ignore), |plan, column| plan.want(column, &[column]))
 }
 
 /// The rows as text cells.

@@ -38,11 +38,11 @@ fn chicago() -> ColumnPlan {
     ignored.extend(["id", "amount_waived", "amount_paid", "latitude", "longitude", "location"].map(str::to_owned));
     ignored.extend(["street_number", "street_direction", "street_name", "suffix", "work_description"].map(str::to_owned));
     ColumnPlan::new(ignored)
-        .want("permit_number", &["permit"], false)
-        .want("type", &["permit_type"], false)
-        .want("issued", &["issue_date"], false)
-        .want("fee", &["total_fee", "total_permit_fee"], false)
-        .want("cost", &["estimated_cost", "reported_cost"], false)
+        .want("permit_number", &["permit"])
+        .want("type", &["permit_type"])
+        .want("issued", &["issue_date"])
+        .want("fee", &["total_fee", "total_permit_fee"])
+        .want("cost", &["estimated_cost", "reported_cost"])
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn blanks_in_names_and_before_values_are_no_part_of_them() {
             "business_phone",
             "continuing_education_flag",
         ];
-        let plan = columns.iter().fold(ColumnPlan::new(others.map(str::to_owned).to_vec()), |plan, column| plan.want(column, &[column], false));
+        let plan = columns.iter().fold(ColumnPlan::new(others.map(str::to_owned).to_vec()), |plan, column| plan.want(column, &[column]));
         let source = Source::new(&std::fs::read(path).unwrap(), None, folded(&[]), plan);
         let decoded = source.decode(None).unwrap();
         assert_eq!(cell(&decoded, "license_expiration_date", 0).as_deref(), Some(expired));
@@ -96,7 +96,7 @@ fn a_file_without_a_header_may_come_with_it() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let plan = || {
         let ignore = names.iter().skip(3).map(|name| (*name).to_owned()).collect();
-        ColumnPlan::new(ignore).want("number", &[names[0]], false).want("updated", &[names[1]], false).want("name", &[names[2]], false)
+        ColumnPlan::new(ignore).want("number", &[names[0]]).want("updated", &[names[1]]).want("name", &[names[2]])
     };
     let bytes = std::fs::read(path).unwrap();
     let source = Source::new(&bytes, None, folded(&names), plan());
@@ -124,7 +124,7 @@ fn a_file_without_a_header_may_come_with_it() {
 #[test]
 fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_like_it() {
     let bytes = b"Permit #,Issue Date,Story\nA-1,2024-01-02,x\n";
-    let plan = |issued: &str| ColumnPlan::new(Vec::new()).want("permit", &["permit"], false).want("issued", &[issued], false);
+    let plan = |issued: &str| ColumnPlan::new(Vec::new()).want("permit", &["permit"]).want("issued", &[issued]);
     let decoded = Source::new(bytes, None, folded(&[]), plan("issue_date")).decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.columns.new), (1, vec!["story".to_owned()]));
     assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), true)]);
@@ -138,7 +138,7 @@ fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_l
 #[test]
 fn a_column_in_which_no_record_has_a_value_is_told() {
     let bytes = b"permit,issued\nA-1, \nA-2,\n";
-    let plan = plan_of(&["permit", "issued"]).want("lat", &["latitude"], true);
+    let plan = plan_of(&["permit", "issued"]).want_optional("lat", &["latitude"]);
     let decoded = Source::new(bytes, None, folded(&[]), plan).decode(None).unwrap();
     assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), false)], "a column that the file lacks is not empty");
 }
@@ -148,7 +148,7 @@ fn columns_without_a_name_are_ignored_by_an_empty_one() {
     let bytes = b",Permit #,,Issued Date\n0,A-1,x,2024-01-02\n1,A-2,,2024-01-03\n";
     let plan = |ignore: &[&str]| {
         let plan = ColumnPlan::new(ignore.iter().map(|name| (*name).to_owned()).collect());
-        plan.want("permit", &["permit"], false).want("issued", &["issued_date"], false)
+        plan.want("permit", &["permit"]).want("issued", &["issued_date"])
     };
     let source = Source::new(bytes, None, folded(&[]), plan(&[""]));
     let decoded = source.decode(None).unwrap();

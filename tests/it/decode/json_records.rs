@@ -36,8 +36,8 @@ fn some(texts: &[&str]) -> Vec<Option<String>> {
 
 #[test]
 fn values_keep_their_digits_and_records_their_places() {
-    let plan = ignoring(&["location"]).want("permit", &["permit_"], false).want("cost", &["reported_cost"], false).want("ward", &["ward"], false);
-    let plan = plan.want("open", &["is_open"], false).want("remark", &["remark"], true);
+    let plan = ignoring(&["location"]).want("permit", &["permit_"]).want("cost", &["reported_cost"]).want("ward", &["ward"]);
+    let plan = plan.want("open", &["is_open"]).want_optional("remark", &["remark"]);
     let source = Source::new(SOCRATA.as_bytes(), None, format(None, false), plan);
     let decoded = source.decode(None).unwrap();
     let expected = [some(&["100637362", "20000.00", "42", "true", ""]), some(&["10ñ", "", "12345678901234567890", "false", ""]), some(&["", "", "", "", ""])];
@@ -49,21 +49,21 @@ fn values_keep_their_digits_and_records_their_places() {
 
 #[test]
 fn attributes_of_inner_objects_are_named_by_the_way_to_them() {
-    let plan = ColumnPlan::new(Vec::new()).want("permit", &["attributes_permit"], false).want("issued", &["attributes_date_issued"], false);
-    let plan = plan.want("cost", &["attributes_const_cost"], false).want("lon", &["geometry_x"], false).want("lat", &["geometry_y"], false);
+    let plan = ColumnPlan::new(Vec::new()).want("permit", &["attributes_permit"]).want("issued", &["attributes_date_issued"]);
+    let plan = plan.want("cost", &["attributes_const_cost"]).want("lon", &["geometry_x"]).want("lat", &["geometry_y"]);
     let source = Source::new(ARCGIS.as_bytes(), None, format(Some("features"), true), plan);
     let decoded = source.decode(None).unwrap();
     let expected = [some(&["A-1", "1457049600000", "1.50E3", "-86.781600", "36.16"]), some(&["A-2", "", "", "", ""])];
     assert_eq!(rows(&decoded, &["permit", "issued", "cost", "lon", "lat"]), expected);
     source.assert_round_trip(&decoded);
 
-    let plan = ignoring(&["attributes.Date Issued", "attributes.Const_Cost"]).want("permit", &["attributes.Permit #"], false);
-    let source = Source::new(ARCGIS.as_bytes(), None, format(Some("features"), false), plan.want("place", &["geometry"], false));
+    let plan = ignoring(&["attributes.Date Issued", "attributes.Const_Cost"]).want("permit", &["attributes.Permit #"]);
+    let source = Source::new(ARCGIS.as_bytes(), None, format(Some("features"), false), plan.want("place", &["geometry"]));
     let decoded = source.decode(None).unwrap();
     assert_eq!(rows(&decoded, &["permit", "place"]), [some(&["A-1", r#"{"x":-86.781600,"y":36.16}"#]), some(&["A-2", ""])]);
     source.assert_round_trip(&decoded);
 
-    let source = Source::new(CKAN.as_bytes(), None, format(Some("result.records"), false), ignoring(&["_id"]).want("permit", &["PERMIT #"], false));
+    let source = Source::new(CKAN.as_bytes(), None, format(Some("result.records"), false), ignoring(&["_id"]).want("permit", &["PERMIT #"]));
     let decoded = source.decode(None).unwrap();
     assert_eq!(rows(&decoded, &["permit"]), [some(&["MEP-1"])]);
     source.assert_round_trip(&decoded);
@@ -131,8 +131,8 @@ proptest! {
             let at = index.index(bytes.len());
             bytes[at] = if byte < 128 { b"{}[],:\"\\ 0e.n"[usize::from(byte) % 13] } else { byte };
         }
-        let plan = ignoring(&["location"]).want("permit", &["permit_"], true).want("cost", &["reported_cost"], true).want("ward", &["ward"], true);
-        let source = Source::new(&bytes, None, format(None, false), plan.want("open", &["is_open"], true));
+        let plan = ignoring(&["location"]).want_optional("permit", &["permit_"]).want_optional("cost", &["reported_cost"]).want_optional("ward", &["ward"]);
+        let source = Source::new(&bytes, None, format(None, false), plan.want_optional("open", &["is_open"]));
         if let Ok(decoded) = source.decode(None) {
             source.assert_round_trip(&decoded);
         }

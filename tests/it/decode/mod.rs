@@ -93,5 +93,5 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
 
 /// A plan that reads columns under their own names and knows no others.
 fn plan_of(columns: &[&str]) -> ColumnPlan {
-    columns.iter().fold(ColumnPlan::new(Vec::new()), |plan, column| plan.want(column, &[column], false))
+    columns.iter().fold(ColumnPlan::new(Vec::new()), |plan, column| plan.want(column, &[column]))
 }

@@ -106,7 +106,7 @@ async fn a_workbook_reads_the_same_with_openpyxl() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let expected: Vec<Vec<Option<String>>> = serde_json::from_slice(&output.stdout).unwrap();
     let names: Vec<&str> = expected[0].iter().map(|name| name.as_deref().unwrap()).collect();
-    let plan = names.iter().fold(pubdata::decode::ColumnPlan::new(Vec::new()), |plan, name| plan.want(name, &[name], false));
+    let plan = names.iter().fold(pubdata::decode::ColumnPlan::new(Vec::new()), |plan, name| plan.want(name, &[name]));
     let task = pubdata::decode::Task {
         path: &path,
         format: &pubdata::pipeline::Format::Xlsx,

@@ -1,3 +1,6 @@
+//! The fast decoder of a companyfacts member. It takes only the compact layout that the SEC writes, matches every byte of it, and leaves
+//! whatever surprises it to the strict decoder.
+
 use std::collections::HashSet;
 
 use memchr::{memchr, memchr2};

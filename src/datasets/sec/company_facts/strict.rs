@@ -1,3 +1,6 @@
+//! The decoder of a companyfacts member in any JSON layout, for what the fast one gives up on. An object that names something twice refuses
+//! the member; a wanted fact that cannot be read is only noted.
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;

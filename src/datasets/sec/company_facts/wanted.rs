@@ -1,3 +1,6 @@
+//! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact carries the position of its concept in the
+//! list, not the name.
+
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};

@@ -1,3 +1,6 @@
+//! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the figures selected, and makes the rows of
+//! three tables. Facts that were fetched of a single registrant take the place of those in the archive.
+
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::*;

@@ -1,3 +1,6 @@
+//! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and period. Both come from dates; the SEC's
+//! stamps only show whether a registrant names its years one lower.
+
 use crate::datasets::sec::fact::{FilingPeriod, Form};
 use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::select::{Cell, NO_START};
@@ -172,9 +175,16 @@ impl Calendar {
         self.transitions.iter().any(|(end, _)| *end == day) && !is_year_end()
     }
 
-    fn placed(&self, rules: &Rules, series: Series, end: Day, is_off: bool) -> Placement {
+    /// A period of a year's reports, or a transition's, that ends with the calendar.
+    fn placed(&self, rules: &Rules, series: Series, end: Day) -> Placement {
         let fiscal_period = if series == Series::Transition { FiscalPeriod::Tp } else { FiscalPeriod::Fy };
-        Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off }
+        Placement::Placed { series, fiscal_year: self.label(&rules.days, end), fiscal_period, is_ytd: false, is_off: false }
+    }
+
+    /// A year that ends beside the calendar.
+    fn placed_off(&self, rules: &Rules, end: Day) -> Placement {
+        let fiscal_year = self.label(&rules.days, end);
+        Placement::Placed { series: Series::Annual, fiscal_year, fiscal_period: FiscalPeriod::Fy, is_ytd: false, is_off: true }
     }
 
     /// Places a duration.
@@ -183,7 +193,7 @@ impl Calendar {
         let band = band(&rules.bands, length);
         let is_transition = [&self.transitions, &self.stubs].iter().any(|known| known.binary_search(&(end, start)).is_ok());
         if is_transition && band != Some(Band::Year) {
-            return self.placed(rules, Series::Transition, end, false);
+            return self.placed(rules, Series::Transition, end);
         }
         if length < 1 {
             return Placement::Unplaced("start_after_end");
@@ -191,13 +201,13 @@ impl Calendar {
         match (family, band) {
             (Family::Annual, Some(Band::Year)) => {
                 let is_off = nearest(&self.boundaries, end).is_none_or(|boundary| end.since(boundary).abs() > rules.days.off_calendar);
-                self.placed(rules, Series::Annual, end, is_off)
+                if is_off { self.placed_off(rules, end) } else { self.placed(rules, Series::Annual, end) }
             }
             // Quarters in an annual report are not quarterly reports' figures; twelve months in a quarterly one are no fiscal year.
             (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
             (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
             (_, None) if length > rules.bands.since_inception => Placement::Passed,
-            (_, None) if length < rules.bands.year[0] && self.is_between_years(&rules.days, start, end) => self.placed(rules, Series::Transition, end, false),
+            (_, None) if length < rules.bands.year[0] && self.is_between_years(&rules.days, start, end) => self.placed(rules, Series::Transition, end),
             (_, None) => Placement::Unplaced("unclassified_length"),
         }
     }
@@ -209,7 +219,7 @@ impl Calendar {
             Band::NineMonths => (true, self.quarter_to_date(&rules.days, start, end).filter(|(_, quarter)| *quarter == FiscalPeriod::Q3)),
         };
         match quarter {
-            Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, is_ytd),
+            Some((fiscal_year, fiscal_period)) => placed_duration(fiscal_year, fiscal_period, is_ytd),
             None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
             None => Placement::Unplaced("band_and_quarter_disagree"),
         }
@@ -220,11 +230,11 @@ impl Calendar {
         let near = |ends: &[Day]| nearest(ends, day).filter(|end| end.since(day).abs() <= rules.days.instant);
         let is_transition = self.ends_transition(&rules.days, day);
         match family {
-            Family::Annual if is_transition => self.placed(rules, Series::Transition, day, false),
+            Family::Annual if is_transition => self.placed(rules, Series::Transition, day),
             Family::Annual => match near(&self.annual_ends) {
-                Some(end) if end == day || !has_other(end) => self.placed(rules, Series::Annual, end, false),
+                Some(end) if end == day || !has_other(end) => self.placed(rules, Series::Annual, end),
                 Some(_) => Placement::Passed,
-                None if near(&self.boundaries).is_some() => self.placed(rules, Series::Annual, day, false),
+                None if near(&self.boundaries).is_some() => self.placed(rules, Series::Annual, day),
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
                 None => Placement::Unplaced("off_period_end"),
             },
@@ -232,7 +242,7 @@ impl Calendar {
             Family::Quarterly if self.annual_ends.binary_search(&day).is_ok() && self.own_quarter_ends.binary_search(&day).is_err() => Placement::Passed,
             Family::Quarterly => match near(&self.quarter_ends) {
                 Some(end) if end == day || !has_other(end) => match self.quarter(&rules.days, end) {
-                    Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
+                    Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period),
                     None => Placement::Unplaced("no_fiscal_calendar"),
                 },
                 Some(_) => Placement::Passed,
@@ -246,10 +256,10 @@ impl Calendar {
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else { return Placement::Unplaced("no_period_end") };
         match report.family {
-            Family::Annual if self.ends_transition(&rules.days, end) => self.placed(rules, Series::Transition, end, false),
-            Family::Annual => self.placed(rules, Series::Annual, end, false),
+            Family::Annual if self.ends_transition(&rules.days, end) => self.placed(rules, Series::Transition, end),
+            Family::Annual => self.placed(rules, Series::Annual, end),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period, false),
+                Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period),
                 None => Placement::Unplaced("no_fiscal_calendar"),
             },
         }
@@ -471,7 +481,12 @@ fn label_offset(rule: &LabelOffset, days: &CalendarDays, reports: &[Report], wit
 }
 
 /// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one belongs to the transition.
-fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
+fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
+    let is_ytd = false;
+    placed_duration(fiscal_year, fiscal_period, is_ytd)
+}
+
+fn placed_duration(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
     let series = if fiscal_period == FiscalPeriod::Q4 { Series::Transition } else { Series::Quarterly };
     Placement::Placed { series, fiscal_year, fiscal_period, is_ytd, is_off: false }
 }

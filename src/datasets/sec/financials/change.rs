@@ -1,3 +1,6 @@
+//! What an observation is to those before it: equal, rounded, restated, recast by a split, or off by a factor such as a thousand. A split
+//! is believed only when most share figures of the same report moved by it.
+
 use std::cell::OnceCell;
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};

@@ -1,3 +1,6 @@
+//! Checks figures against each other: balances, earnings per share, quarters and years to date, scales, share counts and dates. What does
+//! not agree is published with a warning, never changed.
+
 use std::ops::Range;
 
 use crate::datasets::sec::fact::Amount;

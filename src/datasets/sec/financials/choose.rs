@@ -1,3 +1,6 @@
+//! Chooses among the concepts under which one report gives figures for the same period: the first of the measure's list that is tagged
+//! nearly as often as the most used one.
+
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::report::Report;
 use crate::datasets::sec::financials::select::Cell;

@@ -1,3 +1,6 @@
+//! Share counts of cover pages: one per report, placed at the end of the report's own period although it was counted later. Counts as of
+//! different dates are never compared.
+
 use crate::datasets::sec::financials::calendar::{FiscalPeriod, Placement};
 use crate::datasets::sec::financials::change::Change;
 use crate::datasets::sec::financials::report::index;

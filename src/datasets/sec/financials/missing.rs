@@ -1,3 +1,5 @@
+//! Why figures are not there: what became of a member of the archive, and why its registrant never reported a metric in a series.
+
 use crate::datasets::sec::fact::CompanyFacts;
 use crate::datasets::sec::filing::Filing;
 use crate::datasets::sec::financials::calendar::Series;

@@ -1,3 +1,6 @@
+//! The periodic reports that facts come from, in the order they became known: where the own period of each ends, and how finely it states
+//! figures. A fact of any other form belongs to no report.
+
 use polars::prelude::{InitHashMaps, PlHashMap};
 
 use crate::datasets::sec::fact::{Amount, Fact, FilingPeriod, Form, Unit};

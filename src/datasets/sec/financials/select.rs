@@ -1,3 +1,6 @@
+//! Selects the figures of one registrant: for every measure and period what each report said, in the order it became known, and what has no
+//! place in a series. Figures are as filed; nothing is computed.
+
 use std::ops::Range;
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact};

@@ -1,3 +1,6 @@
+//! The settings of `sec.financials` as declared, and the rules made from them once they are checked: measures, statement lines and
+//! thresholds, with positions in place of names.
+
 use serde::Deserialize;
 
 use crate::contract::parse_decimal;

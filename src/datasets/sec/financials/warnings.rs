@@ -1,3 +1,6 @@
+//! The warnings that an observation can be published with, and a set of them. Their order is the alphabet's, so that lists of codes are
+//! sorted.
+
 /// What a consumer should know of an observation that is published all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {

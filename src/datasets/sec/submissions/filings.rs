@@ -1,3 +1,6 @@
+//! The rows of `sec.filing`: one per registrant and accession number, from the parallel arrays of the submissions and from the indexes. A
+//! pointer into the arrays leads to the accession number, because no bytes hold one filing alone.
+
 use polars::prelude::*;
 
 use super::member::Arrays;

@@ -1,3 +1,6 @@
+//! The filings with XBRL of the quarterly indexes, held by registrant. A row that is in several indexes counts once; one that cannot be
+//! read waits for the build of its registrant.
+
 use std::collections::{BTreeMap, HashMap};
 
 use crate::datasets::context::finding;

@@ -1,3 +1,6 @@
+//! The layout of a registrant's submissions member and of its pages of older filings. Parallel arrays of unequal length are refused,
+//! because it cannot be told which filing a place is about.
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

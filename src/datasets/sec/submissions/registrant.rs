@@ -1,3 +1,6 @@
+//! The rows of `sec.registrant`: one per registrant, from its own member, the ticker lists and the indexes. Street, city and postal code
+//! are withheld where they may be a person's.
+
 use polars::prelude::*;
 
 use super::member::{Address, Head};

@@ -1,3 +1,5 @@
+//! The SEC's three ticker lists, by registrant. One odd row refuses its list: the SEC generates them, so that it means another file.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in its result and does not fail the others.
+
 use serde_json::value::RawValue;
 
 use super::calculate::{ADDRESS, location_of};
@@ -15,6 +17,10 @@ use crate::serve::problem::Result;
 pub const MAX_ITEMS: usize = 100;
 
 /// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
+///
+/// # Errors
+/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field;
+/// `batch_too_large`; `rate_limited`, when the client's bucket has not enough. A problem with one address stands in its result.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let body = Fields::of_body(call.body, &["date", "addresses"])?;
     let addresses = body.list("addresses", MAX_ITEMS, |count| batch_too_large("addresses", count))?.ok_or_else(|| body.missing("addresses"))?;

@@ -1,3 +1,5 @@
+//! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
+
 use super::calculation::{Item, Sale, Taxed, calculate as taxes_of};
 use super::candidate::{Candidate, Category};
 use super::date_of;
@@ -20,6 +22,10 @@ const CAPPED: [(&str, &str); 2] =
     [("FL", "the county surtax applies to the first $5,000 of an item"), ("TN", "local tax applies to the first $1,600 of an article")];
 
 /// Answers `POST /v1/tax/calculate`.
+///
+/// # Errors
+/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field;
+/// `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data, or none of the state.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let body = Fields::of_body(call.body, &FIELDS)?;
     let to = body.object("to", &ADDRESS)?.ok_or_else(|| body.missing("to"))?;

@@ -30,8 +30,9 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let zips = general.zips.as_ref()?;
     let as_of = call.service.today();
     let state = usps(zips.states.at(row))?;
-    let search =
-        Search::new(&general.tax, Some(zips), state, day_of(as_of), false).filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
+    let is_interstate = false;
+    let search = Search::new(&general.tax, Some(zips), state, day_of(as_of), is_interstate)
+        .filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
     let location = Location { address, state, zip_row: Some(row), notices: Vec::new() };
     let sets = match search.rules.methods.at(search.rule) {

@@ -1,3 +1,5 @@
+//! Answers `GET /v1/tax/rate`: the sales tax rate of a place on a day.
+
 use super::candidate::Category;
 use super::location::{Asked, Location};
 use super::lookup::{Found, Terms, look_up};
@@ -23,6 +25,10 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 /// Answers `GET /v1/tax/rate`.
+///
+/// # Errors
+/// `missing_parameter`, when the place has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or no
+/// record holds on the date; `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data.
 pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = call.query;
     let asked = Asked { address: query.get("address"), street: query.get("street"), city: query.get("city"), state: query.get("state"), zip: query.get("zip") };

@@ -1,3 +1,5 @@
+//! Writes rates, amounts and where they come from as JSON. A rate that is not known is null, never zero.
+
 use super::candidate::{Candidate, Category, Component};
 use super::lookup::{Found, Terms};
 use super::search::Level;

@@ -1,3 +1,5 @@
+//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
+
 use super::{ZIPS, find, published, scope};
 use crate::serve::call::{Call, Coverage, Meta, Page};
 use crate::serve::cursor;
@@ -31,6 +33,10 @@ pub const PARAMETERS: &[Parameter] = &[
 type Near = (u32, usize);
 
 /// Answers `GET /v1/zip/{zip}/nearby`.
+///
+/// # Errors
+/// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it has no coordinates; `invalid_cursor`;
+/// `coverage_unavailable`, when the release has no ZIP codes.
 pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (zips, query) = (published(call)?, call.query);
     let center = find(call, zips, call.path_value("zip"))?.row;

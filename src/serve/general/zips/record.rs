@@ -1,3 +1,5 @@
+//! Writes a ZIP code with the fields that the caller chose, and the records that they were made from.
+
 use crate::serve::call::{Call, Meta};
 use crate::serve::general::tax::{Range, range_of_zip, write_rate};
 use crate::serve::geo::area::{Area, AreaKind, write_vintage};

@@ -1,3 +1,5 @@
+//! Comparisons of estimates against figures of the Census Bureau's handbook, and at the very limit of significance.
+
 #![expect(clippy::float_cmp, reason = "the figures are exact")]
 
 use super::{Comparison, Side, compare_estimates};

@@ -1,3 +1,6 @@
+//! A column of texts kept as small numbers, for filters that ask only whether two texts are equal. Spellings that mean the same share a
+//! code.
+
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};

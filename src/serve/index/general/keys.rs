@@ -1,3 +1,5 @@
+//! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key itself cannot be read back.
+
 #[expect(clippy::disallowed_types, reason = "these hashes never leave the process")]
 use std::hash::DefaultHasher;
 use std::hash::{Hash, Hasher};

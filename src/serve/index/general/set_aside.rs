@@ -1,3 +1,5 @@
+//! The ids of a dataset's records that are in quarantine, so that an answer can tell "set aside" from "not known".
+
 use super::load::read_part;
 use super::rows::Dataset;
 use crate::error::Result;

@@ -1,3 +1,5 @@
+//! The provenance of rows that are in memory: from which file each comes, under which record id, and how its validation ended.
+
 use bytes::Bytes;
 
 use crate::error::Result;

@@ -1,3 +1,5 @@
+//! Datasets too large for memory, by the bucket that a registrant is in: one part is read when an answer needs it.
+
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The columns of one bucket of statement lines that answers show, and the rows of each registrant in it.
+
 use std::ops::Range;
 
 use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};

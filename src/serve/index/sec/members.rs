@@ -1,3 +1,5 @@
+//! Says of each registrant whether its facts were published, and why not where they were not, so that nothing is just missing.
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;

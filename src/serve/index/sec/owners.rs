@@ -1,3 +1,5 @@
+//! Which rows of a part belong to which registrant. Relies on the part's order by CIK, and refuses a part that is not in it.
+
 use std::ops::Range;
 
 use crate::error::{Error, Result};

@@ -1,3 +1,6 @@
+//! The columns of one bucket of registrants that a profile shows. Names and tickers of all registrants are elsewhere, because searches need
+//! them.
+
 use arrow::array::{BooleanArray, Date32Array, Int64Array};
 use bytes::Bytes;
 

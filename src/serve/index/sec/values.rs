@@ -1,3 +1,6 @@
+//! The columns of one bucket of reported figures, and their rows by registrant, series and period. A period has a row for each report of
+//! it.
+
 use std::ops::Range;
 
 use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};

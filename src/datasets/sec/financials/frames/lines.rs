@@ -1,3 +1,5 @@
+//! The rows of `sec.statement_line`: one per statement line and period, with the latest value and, when it was restated, the first.
+
 use polars::prelude::*;
 
 use super::{Common, LINES, Source, Texts, dates, push_amount, push_period, texts};

@@ -1,3 +1,6 @@
+//! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for each metric and series that was never
+//! reported.
+
 use polars::prelude::*;
 
 use super::{Common, Source, Texts, VALUES, dates, push_amount, push_item, push_period, texts};

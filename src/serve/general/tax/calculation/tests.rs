@@ -1,3 +1,5 @@
+//! Checks the tax of a sale on figures worked out by hand, and on random sales against the agreement's own words.
+
 use super::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
 

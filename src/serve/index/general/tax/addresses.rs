@@ -1,3 +1,6 @@
+//! Address ranges of a state, by ZIP code and street: which of them hold a house number, and a unit where the range names units. Streets
+//! must be equal in all their parts; nothing is guessed.
+
 use std::collections::HashMap;
 
 use crate::canonical::address::{Address, AddressKind};

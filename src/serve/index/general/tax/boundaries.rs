@@ -1,3 +1,6 @@
+//! Which jurisdictions tax at a place: the boundary records of one state, found by ZIP code, ZIP+4 code, address, city or county. Records
+//! of every day are kept; the caller picks those that hold on the day that is asked for.
+
 use std::collections::HashMap;
 
 use arrow::array::{Array, Date32Array};

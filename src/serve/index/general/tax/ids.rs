@@ -1,3 +1,5 @@
+//! Record ids of millions of rows in little memory: each is kept as what differs from the one before it. Reading one unpacks up to sixteen.
+
 use crate::error::{Error, Result};
 
 /// Every so many ids one is written in full.

@@ -1,3 +1,5 @@
+//! The tax rates of one state's jurisdictions: which of them hold on a day, by class and code, and which code a city's name has.
+
 use std::collections::HashMap;
 
 use arrow::array::{Array, Date32Array, Decimal128Array};

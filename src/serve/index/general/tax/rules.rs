@@ -1,3 +1,5 @@
+//! What is true of a state's sales tax as a whole: coverage, method, sourcing, and what is exempt.
+
 use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array};
 use bytes::Bytes;
 

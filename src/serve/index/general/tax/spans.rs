@@ -1,3 +1,6 @@
+//! Finds the ranges that meet a number or another range, fast also where a few of them are very wide. ZIP and ZIP+4 codes are looked up
+//! here.
+
 /// Ranges of numbers that may lie within and across each other, found by a number or range that they meet. Sorted by where they begin; of each block of them is known how far one
 /// of its ranges reaches, so that looking past a wide one does not mean looking at all, and how far one of its or of an earlier block's does, so that looking begins late.
 #[derive(Debug, Default)]

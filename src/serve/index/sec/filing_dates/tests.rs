@@ -1,3 +1,5 @@
+//! Filings of several registrants are found by day and form, newest first, and each once.
+
 use std::collections::BTreeMap;
 
 use arrow::array::Date32Array;

@@ -1,3 +1,5 @@
+//! Which registrants a search finds, by which kind of match, and in which order.
+
 use super::{Found, Match, Named, Names};
 
 /// Name, former names, position in the list of tickers.

@@ -1,3 +1,5 @@
+//! The bounds on memory and time that a state with two million boundary records must keep.
+
 use super::*;
 
 /// As many records as the largest published file has, with ids as long as they are published.

@@ -1,0 +1,148 @@
+//! The entry of a build in the manifest: its inputs, the hash of everything that decides its bytes, and why that is another one than before.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::RunSettings;
+use super::by_hand::{other_date, stated_dates};
+use super::due::due;
+use super::findings::unconfirmed_layout;
+use super::selection::{Selected, sources_of};
+use crate::contract::Contract;
+use crate::datasets;
+use crate::error::Result;
+use crate::ids::Digest;
+use crate::issue::SourceFinding;
+use crate::pipeline::{Declaration, LayoutEvidence, canonical_json};
+use crate::provenance::{Obtained, Snapshot};
+use crate::publish;
+use crate::store::{Manifest, PART_FORMAT_VERSION, TaskEntry};
+
+/// Why a build is not the one of the current release; nothing when it is.
+pub(super) fn reasons(
+    entry: &TaskEntry,
+    previous: Option<&TaskEntry>,
+    is_forced: bool,
+    current: Option<&Manifest>,
+    contracts: &crate::contract::Contracts,
+) -> Vec<String> {
+    let Some(previous) = previous else { return vec!["never built".to_owned()] };
+    let mut reasons = Vec::new();
+    for snapshot in &entry.inputs {
+        let same = |known: &&Snapshot| known.source_id == snapshot.source_id && known.keys == snapshot.keys;
+        match previous.inputs.iter().find(same) {
+            None => reasons.push(format!("new source file {}", snapshot.url)),
+            Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
+            Some(known) => reasons.extend(other_date(known, snapshot)),
+        }
+    }
+    let is_gone = |known: &&Snapshot| !entry.inputs.iter().any(|snapshot| snapshot.source_id == known.source_id && snapshot.keys == known.keys);
+    reasons.extend(previous.inputs.iter().filter(is_gone).map(|known| format!("source file no longer read: {}", known.url)));
+    if entry.declaration_hash != previous.declaration_hash {
+        reasons.push("declaration changed".to_owned());
+    }
+    if entry.contracts_hash != previous.contracts_hash {
+        reasons.push("contract changed".to_owned());
+    }
+    if entry.code_version != previous.code_version {
+        reasons.push(format!("code changed from {} to {}", previous.code_version, entry.code_version));
+    }
+    if entry.layout_evidence != previous.layout_evidence && entry.declaration_hash == previous.declaration_hash {
+        reasons.push("what is known of the layout changed: a person confirmed it, or took that back".to_owned());
+    }
+    if reasons.is_empty() && entry.input_hash != previous.input_hash {
+        let mut inputs = entry.inputs.iter().chain(&previous.inputs);
+        reasons.push(match inputs.any(|input| input.obtained == Obtained::ByHand) {
+            true => "what is known of a file by hand changed, or whether the sources are samples".to_owned(),
+            false => "the sources are no longer samples, or have become samples".to_owned(),
+        });
+    }
+    if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
+        reasons.push(refusal);
+    }
+    if reasons.is_empty() && is_forced {
+        reasons.push("forced".to_owned());
+    }
+    reasons
+}
+
+/// The task of an entry.
+pub(super) fn task_id_of(entry: &TaskEntry) -> String {
+    entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
+}
+
+/// The stamp of a build: its inputs and the hash of everything that decides its bytes.
+pub(super) fn entry(
+    settings: &RunSettings,
+    task: &Selected<'_>,
+    snapshots: Vec<Snapshot>,
+    mut findings: Vec<SourceFinding>,
+    is_sample: bool,
+) -> Result<TaskEntry> {
+    let declaration = task.declaration;
+    let evidence = layout_evidence(settings, declaration);
+    if !is_sample {
+        // A sample is no file of the publisher's: it can confirm nothing.
+        findings.extend(unconfirmed_layout(declaration, evidence));
+    }
+    let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
+    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
+    let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
+    let mut decides = vec![serde_json::json!([task.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
+    // What is confirmed is judged by its totals.
+    decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
+    // A date that a person stated is part of what the release says.
+    decides.extend(stated_dates(&inputs));
+    let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let partition = declaration.partition.iter().zip(&task.partition).map(|(range, value)| (range.variable.clone(), value.clone())).collect();
+    let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, task.partition.as_deref(), &inputs)? };
+    Ok(TaskEntry {
+        due,
+        source_rows: BTreeMap::new(),
+        findings,
+        pipeline_id: declaration.pipeline_id.clone(),
+        partition,
+        input_hash: Digest::of(text.as_bytes()),
+        declaration_hash,
+        contracts_hash,
+        code_version,
+        is_sample: Some(is_sample),
+        inputs,
+        is_stale: false,
+        stale_reason: None,
+        publisher: declaration.publisher.clone(),
+        licence: declaration.licence.clone(),
+        homepage: declaration.homepage.clone(),
+        cadence_days: declaration.cadence.days(),
+        layout_evidence: Some(evidence),
+        built_at: Timestamp::now().to_string(),
+    })
+}
+
+/// What a layout is known from, once it is counted what people have looked at.
+fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
+    let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
+    match declaration.layout_evidence {
+        LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
+        declared => declared,
+    }
+}
+
+/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.
+pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> Result<(Digest, Digest, String)> {
+    let mut declared = vec![canonical_json(declaration)];
+    for (owner, source) in sources_of(settings, declaration)? {
+        if !std::ptr::eq(owner, declaration) {
+            let alone = Declaration { sources: vec![source.clone()], ..owner.clone() };
+            declared.push(canonical_json(&alone));
+        }
+    }
+    declared.sort();
+    let ids = declaration.produces.iter().map(String::as_str).chain(["pubdata.quarantine"]);
+    let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
+    contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
+    let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
+    let code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::pipeline(&declaration.pipeline_id)?.logic);
+    Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
+}
