@@ -114,8 +114,9 @@ pub async fn prepare(
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
                 // Rows of samples stay rows of samples, whatever else is built.
-                entry.is_sample = previous.map(|previous| previous.is_sample_build(&entry));
-                is_sample |= entry.is_sample == Some(true);
+                if previous.is_some_and(|previous| previous.is_sample_build(&entry)) {
+                    (entry.is_sample, is_sample) = (Some(true), true);
+                }
                 entry.is_stale = stale_reason.is_some();
                 entry.stale_reason = stale_reason;
                 entry.due = due.unwrap_or(entry.due);
