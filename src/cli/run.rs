@@ -90,7 +90,14 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
         }
         output::table(&rows);
     }
-    Ok(ExitCode::from(if plan.tasks.iter().any(|task| matches!(task.state, TaskState::Blocked(_))) { 30 } else { 0 }))
+    // The worse of what a run would end with because of files: one that is not believed before one that is not there.
+    let problems = || plan.tasks.iter().filter_map(|task| if let TaskState::Blocked(problems) = &task.state { Some(problems) } else { None }).flatten();
+    let code = match (problems().next(), problems().any(|problem| !problem.is_source_missing)) {
+        (None, _) => run::ExitCode::Ok,
+        (Some(_), true) => run::ExitCode::Blocked,
+        (Some(_), false) => run::ExitCode::SourceMissing,
+    };
+    Ok(ExitCode::from(u8::from(code)))
 }
 
 pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<ExitCode> {

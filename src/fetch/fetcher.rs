@@ -271,6 +271,9 @@ impl Fetcher {
     pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
         let unreadable = |error: std::io::Error| Error::config(format!("cannot read {}: {error}", path.display()));
         let mut file = File::open(path).map_err(unreadable)?;
+        if path.is_dir() {
+            return Err(Error::config(format!("{} is a folder", path.display())).hint("give the file as it was downloaded, one at a time"));
+        }
         let size_bytes = file.metadata().map_err(unreadable)?.len();
         if size_bytes > request.max_bytes {
             return Err(check::too_large(size_bytes, request.max_bytes).context(path.display().to_string()));

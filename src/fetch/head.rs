@@ -7,63 +7,17 @@ use std::path::Path;
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use reqwest::Url;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LAST_MODIFIED};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED, LOCATION};
 
-use super::http::{KEY_ERROR, Target, key_error};
+use super::http::{Target, key_error};
 use super::mirror::{self, Place};
+use super::piece::{Head, Piece};
 use super::redirect::Reach;
 use super::retry::{Failure, Tries, http_date, utc_date};
 use super::secret::SecretUrl;
-use super::way::{Address, Reached};
+use super::way::{Address, KEY_ERROR, Reached, text_of};
 use super::{Fetcher, Request};
 use crate::error::{Error, ErrorKind, Result};
-
-/// Which bytes of a file are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
-    /// So many from the first on.
-    Start(u64),
-    /// The last so many.
-    End(u64),
-    /// From a place on, so many.
-    At(u64, u64),
-}
-
-/// What was said when a part of a file was asked for. Nothing of it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
-    Found {
-        /// None of a file on this machine.
-        status: Option<u16>,
-        content_type: Option<String>,
-        /// Size of the whole file, where it is known.
-        total_bytes: Option<u64>,
-        /// The publisher's date of the file, `YYYY-MM-DD`, where it says one.
-        dated: Option<String>,
-        /// Where the bytes begin.
-        start: u64,
-        bytes: Vec<u8>,
-    },
-    /// There is no such file.
-    Absent { status: Option<u16> },
-    /// The server sends on to an address that is not followed.
-    Moved { status: u16, location: String },
-    /// The server does not serve this program, or not this request, or is not known to be the publisher's.
-    Refused { status: Option<u16>, message: String, way_out: Option<String> },
-    /// No answer, or one that says to come back later.
-    Unreachable { status: Option<u16>, message: String, way_out: Option<String> },
-    /// The URL needs a secret that is not configured; nothing was asked.
-    NotConfigured { variable: String },
-    /// A setting or an address cannot be used; nothing was asked.
-    Unusable { message: String, way_out: Option<String> },
-}
-
-impl Head {
-    /// Whether the bytes are the whole file.
-    pub fn is_whole(&self) -> bool {
-        matches!(self, Self::Found { total_bytes: Some(total), start: 0, bytes, .. } if bytes.len() as u64 == *total)
-    }
-}
 
 impl Fetcher {
     /// Whether something stands in for the publishers.
@@ -157,7 +111,7 @@ impl Fetcher {
 impl super::http::Http {
     /// Asks once. A failure comes with the status, where there is one.
     async fn piece(&self, address: &Address<'_>, piece: Piece) -> std::result::Result<Head, (Option<u16>, Failure)> {
-        let Reached { mut response, _transfer, .. } = self.send_for_piece(address, &piece.range()).await.map_err(|failure| (None, failure))?;
+        let Reached { mut response, _transfer, .. } = self.client.send_for_piece(address, &piece.range()).await.map_err(|failure| (None, failure))?;
         let (status, headers) = (response.status(), response.headers());
         let code = status.as_u16();
         if headers.contains_key(KEY_ERROR) {
@@ -172,7 +126,7 @@ impl super::http::Http {
                 return Ok(Head::Found { status: Some(code), content_type: None, total_bytes: Some(0), dated: None, start: 0, bytes: Vec::new() });
             }
             status if status.is_redirection() => {
-                let location = text_of(headers, "location").and_then(|location| response.url().join(&location).ok());
+                let location = text_of(headers, LOCATION).and_then(|location| response.url().join(&location).ok());
                 return Ok(Head::Moved { status: code, location: location.map_or_else(String::new, String::from) });
             }
             StatusCode::ACCEPTED => return Err((Some(code), Failure::again(Error::fetch("the publisher is still making the file")))),
@@ -182,12 +136,12 @@ impl super::http::Http {
             _ => return Ok(Head::Refused { status: Some(code), message: format!("the server answered {status}"), way_out: None }),
         }
         let is_part = status == StatusCode::PARTIAL_CONTENT;
-        let (start, total_bytes) = match text_of(headers, CONTENT_RANGE.as_str()).filter(|_| is_part) {
+        let (start, total_bytes) = match text_of(headers, CONTENT_RANGE).filter(|_| is_part) {
             Some(range) => range_of(&range).unwrap_or((0, None)),
-            None => (0, text_of(headers, CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok())),
+            None => (0, text_of(headers, CONTENT_LENGTH).and_then(|length| length.parse().ok())),
         };
-        let content_type = text_of(headers, CONTENT_TYPE.as_str());
-        let dated = text_of(headers, LAST_MODIFIED.as_str()).and_then(|date| http_date(&date)).map(utc_date);
+        let content_type = text_of(headers, CONTENT_TYPE);
+        let dated = text_of(headers, LAST_MODIFIED).and_then(|date| http_date(&date)).map(utc_date);
         // Who sends the whole file is heard out no further than the first bytes: what is asked for elsewhere in it is not there.
         let wanted = usize::try_from(piece.length()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -208,40 +162,10 @@ impl super::http::Http {
     }
 }
 
-impl Piece {
-    fn range(self) -> String {
-        match self {
-            Self::Start(length) => format!("bytes=0-{}", length.saturating_sub(1)),
-            Self::End(length) => format!("bytes=-{length}"),
-            Self::At(start, length) => format!("bytes={start}-{}", start + length.saturating_sub(1)),
-        }
-    }
-
-    /// First byte and length in a file of a size.
-    pub(super) fn within(self, total: u64) -> (u64, u64) {
-        let start = match self {
-            Self::Start(_) => 0,
-            Self::End(length) => total.saturating_sub(length),
-            Self::At(start, _) => start.min(total),
-        };
-        (start, self.length().min(total - start))
-    }
-
-    fn length(self) -> u64 {
-        match self {
-            Self::Start(length) | Self::End(length) | Self::At(_, length) => length,
-        }
-    }
-}
-
 /// First byte and size of the file of `bytes 5-9/10`.
 fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     Some((bounds.split_once('-')?.0.parse().ok()?, total.parse().ok()))
-}
-
-fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 fn read_piece(path: &Path, piece: Piece) -> Result<Head> {

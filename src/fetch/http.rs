@@ -7,23 +7,17 @@ use reqwest::{Response, StatusCode};
 
 use super::body::{self, Coding, restarted};
 use super::check;
-use super::client::{Clients, causes};
-use super::pace::Pace;
+use super::client::causes;
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
-use super::way::{Address, Reached, at_end_of_way};
+use super::way::{Address, HttpClient, KEY_ERROR, Reached, at_end_of_way, text_of};
 use super::{FetchProgress, FetchSettings};
 use crate::error::Error;
 use crate::store::{KnownUrl, Partial, PartialOf};
 
-/// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
-pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
-
 /// Downloads over HTTP, one try at a time.
 pub(super) struct Http {
-    pub(super) settings: FetchSettings,
-    pub(super) pace: Pace,
-    pub(super) clients: Clients,
+    pub(super) client: HttpClient,
 }
 
 /// What is asked for.
@@ -47,9 +41,9 @@ pub(super) enum Answer<'a> {
 
 impl Http {
     /// # Errors
-    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate authorities are not usable.
+    /// As for [`HttpClient::new`].
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
-        Ok(Self { pace: Pace::new(&settings), clients: Clients::new(settings.clone())?, settings })
+        Ok(Self { client: HttpClient::new(settings)? })
     }
 
     /// Asks once and takes what comes; bytes that came before the connection broke stay in the partial download.
@@ -75,7 +69,7 @@ impl Http {
             }
             headers
         };
-        let Reached { response, way, _transfer } = self.send(&target.address, &headers).await?;
+        let Reached { response, way, _transfer } = self.client.send(&target.address, &headers).await?;
         tracing::debug!(url = %target.origin, status = response.status().as_u16(), resumed_at = begins_at, redirects = way.len(), "answer");
         let resumed = resumed.filter(|(of, _)| of.redirected_through.last() == way.last()).map(|(of, _)| of);
         let end = way.last().cloned();
@@ -120,7 +114,7 @@ impl Http {
 
     /// Reads a small text, such as a mirror's description of itself.
     pub(super) async fn small_text(&self, address: &Address<'_>) -> Result<Option<String>, Failure> {
-        let Reached { mut response, _transfer, .. } = self.send(address, &|_| HeaderMap::new()).await?;
+        let Reached { mut response, _transfer, .. } = self.client.send(address, &|_| HeaderMap::new()).await?;
         match response.status() {
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
             StatusCode::OK => {}
@@ -138,7 +132,7 @@ impl Http {
 
     fn judge<'a>(&self, response: &Response, target: &Target<'a>, resumed: Option<&PartialOf>, partial: &mut Partial) -> Result<Judgement<'a>, Failure> {
         let (status, headers) = (response.status(), response.headers());
-        let redacted = |text: &str| target.address.secrets.redacted(text, self.settings.secret);
+        let redacted = |text: &str| target.address.secrets.redacted(text, self.client.settings.secret);
         if headers.contains_key(KEY_ERROR) {
             return Err(key_error(target.address.secrets).into());
         }
@@ -180,7 +174,7 @@ impl Http {
 
     fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Failure {
         let answered = format!("the server answered {status}");
-        let after = || text_of(headers, RETRY_AFTER).and_then(|text| retry_after(&text, self.settings.clock.now()));
+        let after = || text_of(headers, RETRY_AFTER).and_then(|text| retry_after(&text, self.client.settings.clock.now()));
         if status == StatusCode::ACCEPTED {
             return Failure::Making { after: after() };
         }
@@ -188,7 +182,7 @@ impl Http {
             return Failure::Again { error: Error::fetch(answered).hint("run again later; the last good snapshot stays in use"), after: after() };
         }
         let hint = match status {
-            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED if self.settings.contact.is_none() => {
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED if self.client.settings.contact.is_none() => {
                 "publishers refuse clients that do not say who they are: set PUBDATA_CONTACT to an e-mail address"
             }
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
@@ -238,10 +232,6 @@ fn header(text: &str) -> Option<HeaderValue> {
 
 fn both<A, B>((first, second): (A, Option<B>)) -> Option<(A, B)> {
     second.map(|second| (first, second))
-}
-
-pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::check;
-use super::head::{Head, Piece};
 use super::http::{Answer, Target};
 use super::pace::Pace;
+use super::piece::{Head, Piece};
 use super::retry::{Failure, http_date, utc_date};
 use super::ssh::{self, Connection, Server};
 use super::{FetchProgress, FetchSettings};

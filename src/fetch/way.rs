@@ -4,13 +4,24 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCAT
 use reqwest::{Response, Url};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::FetchSettings;
 use super::check;
-use super::client::{NamedBy, causes, is_private_name};
-use super::http::{Http, KEY_ERROR, text_of};
+use super::client::{Clients, NamedBy, causes, is_private_name};
+use super::pace::Pace;
 use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
 use crate::error::Error;
+
+/// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
+pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
+
+/// Asks servers over HTTP, at the pace that each allows.
+pub(super) struct HttpClient {
+    pub(super) settings: FetchSettings,
+    pace: Pace,
+    clients: Clients,
+}
 
 /// An address to begin at.
 pub(super) struct Address<'a> {
@@ -29,7 +40,13 @@ pub(super) struct Reached {
     pub(super) _transfer: OwnedSemaphorePermit,
 }
 
-impl Http {
+impl HttpClient {
+    /// # Errors
+    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate authorities are not usable.
+    pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
+        Ok(Self { pace: Pace::new(&settings), clients: Clients::new(settings.clone())?, settings })
+    }
+
     /// Asks an address, and those that servers send on to, with the headers that belong to each.
     pub(super) async fn send(&self, address: &Address<'_>, headers: &(dyn Fn(&[String]) -> HeaderMap + Sync)) -> Result<Reached, Failure> {
         match self.reach(address, headers).await? {
@@ -121,4 +138,9 @@ pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
         (Some(end), Failure::Again { error, after }) => Failure::Again { error: error.context(format!("redirected to {end}")), after },
         (_, failure) => failure,
     }
+}
+
+/// A header as text; none where it is not there or no text.
+pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }

@@ -169,3 +169,44 @@ pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> 
     };
     (0..fields.len()).map(pointer).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{Int64Array, ListArray, StringArray, StructArray, UInt64Array};
+    use arrow::buffer::OffsetBuffer;
+    use arrow::datatypes::{Field, Fields};
+
+    use super::*;
+    use crate::ids::Digest;
+
+    /// A column with one pointer in its only row.
+    fn column(offset: ArrayRef, length: ArrayRef) -> ArrayRef {
+        let text = |text: &str| Arc::new(StringArray::from(vec![text.to_owned()])) as ArrayRef;
+        let columns = [
+            ("source_id", text("test.source")),
+            ("snapshot", text(&Digest::of(b"file").to_string())),
+            ("member", Arc::new(StringArray::from(vec![None::<&str>])) as ArrayRef),
+            ("offset", offset),
+            ("length", length),
+        ];
+        let fields: Fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), *name == "member")).collect();
+        let items = StructArray::new(fields.clone(), columns.into_iter().map(|(_, array)| array).collect(), None);
+        let field = Arc::new(Field::new_list_field(DataType::Struct(fields), false));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([1]), Arc::new(items), None))
+    }
+
+    #[test]
+    fn pointers_are_read_from_releases_of_both_layouts() {
+        let signed = column(Arc::new(Int64Array::from(vec![2_616])), Arc::new(Int64Array::from(vec![25])));
+        let unsigned = column(Arc::new(UInt64Array::from(vec![2_616])), Arc::new(UInt64Array::from(vec![25])));
+        for column in [signed, unsigned] {
+            let pointers = pointers_at(&column, 0).unwrap();
+            assert_eq!((pointers.len(), pointers[0].offset, pointers[0].length), (1, 2_616, 25));
+        }
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["2616"]));
+        let other = column(texts, Arc::new(Int64Array::from(vec![25])));
+        assert!(pointers_at(&other, 0).unwrap_err().to_string().contains("does not hold pointers"));
+    }
+}

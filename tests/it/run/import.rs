@@ -111,6 +111,9 @@ fn what_is_imported_passes_the_checks_of_a_download() {
     let unknown = desk.pubdata(&["import", "license.fl_dbrp", &page.display().to_string()]).expect(40);
     assert!(unknown.stderr.contains("no declaration has a source `license.fl_dbrp`") && unknown.stderr.contains(SOURCE), "{}", unknown.stderr);
     assert!(!desk.place.home().join("snapshots").join(SOURCE).exists(), "nothing is stored");
+    let folder = desk.place.root().display().to_string();
+    let answer = desk.pubdata(&["import", SOURCE, &folder]).expect(40);
+    assert!(answer.stderr.contains(&format!("{folder} is a folder")), "{}", answer.stderr);
 }
 
 #[test]

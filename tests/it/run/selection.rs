@@ -109,6 +109,9 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     let (state, reasons) = planned(&plan, ACS_2023);
     assert!(state == "stale" && reasons.contains("source changed: https://www2.census.gov/") && reasons.contains("b01003"), "{reasons}");
     assert_eq!(planned(&plan, "census.acs5/vintage=2022").0, "fresh");
+    place.edit("acsdt5y2023-b01003.dat", |text| text.lines().take(3).collect::<Vec<_>>().join("\n"));
+    let plan = place.plan(&[ACS_2023]).expect(20).json();
+    assert_eq!(planned(&plan, ACS_2023).0, "blocked", "as a run would end");
     let plan = place.plan(&["nces"]).expect(0).json();
     assert_eq!(plan["tasks"].as_array().unwrap().len(), 1);
     assert!(plan["untouched"].to_string().contains(ACS_2023), "{plan:#}");
