@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::RunSettings;
-use super::requests::{Fetched, Wanted};
+use super::wanted::{Fetched, Wanted};
 use crate::error::Result;
 use crate::fetch::{Request, recorded_url};
 use crate::issue::SourceFinding;

@@ -1,7 +1,8 @@
 //! What files that a person imported count for at a run: when they stand, which builds they are in, and how they are told of.
 
 use super::RunSettings;
-use super::requests::{Fetched, Wanted, listed_files};
+use super::listing::listed_files;
+use super::wanted::{Fetched, Wanted};
 use crate::error::Result;
 use crate::fetch::{Outcome, Request, recorded_url};
 use crate::pipeline::Source;

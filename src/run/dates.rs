@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::requests::{Fetched, Wanted, fetch_all};
+use super::fetching::fetch_all;
+use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use crate::decode;
 use crate::error::Result;

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::RunSettings;
-use super::requests::{Fetched, Wanted, requests};
+use super::requests::requests;
+use super::wanted::{Fetched, Wanted};
 use crate::error::{Result, ResultExt};
 use crate::pipeline::{Declaration, Editions, Source, Variable};
 use crate::provenance::Snapshot;

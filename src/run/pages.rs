@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::FetchedSource;
-use super::requests::{Desk, Fetched};
+use super::source_fetcher::SourceFetcher;
+use super::wanted::{Fetched, Paging};
 use crate::decode;
 use crate::error::Result;
 use crate::fetch::Request;
-use crate::pipeline::{CountQuery, Format, Pages, expand};
+use crate::pipeline::{CountQuery, expand};
 use crate::provenance::Snapshot;
 
 /// More pages than this are no list that ends.
@@ -19,14 +20,6 @@ const LIST_TRIES: u32 = 3;
 
 /// Largest document that says how many records there are.
 const MAX_COUNT_BYTES: u64 = 1 << 20;
-
-/// How the pages after the first are found.
-#[derive(Debug, Clone)]
-pub(super) struct Paging {
-    pub(super) pages: Pages,
-    pub(super) url: String,
-    pub(super) format: Format,
-}
 
 /// What became of each address.
 type Told = BTreeMap<String, FetchedSource>;
@@ -60,9 +53,16 @@ impl Paging {
     }
 }
 
-impl Desk<'_> {
-    /// Fetches every page of a list. A list of which a page fails, or whose pages are not what the publisher counts, has failed.
-    pub(super) async fn fetch_list(&self, first: &Request, paging: &Paging) -> Result<(Fetched, Vec<FetchedSource>)> {
+/// Asks for the pages of lists.
+struct ListFetcher<'a>(&'a SourceFetcher<'a>);
+
+/// Fetches every page of a list. A list of which a page fails, or whose pages are not what the publisher counts, has failed.
+pub(super) async fn fetch_list(source_fetcher: &SourceFetcher<'_>, first: &Request, paging: &Paging) -> Result<(Fetched, Vec<FetchedSource>)> {
+    ListFetcher(source_fetcher).fetch_list(first, paging).await
+}
+
+impl ListFetcher<'_> {
+    async fn fetch_list(&self, first: &Request, paging: &Paging) -> Result<(Fetched, Vec<FetchedSource>)> {
         let mut told = Told::new();
         let mut difference = String::new();
         for _ in 0..LIST_TRIES {
@@ -100,7 +100,7 @@ impl Desk<'_> {
                 }
                 other => return Ok(Err(other)),
             };
-            let records = match decode::count_records(&self.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
+            let records = match decode::count_records(&self.0.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
                 Ok(records) => records,
                 Err(error) => return Ok(Err(Fetched::Failed(error.to_string()))),
             };
@@ -132,13 +132,13 @@ impl Desk<'_> {
             }
             other => return Ok(Err(other)),
         };
-        let content = decode::read_document(&self.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
+        let content = decode::read_document(&self.0.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
         let count = serde_json::from_slice(&content).ok().and_then(|document| count_in(&document, &query.member));
         Ok(count.map(Some).ok_or_else(|| Fetched::Failed(format!("{}: there is no number at `{}`", snapshot.url, query.member))))
     }
 
     async fn tell(&self, request: &Request, told: &mut Told) -> Result<Fetched> {
-        let (fetched, is_new) = self.fetch_one(request).await?;
+        let (fetched, is_new) = self.0.fetch_one(request).await?;
         // What was new when the list was asked for the first time is new.
         let was_new = told.get(&request.url).is_some_and(|source| source.outcome == "new");
         let is_new = is_new || (was_new && matches!(fetched, Fetched::Snapshots(_)));

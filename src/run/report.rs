@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use super::plan::TaskState;
-use super::requests::Fetched;
+use super::wanted::Fetched;
 use crate::ids::ReleaseId;
 use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::super::RunSettings;
-use super::super::requests::{Wanted, requests};
+use super::super::requests::requests;
 use super::super::selection::{Selected, sources_of};
+use super::super::wanted::Wanted;
 use crate::error::Result;
 use crate::fetch::{Request, mirror_path, recorded_url};
 use crate::pipeline::{Declaration, Editions, Source, Variable};

@@ -7,7 +7,8 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::super::by_hand::{imported_files, is_by_hand, listing_due_message};
-use super::super::requests::{Fetched, Wanted, listed_requests, listing_page, otherwise_requests};
+use super::super::listing::{listed_requests, listing_page, otherwise_requests};
+use super::super::wanted::{Fetched, Wanted};
 use super::address::{Address, Foreseen, is_lookup, sample_path};
 use super::examine::{Examined, unavailable};
 use super::report::Verdict;

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::declared::DeclarationFiles;
     use crate::pipeline::Declarations;
-    use crate::run::requests::listing_page;
+    use crate::run::listing::listing_page;
 
     fn ways(source_id: &str, keys: &[(&str, &str)], status: Option<u16>, contact: Option<&str>, set: &[&str]) -> Vec<String> {
         let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();

@@ -1,0 +1,48 @@
+//! Fetches the files that are wanted, several at a time, and lists of pages to their ends.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use super::pages::fetch_list;
+use super::source_fetcher::SourceFetcher;
+use super::wanted::{Fetched, Wanted};
+use super::{FetchedSource, RunSettings, SharedObserver};
+use crate::error::Result;
+use crate::fetch::Fetcher;
+
+/// Files asked for at a time, over all hosts; fetch itself limits each host.
+const CONCURRENT_FILES: usize = 8;
+
+/// Fetches every file once, several at a time, and lists of pages to their ends.
+pub(super) async fn fetch_all(
+    settings: &RunSettings,
+    fetcher: &Fetcher,
+    wanted: Vec<Wanted>,
+    observer: &SharedObserver,
+) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
+    observer.fetching(wanted.len());
+    let source_fetcher = SourceFetcher::new(settings, fetcher, observer);
+    let fetch_one = async |wanted: Wanted| fetch_wanted(&source_fetcher, &wanted).await.map(|(fetched, sources)| (wanted.request.url, fetched, sources));
+    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(wanted).map(fetch_one).buffer_unordered(CONCURRENT_FILES).collect().await;
+    let mut by_url = BTreeMap::new();
+    let mut sources = Vec::new();
+    for result in results {
+        let (url, fetched, of_url) = result?;
+        sources.extend(of_url);
+        by_url.insert(url, fetched);
+    }
+    sources.sort_by(|a, b| a.url.cmp(&b.url));
+    Ok((by_url, sources))
+}
+
+/// Fetches a file, or every page of a list.
+async fn fetch_wanted(source_fetcher: &SourceFetcher<'_>, wanted: &Wanted) -> Result<(Fetched, Vec<FetchedSource>)> {
+    if let Some(paging) = &wanted.paging {
+        return fetch_list(source_fetcher, &wanted.request, paging).await;
+    }
+    let (fetched, is_new) = source_fetcher.fetch_one(&wanted.request).await?;
+    let source = FetchedSource::new(&wanted.request.url, &fetched, is_new);
+    Ok((fetched, vec![source]))
+}

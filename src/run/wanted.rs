@@ -1,0 +1,43 @@
+//! A file that a source wants, and what became of it.
+
+use crate::fetch::Request;
+use crate::pipeline::{DatedBy, Format, Pages};
+use crate::provenance::Snapshot;
+
+/// What became of a file.
+#[derive(Debug, Clone)]
+pub(super) enum Fetched {
+    /// One snapshot, or one for each page.
+    Snapshots(Vec<Snapshot>),
+    Absent,
+    NotConfigured(String),
+    Failed(String),
+}
+
+/// A file to fetch, or the first page of a list.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) request: Request,
+    pub(super) paging: Option<Paging>,
+    /// What says when the file changed.
+    pub(super) dated_by: Option<DatedBy>,
+}
+
+/// How the pages after the first are found.
+#[derive(Debug, Clone)]
+pub(super) struct Paging {
+    pub(super) pages: Pages,
+    pub(super) url: String,
+    pub(super) format: Format,
+}
+
+impl Fetched {
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Snapshots(_) => "unchanged",
+            Self::Absent => "absent",
+            Self::NotConfigured(_) => "not configured",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
