@@ -1,7 +1,7 @@
 //! One try to download a file over HTTP: resumes what broke off, asks whether the file has changed, and judges the answer. Conditions are
 //! sent only to the place that gave them.
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE};
 use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 

@@ -67,7 +67,7 @@ impl Piece {
         (start, self.length().min(total - start))
     }
 
-    fn length(self) -> u64 {
+    pub(super) fn length(self) -> u64 {
         match self {
             Self::Start(length) | Self::End(length) | Self::At(_, length) => length,
         }
