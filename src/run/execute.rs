@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::by_hand::{withdrawn_in, word_on};
+use super::exit_code::ExitCode;
 use super::findings;
 use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
-use super::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
+use super::report::{RunReport, SubjectCounts, TaskReport};
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
-use super::report::ExitCode;
+use super::exit_code::ExitCode;
 use crate::issue::SourceFinding;
 use crate::pipeline::{Declaration, LayoutEvidence};
 use crate::publish::StagedBuild;

@@ -1,41 +1,17 @@
-//! What a run tells of its tasks and sources, and its exit code. The worst that happened decides it, which is not the highest number.
+//! What a run tells of its tasks and sources.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use serde::Serialize;
 
+use super::exit_code::ExitCode;
 use super::plan::TaskState;
 use super::wanted::Fetched;
 use crate::ids::ReleaseId;
 use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;
 use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
-
-/// How a run ended, as schedulers see it; the worst of what happened counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(into = "u8")]
-pub enum ExitCode {
-    /// Published, or nothing had changed.
-    Ok,
-    /// Published, with something to look at: more quarantined records than the declared level, or an edition that is late.
-    Quarantined,
-    /// A source was not available; the rest was published.
-    SourceMissing,
-    /// Validation stopped a dataset; the rest was published.
-    Blocked,
-}
-
-impl From<ExitCode> for u8 {
-    fn from(code: ExitCode) -> Self {
-        match code {
-            ExitCode::Ok => 0,
-            ExitCode::Quarantined => 10,
-            ExitCode::SourceMissing => 30,
-            ExitCode::Blocked => 20,
-        }
-    }
-}
 
 /// What a publisher said about one file.
 #[derive(Debug, Clone, Serialize)]

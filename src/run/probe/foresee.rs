@@ -11,8 +11,8 @@ use crate::error::{ErrorKind, Result};
 use crate::issue::{Severity, SourceFinding};
 use crate::pipeline::Declarations;
 use crate::run::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
+use crate::run::exit_code::ExitCode;
 use crate::run::findings;
-use crate::run::report::ExitCode;
 
 /// What is foreseen of a task.
 pub(super) struct Foresight {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::address::Address;
-use super::examine::Examined;
+use super::examined::Examined;
 use super::report::{Header, Verdict};
 use crate::decode::{self, ColumnPlan};
 use crate::error::Result;

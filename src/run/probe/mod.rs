@@ -7,6 +7,7 @@ mod ask;
 mod corrections;
 mod edit;
 mod examine;
+mod examined;
 mod excerpt;
 mod foresee;
 mod header;
@@ -23,7 +24,7 @@ pub use report::{End, ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
 
 use self::address::Address;
 use self::ask::{ask, newest_partitions};
-use self::examine::Examined;
+use self::examined::Examined;
 use self::foresee::Nights;
 use self::report::{LastBuild, TaskCounts, exit_code};
 use self::stand_in::StandIn;

@@ -3,7 +3,8 @@
 use super::super::by_hand::imported;
 use super::Desk;
 use super::address::Address;
-use super::examine::{Examined, examine_own};
+use super::examine::examine_own;
+use super::examined::Examined;
 use super::report::Verdict;
 use crate::error::Result;
 use crate::fetch::recorded_url;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::Address;
 use super::edit::{Edit, Rule};
-use super::examine::Examined;
+use super::examined::Examined;
 use super::values::{self, Cells};
 use crate::pipeline::{Declaration, fold, nearest};
 

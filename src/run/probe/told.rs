@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::fetch::recorded_url;
 use crate::issue::Severity;
 use crate::provenance::SourceRows;
+use crate::run::exit_code::ExitCode;
 use crate::run::findings;
-use crate::run::report::ExitCode;
 
 /// Puts what was foreseen into a report: of each task, and of each address what becomes of its tasks because of it.
 pub(super) struct Teller<'t> {

@@ -1,7 +1,7 @@
 //! Says what a person can do about an address that refuses or has no file, the likeliest first. Only what applies to the source is said.
 
 use super::Desk;
-use super::examine::Examined;
+use super::examined::Examined;
 use super::report::Verdict;
 use crate::fetch::{Request, recorded_url};
 use crate::pipeline::Source;
