@@ -153,6 +153,11 @@ pub fn words(text: &str) -> Vec<String> {
     joined_letters(plain_words(&upper(&plain)))
 }
 
+/// The words of a city or another name of few words, as it is compared.
+pub fn comparable(text: &str) -> String {
+    words(text).join(" ")
+}
+
 /// Last and given names with the suffix taken out of either.
 fn assemble(last: &str, given: &str) -> Person {
     let mut suffix = "";

@@ -2,20 +2,30 @@
 //! channel that published it, then for each source cell the snapshot, archive member and byte range.
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
-use super::call::{Call, Meta};
-use super::index::BUCKET;
-use super::json::Json;
-use super::problem::{Code, Problem, Result};
 use crate::ids::RecordId;
 use crate::provenance::{Snapshot, SourcePointer};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::serve::release::bucketed::BUCKET;
 use crate::store::{Part, Record, Scope, find_record};
 
-/// The handler of the route table.
-pub fn provenance<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
-    trace(call, json).boxed()
-}
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/provenance/{record_id}",
+    operation_id: "getProvenance",
+    summary: "From a record to the publisher's bytes",
+    access: Access::Key,
+    parameters: OF_RELEASE,
+    body: None,
+    data: "Chain",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| trace(call, json).boxed()),
+};
 
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;

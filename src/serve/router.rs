@@ -12,24 +12,27 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use tower_http::compression::CompressionLayer;
 
-use super::Service;
-use super::front::{RequestId, front};
-use super::openapi;
-use super::problem::{Code, Problem};
-use super::routes::ENDPOINTS;
-use super::run::{Methods, problem_response, run};
-use super::stream;
+use super::http::dispatch::{Methods, dispatch};
+use super::http::middleware::guard;
+use super::http::openapi::DOCS_PAGE;
+use super::http::problem::{Code, Problem};
+use super::http::request_id::RequestId;
+use super::http::response::problem_response;
+use super::server::Server;
+use super::{routes, stream};
 
 /// The router of the API.
-pub fn router(service: &Arc<Service>) -> Router {
+pub fn router(server: &Arc<Server>) -> Router {
     let mut by_path: BTreeMap<&str, Methods> = BTreeMap::new();
-    for endpoint in &ENDPOINTS {
+    for endpoint in routes::endpoints() {
         by_path.entry(endpoint.path).or_default().push(endpoint);
     }
-    let mut router: Router<Arc<Service>> = Router::new();
+    let mut router: Router<Arc<Server>> = Router::new();
     for (path, methods) in by_path {
         let methods = Arc::new(methods);
-        let handler = move |service: State<Arc<Service>>, path: Result<RawPathParams, _>, request: Request| run(methods.clone(), service, path, request);
+        let handler = move |State(server): State<Arc<Server>>, path: Result<RawPathParams, _>, request: Request| {
+            dispatch(methods.clone(), server.service.clone(), path, request)
+        };
         router = router.route(path, any(handler));
     }
     router = router
@@ -37,49 +40,55 @@ pub fn router(service: &Arc<Service>) -> Router {
         .route("/docs", get(docs).fallback(no_route))
         .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
         .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
-        .route("/v1/stream", get(stream::upgrade).fallback(no_route))
+        .route("/v1/stream", get(upgrade).fallback(no_route))
         .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
         .route("/readyz", get(ready).fallback(no_route));
-    if service.settings.is_metrics_on_main() {
+    if server.service.settings.is_metrics_on_main() {
         router = router.route("/metrics", get(metrics).fallback(no_route));
     }
-    router.fallback(no_route).layer(CompressionLayer::new()).layer(from_fn_with_state(service.clone(), front)).with_state(service.clone())
+    let guarded = from_fn_with_state(server.service.clone(), guard);
+    router.fallback(no_route).layer(CompressionLayer::new()).layer(guarded).with_state(server.clone())
+}
+
+async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Response {
+    stream::upgrade(server.stream.clone(), request).await
 }
 
 /// The router of the metrics address.
-pub fn metrics_router(service: &Arc<Service>) -> Router {
-    Router::new().route("/metrics", get(metrics)).with_state(service.clone())
+pub fn metrics_router(server: &Arc<Server>) -> Router {
+    Router::new().route("/metrics", get(metrics)).with_state(server.clone())
 }
 
-async fn no_route(State(service): State<Arc<Service>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
+async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
     let shown: String = path.chars().take(200).collect();
     let problem = Problem::new(Code::RouteNotFound, format!("there is no {method} {shown}; /v1/openapi.json lists every route"));
-    problem_response(&service, &problem, path, &request_id)
+    problem_response(&server.service, &problem, path, &request_id)
 }
 
-async fn openapi_document(State(service): State<Arc<Service>>) -> Response {
-    page(Body::from(service.openapi.clone()), "application/json")
+async fn openapi_document(State(server): State<Arc<Server>>) -> Response {
+    page(Body::from(server.openapi.clone()), "application/json")
 }
 
 async fn docs() -> Response {
-    let mut response = page(Body::from(openapi::DOCS_PAGE), "text/html; charset=utf-8");
+    let mut response = page(Body::from(DOCS_PAGE), "text/html; charset=utf-8");
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     response
 }
 
-async fn ready(State(service): State<Arc<Service>>) -> Response {
-    match service.catalog.current() {
+async fn ready(State(server): State<Arc<Server>>) -> Response {
+    match server.service.catalog.current() {
         Some(release) => health(StatusCode::OK, "ready", Some(release.manifest.release_id.as_str())),
         None => health(StatusCode::SERVICE_UNAVAILABLE, "no release yet", None),
     }
 }
 
-async fn metrics(State(service): State<Arc<Service>>) -> Response {
+async fn metrics(State(server): State<Arc<Server>>) -> Response {
+    let service = &server.service;
     let release = service.catalog.current();
     let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
-    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, service.stream.numbers());
+    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, server.stream.numbers());
     page(Body::from(text), "text/plain; version=0.0.4; charset=utf-8")
 }
 

@@ -1,10 +1,14 @@
 //! Finds the area and the vintage that a request names, and writes the geography object.
 
 use crate::ids::{CountyFips, Zcta};
-use crate::serve::call::{Call, Coverage, Meta, not_published};
-use crate::serve::index::{GeoIndex, MetricTable, PlaceTable};
+use crate::serve::geo::estimates::MetricTable;
+use crate::serve::geo::tables::Geo;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::place::areas::PlaceTable;
 
 /// Which kind of area, with what differs between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,17 +40,17 @@ impl AreaKind {
         }
     }
 
-    pub fn metric_tables(self, geo: &GeoIndex) -> &[MetricTable] {
+    pub fn metric_tables<'a>(self, geo: &Geo<'a>) -> &'a [MetricTable] {
         match self {
-            Self::Zcta => &geo.zcta_metrics,
-            Self::County => &geo.county_metrics,
+            Self::Zcta => geo.zcta_metrics,
+            Self::County => geo.county_metrics,
         }
     }
 
-    fn places(self, geo: &GeoIndex) -> Option<&PlaceTable> {
+    fn places<'a>(self, geo: &Geo<'a>) -> Option<&'a PlaceTable> {
         match self {
-            Self::Zcta => geo.zctas.as_ref(),
-            Self::County => geo.counties.as_ref(),
+            Self::Zcta => geo.zctas,
+            Self::County => geo.counties,
         }
     }
 }
@@ -83,7 +87,7 @@ impl<'a> Area<'a> {
     /// # Errors
     /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`,
     /// when the vintage or the whole dataset is missing.
-    pub fn find(geo: &'a GeoIndex, kind: AreaKind, code: &'a str, asked_vintage: Option<i64>, field: &str) -> Result<Self> {
+    pub fn find(geo: &Geo<'a>, kind: AreaKind, code: &'a str, asked_vintage: Option<i64>, field: &str) -> Result<Self> {
         let form = match kind {
             AreaKind::Zcta => code.parse::<Zcta>().err(),
             AreaKind::County => code.parse::<CountyFips>().err(),
@@ -115,7 +119,7 @@ impl<'a> Area<'a> {
     }
 
     /// Writes the geography object.
-    pub fn write_geography(&self, geo: &GeoIndex, json: &mut Json) {
+    pub fn write_geography(&self, geo: &Geo<'_>, json: &mut Json) {
         let place = self.place;
         let name = place.map(|(places, row)| places.names.at(row)).or_else(|| self.area.and_then(|area| self.table.area_name(area)));
         json.object(|json| {
@@ -134,9 +138,8 @@ impl<'a> Area<'a> {
             match self.kind {
                 AreaKind::Zcta => self.write_primary_county(json),
                 AreaKind::County => {
-                    let state = place
-                        .and_then(|(places, row)| places.states.get(row))
-                        .or_else(|| geo.counties.as_ref().and_then(|counties| counties.state_of(self.code)));
+                    let state =
+                        place.and_then(|(places, row)| places.states.get(row)).or_else(|| geo.counties.and_then(|counties| counties.state_of(self.code)));
                     json.key("primary_county_fips").text(self.code);
                     json.key("primary_state_code").optional_text(state);
                 }
@@ -173,7 +176,7 @@ impl<'a> Area<'a> {
         let scope = format!("{} {areas} with estimates in vintage {}", table.areas(), table.vintage_year);
         meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
         if kind == AreaKind::Zcta {
-            super::note_zcta(meta);
+            crate::serve::geo::notices::add_zcta_notice(meta);
             meta.notice(
                 "PRIMARY_COUNTY_RULE",
                 "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region. primary_county_basis names the rule \
@@ -181,7 +184,7 @@ impl<'a> Area<'a> {
             );
         }
         if self.area.is_none() {
-            super::note_not_in_survey(meta, self.code, table.vintage_year);
+            crate::serve::geo::notices::add_not_in_survey_notice(meta, self.code, table.vintage_year);
         }
     }
 

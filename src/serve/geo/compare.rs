@@ -5,13 +5,31 @@
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
 //! Testing to ACS 5-Year Data".
 
-use super::area::{Area, AreaKind, write_vintage};
-use super::metric::{unit_and_universe, write_figures, write_record_id, write_tenths};
-use crate::serve::body::Body;
-use crate::serve::call::{Call, Meta};
-use crate::serve::index::Estimate;
+use crate::serve::geo::area::{Area, AreaKind, write_vintage};
+use crate::serve::geo::estimates::Estimate;
+use crate::serve::geo::metric::{unit_and_universe, write_figures, write_record_id, write_tenths};
+use crate::serve::geo::tables::Geo;
+use crate::serve::http::body::Body;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::{Json, Trim};
-use crate::serve::problem::{Code, Problem, Result};
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/geo-demographics/locations/compare",
+    operation_id: "compareLocations",
+    summary: "Comparison of two ZCTAs",
+    access: Access::Scope(Scope::Geo),
+    parameters: OF_RELEASE,
+    body: Some("CompareRequest"),
+    data: "Comparison",
+    validity: Validity::Release,
+    handler: Handler::Memory(compare),
+};
 
 /// Standard errors of a published 90 % margin of error.
 const Z_90: f64 = 1.645;
@@ -66,7 +84,7 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
 
 /// Answers `POST locations/compare`.
 pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let geo = &call.release.geo;
+    let geo = Geo::of(call.release);
     let body = Body::read(call.body, &["locations", "metrics", "vintage"])?;
     let codes = body.texts("locations")?.ok_or_else(|| missing("locations"))?;
     let [first, second] = codes.as_slice() else {
@@ -81,10 +99,10 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => (0..known.len()).collect(),
     };
     let vintage = body.year("vintage")?;
-    let areas = [Area::find(geo, AreaKind::Zcta, first, vintage, "locations")?, Area::find(geo, AreaKind::Zcta, second, vintage, "locations")?];
+    let areas = [Area::find(&geo, AreaKind::Zcta, first, vintage, "locations")?, Area::find(&geo, AreaKind::Zcta, second, vintage, "locations")?];
     json.object(|json| {
         write_vintage(json.key("vintage"), areas[0].table.vintage_year);
-        json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(geo, json)));
+        json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(&geo, json)));
         json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
         // One stamp per value, in the order of the values.
         json.key("provenance").array(|json| {
@@ -96,7 +114,7 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
     if areas[0].area.is_some() && areas[1].area.is_none() {
-        super::note_not_in_survey(&mut meta, areas[1].code, areas[1].table.vintage_year);
+        crate::serve::geo::notices::add_not_in_survey_notice(&mut meta, areas[1].code, areas[1].table.vintage_year);
     }
     Ok(meta)
 }

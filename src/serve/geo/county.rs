@@ -1,10 +1,27 @@
 //! Answers `GET counties/{fips}`, in the form of the answer about a ZCTA.
 
-use super::area::AreaKind;
-use super::profile::write_profile;
-use crate::serve::call::{Call, Meta};
+use crate::serve::geo::area::AreaKind;
+use crate::serve::geo::profile::write_profile;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::OF_VINTAGE;
+use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::problem::Result;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/geo-demographics/counties/{fips}",
+    operation_id: "getCounty",
+    summary: "County profile",
+    access: Access::Scope(Scope::Geo),
+    parameters: OF_VINTAGE,
+    body: None,
+    data: "Profile",
+    validity: Validity::Release,
+    handler: Handler::Memory(county),
+};
 
 /// Answers `GET counties/{fips}`: the county and its twelve metrics.
 ///

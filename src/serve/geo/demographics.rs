@@ -1,11 +1,38 @@
 //! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
 
-use super::area::{Area, AreaKind, asked_vintage, write_vintage};
-use super::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
-use crate::serve::call::{Call, Meta};
-use crate::serve::index::MetricTable;
+use crate::serve::geo::area::{Area, AreaKind, asked_vintage, write_vintage};
+use crate::serve::geo::estimates::MetricTable;
+use crate::serve::geo::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
+use crate::serve::geo::tables::Geo;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
+use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::problem::Result;
+use crate::store::Scope;
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "metrics", kind: Kind::SomeOf("geo.zcta_metric", "metric"), description: "Comma list of metric keys; all twelve when absent." },
+    Parameter { name: "history", kind: Kind::Flag, description: "`true`: each metric also carries its figures of every published vintage." },
+    VINTAGE,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/geo-demographics/locations/{zcta}/demographics",
+    operation_id: "getDemographics",
+    summary: "ZCTA demographics",
+    access: Access::Scope(Scope::Geo),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Demographics",
+    validity: Validity::Release,
+    handler: Handler::Memory(demographics),
+};
 
 /// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of every published vintage.
 ///
@@ -13,12 +40,12 @@ use crate::serve::problem::Result;
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA; `coverage_unavailable`, when the
 /// vintage or the whole dataset is missing.
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let geo = &call.release.geo;
-    let area = Area::find(geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
-    let metrics = chosen(geo, call.query.get("metrics"));
+    let geo = Geo::of(call.release);
+    let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
+    let metrics = chosen(&geo, call.query.get("metrics"));
     let with_history = call.query.get("history") == Some("true");
     json.object(|json| {
-        area.write_geography(geo, json.key("geography"));
+        area.write_geography(&geo, json.key("geography"));
         area.write_vintage(json.key("vintage"));
         json.key("demographics").object(|json| {
             for &metric in &metrics {

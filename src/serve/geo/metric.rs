@@ -1,8 +1,11 @@
 //! Writes metric objects and the provenance of a set of them.
 
-use super::area::{Area, AreaKind};
-use crate::serve::index::{Estimate, GeoIndex, MetricTable, Release, origin};
+use crate::serve::geo::area::{Area, AreaKind};
+use crate::serve::geo::estimates::{Estimate, MetricTable};
+use crate::serve::geo::tables::Geo;
 use crate::serve::json::{Json, Trim};
+use crate::serve::release::loaded::Release;
+use crate::serve::release::provenance::origin;
 
 /// Reason of a metric whose area is not in the survey.
 pub const NOT_IN_SURVEY: &str = "not_in_survey";
@@ -26,7 +29,7 @@ const UNITS: [(&str, &str); 12] = [
 ];
 
 /// The metrics a request asks for, as positions in the release's order; all when it names none.
-pub fn chosen(geo: &GeoIndex, list: Option<&str>) -> Vec<usize> {
+pub fn chosen(geo: &Geo<'_>, list: Option<&str>) -> Vec<usize> {
     match list {
         None => (0..geo.metric_keys.len()).collect(),
         Some(list) => list.split(',').filter_map(|key| geo.metric_keys.iter().position(|known| known == key)).collect(),
@@ -106,7 +109,7 @@ impl Area<'_> {
     /// Writes the provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside
     /// the survey those of its geography.
     pub fn write_provenance(&self, release: &Release, json: &mut Json, metrics: &[usize]) {
-        let keys = &release.geo.metric_keys;
+        let keys = Geo::of(release).metric_keys;
         let estimates = || metrics.iter().filter_map(|&metric| self.estimate(metric).map(|estimate| (metric, estimate)));
         let verdict = if estimates().all(|(_, estimate)| estimate.validation_status == "passed") { "passed" } else { "passed_with_warnings" };
         if let Some((metric, estimate)) = estimates().next()

@@ -1,33 +1,36 @@
 //! The geographic and demographics family: areas with their metrics, schools near a ZCTA, and comparisons of two ZCTAs.
 
 pub mod area;
-pub mod compare;
+mod compare;
 mod county;
-pub mod coverage;
 mod demographics;
-pub mod distance;
+mod estimates;
 mod metric;
+pub mod notices;
 mod profile;
-pub mod schools;
+mod school_table;
+mod schools;
+pub mod tables;
 
-pub use county::county;
-pub use demographics::demographics;
-pub use profile::profile;
+use crate::contract::Contracts;
+use crate::error::Result;
+use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
+use futures_util::FutureExt;
+use tables::GeoTables;
 
-use crate::serve::call::Meta;
+/// What the route table takes.
+pub static FAMILY: Family = Family {
+    load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
+    endpoints: &[profile::ENDPOINT, demographics::ENDPOINT, schools::ENDPOINT, compare::ENDPOINT, county::ENDPOINT],
+    placeholders: &[
+        Placeholder { name: "zcta", pattern: "^[0-9]{5}$", example: "90210", description: "ZCTA code: five digits, leading zeros kept." },
+        Placeholder { name: "fips", pattern: "^[0-9]{5}$", example: "06037", description: "County FIPS code: five digits, leading zeros kept." },
+    ],
+};
 
-/// Adds the notice that every answer about ZCTAs carries.
-pub fn note_zcta(meta: &mut Meta) {
-    meta.notice(
-        "ZCTA_NOT_USPS_ZIP",
-        "ZCTAs are areas that the Census Bureau builds from census blocks to approximate postal ZIP areas; they are not ZIP codes.",
-    );
-}
-
-/// Adds the notice of an area that the survey does not cover.
-pub fn note_not_in_survey(meta: &mut Meta, code: &str, vintage_year: i32) {
-    meta.notice(
-        "NOT_IN_SURVEY",
-        format!("{code} exists, but the survey of vintage {vintage_year} has no estimates for it: every metric is null with the reason `not_in_survey`."),
-    );
+async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {
+    tables.insert(GeoTables::load(reader, contracts).await?);
+    Ok(())
 }

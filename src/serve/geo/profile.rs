@@ -1,10 +1,28 @@
 //! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all metrics, provenance.
 
-use super::area::{Area, AreaKind, asked_vintage};
-use super::metric::chosen;
-use crate::serve::call::{Call, Meta};
+use crate::serve::geo::area::{Area, AreaKind, asked_vintage};
+use crate::serve::geo::metric::chosen;
+use crate::serve::geo::tables::Geo;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::OF_VINTAGE;
+use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::problem::Result;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/geo-demographics/locations/{zcta}",
+    operation_id: "getLocation",
+    summary: "ZCTA profile",
+    access: Access::Scope(Scope::Geo),
+    parameters: OF_VINTAGE,
+    body: None,
+    data: "Profile",
+    validity: Validity::Release,
+    handler: Handler::Memory(profile),
+};
 
 /// Answers `GET locations/{zcta}`: the area and its twelve metrics.
 ///
@@ -21,11 +39,11 @@ pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`, when the
 /// vintage or the whole dataset is missing.
 pub fn write_profile(call: &Call<'_>, json: &mut Json, kind: AreaKind, placeholder: &str) -> Result<Meta> {
-    let geo = &call.release.geo;
-    let area = Area::find(geo, kind, call.path_value(placeholder), asked_vintage(call), placeholder)?;
-    let metrics = chosen(geo, None);
+    let geo = Geo::of(call.release);
+    let area = Area::find(&geo, kind, call.path_value(placeholder), asked_vintage(call), placeholder)?;
+    let metrics = chosen(&geo, None);
     json.object(|json| {
-        area.write_geography(geo, json.key("geography"));
+        area.write_geography(&geo, json.key("geography"));
         area.write_vintage(json.key("vintage"));
         json.key("summary").object(|json| {
             for &metric in &metrics {

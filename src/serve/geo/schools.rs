@@ -1,24 +1,43 @@
 //! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line distance from the internal point.
 
+use crate::serve::geo::tables::Geo;
 use arrow::array::Array;
 
-use super::area::{Area, AreaKind};
-use super::distance::{Near, within};
-use crate::serve::call::{Call, Coverage, Meta, Page, not_published};
-use crate::serve::cursor;
-use crate::serve::index::{Release, SchoolTable};
+use crate::serve::geo::area::{Area, AreaKind};
+use crate::serve::geo::school_table::SchoolTable;
+use crate::serve::http::cursor;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta, Page};
+use crate::serve::http::paging::Paging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, Query, RELEASE};
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::{Json, Trim};
-use crate::serve::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, Query, RELEASE};
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::place::distance::{Near, within};
+use crate::serve::release::loaded::Release;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/geo-demographics/locations/{zcta}/schools",
+    operation_id: "getSchools",
+    summary: "Public schools near a ZCTA",
+    access: Access::Scope(Scope::Geo),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Schools",
+    validity: Validity::Release,
+    handler: Handler::Memory(schools),
+};
 
 const DEFAULT_RADIUS_MI: f64 = 5.0;
-const DEFAULT_LIMIT: usize = 25;
 
 /// Grades in the directory's spelling.
 const GRADES: &[&str] = &["PK", "KG", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "UG", "AE"];
 
 /// The endpoint's parameters.
-pub const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "radius_mi",
         kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
@@ -36,25 +55,22 @@ pub const PARAMETERS: &[Parameter] = &[
 
 /// Answers `GET locations/{zcta}/schools`.
 pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (geo, query) = (&call.release.geo, call.query);
-    let area = Area::find(geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
-    let table = geo.schools.as_ref().ok_or_else(|| not_published("geo.school"))?;
+    let (geo, query) = (Geo::of(call.release), call.query);
+    let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
+    let table = geo.schools.ok_or_else(|| not_published("geo.school"))?;
     let Some((places, place)) = area.place else {
         return Err(Problem::of_field(Code::NotFound, "zcta", format!("ZCTA {} has no internal point in the gazetteer, so nothing can be near it", area.code)));
     };
     let (lat, lon) = places.internal_point(place);
     let radius_mi = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
-    let limit = query.parsed("limit").unwrap_or(DEFAULT_LIMIT);
-
-    let filters = cursor::mark(call.path, query);
-    let release_id = &call.release.manifest.release_id;
+    let paging = Paging::of(call)?;
+    let limit = paging.limit;
     let mut near = within(&table.points, (lat, lon), radius_mi);
     near.retain(|near| is_wanted(table, near.row as usize, query));
     let total = near.len();
     let order = |near: &Near| (near.hundredths, table.ids.at(near.row as usize));
-    if let Some(text) = query.get("cursor") {
-        let key = cursor::sort_key(text, release_id, &filters)?;
-        let (hundredths, id) = key.split_once(':').and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id))).ok_or_else(cursor::not_one)?;
+    if let Some(key) = &paging.after {
+        let (hundredths, id) = key.split_once(':').and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id))).ok_or_else(cursor::not_a_cursor)?;
         near.retain(|near| order(near) > (hundredths, id));
     }
     let has_more = near.len() > limit;
@@ -65,10 +81,10 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     near.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
     let sort_key = |near: &Near| format!("{}:{}", near.hundredths, table.ids.at(near.row as usize));
-    let next_cursor = near.last().filter(|_| has_more).map(|last| cursor::write(release_id, &filters, &sort_key(last)));
+    let next_cursor = near.last().filter(|_| has_more).map(|last| paging.cursor(&sort_key(last)));
 
     json.object(|json| {
-        area.write_geography(geo, json.key("geography"));
+        area.write_geography(&geo, json.key("geography"));
         json.key("origin").object(|json| {
             json.key("lat").float(lat);
             json.key("lon").float(lon);
@@ -85,7 +101,7 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
     let mut meta = Meta { datasets: vec!["geo.school".to_owned(), "geo.geography".to_owned()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
     meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
-    super::note_zcta(&mut meta);
+    crate::serve::geo::notices::add_zcta_notice(&mut meta);
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {
         let count = table.open_without_coordinates;
@@ -139,7 +155,11 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
         json.key("provenance");
         match &table.origin {
             Some(origin) => origin.write(json, table.validation_statuses.at(row), table.record_ids.at(row)),
-            None => crate::serve::index::origin(&release.manifest, "geo.school", None).write(json, table.validation_statuses.at(row), table.record_ids.at(row)),
+            None => crate::serve::release::provenance::origin(&release.manifest, "geo.school", None).write(
+                json,
+                table.validation_statuses.at(row),
+                table.record_ids.at(row),
+            ),
         }
     });
 }

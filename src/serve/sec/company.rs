@@ -1,10 +1,12 @@
 //! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
 
 use crate::ids::Cik;
-use crate::serve::call::{Call, not_published};
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::sec::tables::SecTables;
 
-use super::REGISTRANTS;
+use crate::serve::sec::tables::REGISTRANTS;
 
 /// The registrant that a path names.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +40,12 @@ impl<'a> Company<'a> {
     /// # Errors
     /// `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has none at all.
     pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
-        let sec = &call.release.sec;
+        let sec = SecTables::of(call.release);
         let row = sec.registrants.as_ref().and_then(|registrants| registrants.find(cik));
         if let Some((registrants, row)) = sec.registrants.as_ref().zip(row) {
             return Ok(Self { cik, name: registrants.name(row), row: Some(row) });
         }
-        let has_values = sec.values.about(call, cik).await?.is_some_and(|bucket| bucket.table.runs(cik).next().is_some());
+        let has_values = sec.values.about(call.reader(), cik).await?.is_some_and(|bucket| bucket.table.runs(cik).next().is_some());
         if has_values {
             return Ok(Self { cik, name: None, row: None });
         }

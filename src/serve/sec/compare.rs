@@ -1,21 +1,46 @@
 //! Answers `GET financials/compare`: one metric of several registrants, lined up by their own fiscal periods.
 
+use super::periods::fiscal_years;
+use super::periods::known_at;
+use super::tables::REGISTRANTS;
+use super::units::unit_of;
+use crate::serve::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
 use arrow::array::Array;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::future::try_join_all;
 
-use super::company::{Company, cik_of};
-use super::figure::{Figure, Series, Source, Wanted};
-use super::financials::{describe, read};
-use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, VALUES};
 use crate::ids::Cik;
-use crate::serve::call::{Call, Meta, not_published};
-use crate::serve::index::{Bucket, Stamps, ValueTable};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::release::bucketed::Bucket;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::company::{Company, cik_of};
+use crate::serve::sec::figure::{Figure, Series, Source, Wanted};
+use crate::serve::sec::financials::{describe, read};
+use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::serve::sec::tables::VALUES;
+use crate::serve::sec::value_table::ValueTable;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/sec/financials/compare",
+    operation_id: "compareCompanies",
+    summary: "One metric of several companies",
+    access: Access::Scope(Scope::Sec),
+    parameters: PARAMETERS,
+    body: None,
+    data: "FinancialComparison",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
 
 /// How many registrants one comparison takes.
 const COMPANIES: std::ops::RangeInclusive<usize> = 2..=20;
@@ -23,7 +48,7 @@ const COMPANIES: std::ops::RangeInclusive<usize> = 2..=20;
 const NO_PERIOD: &str = "period_not_reported";
 
 /// The endpoint's parameters.
-pub const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
     Parameter {
         name: "ciks",
@@ -43,11 +68,6 @@ pub const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// The handler of the route table.
-pub fn compare<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
-    answer(call, json).boxed()
-}
-
 /// One registrant of a comparison.
 struct Side<'a> {
     company: Company<'a>,
@@ -62,9 +82,9 @@ type Period = (i32, String);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let metric = call.query.get("metric").ok_or_else(|| missing("metric", "give the `metric` to compare"))?;
-    let (from, to) = super::fiscal_years(call)?;
+    let (from, to) = fiscal_years(call)?;
     let period = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: super::day_of(call, "known_at") };
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call) };
     let companies = companies(call).await?;
     let sides = try_join_all(companies.into_iter().map(|company| Side::read(call, company, metric, wanted))).await?;
     let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
@@ -73,7 +93,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut is_mixed = false;
     json.object(|json| {
         json.key("metric").text(metric);
-        json.key("unit").text(super::unit_of(metric));
+        json.key("unit").text(unit_of(metric));
         json.key("period_type").text(period);
         json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));
@@ -123,7 +143,7 @@ async fn companies<'a>(call: &'a Call<'_>) -> Result<Vec<Company<'a>>> {
 }
 
 fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
-    let registrants = call.release.sec.registrants.as_ref().ok_or_else(|| not_published(super::REGISTRANTS))?;
+    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
     let mut ciks = Vec::new();
     for ticker in list.split(',') {
         let before = ciks.len();
@@ -137,7 +157,7 @@ fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
 
 impl<'a> Side<'a> {
     async fn read(call: &'a Call<'_>, company: Company<'a>, metric: &str, wanted: Wanted<'_>) -> Result<Self> {
-        let bucket = call.release.sec.values.about(call, company.cik).await?;
+        let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
         let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted).pop().expect("one series for one metric");
         let mut by_period: BTreeMap<Period, Vec<Figure>> = BTreeMap::new();
         for figure in bucket.iter().flat_map(|_| &series.figures) {
@@ -174,9 +194,13 @@ impl<'a> Side<'a> {
             json.key("name").optional_text(self.company.name);
             match figure.zip(self.bucket.as_ref()) {
                 Some((figure, bucket)) => {
-                    let stamps = Stamps::new(&call.release.manifest, VALUES, bucket.part);
+                    let stamps = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
                     let has_history = false;
-                    figure.write(json, &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &call.service.links }, has_history);
+                    figure.write(
+                        json,
+                        &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &SecTables::of(call.release).links },
+                        has_history,
+                    );
                 }
                 None => {
                     json.key("value").null();

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use arrow::array::Array;
 
-use super::links::{FilingKey, Links};
 use crate::ids::Cik;
-use crate::serve::index::{Stamps, ValueTable};
 use crate::serve::json::Json;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::links::{FilingKey, Links};
+use crate::serve::sec::value_table::ValueTable;
 
 /// Changes of a value that make it restated; another concept, a rounding or an equal value do not.
 const RESTATING: [&str; 3] = ["value", "split", "scale_error"];
@@ -30,7 +31,7 @@ pub struct Figure {
 pub struct Source<'a> {
     pub cik: Cik,
     pub table: &'a ValueTable,
-    pub stamps: &'a Stamps<'a>,
+    pub stamps: &'a ProvenanceWriter<'a>,
     pub links: &'a Links,
 }
 
@@ -92,7 +93,7 @@ impl Figure {
         if has_history {
             json.key("history").array(|json| self.reported.clone().for_each(|row| write_version(json, source, row)));
         }
-        source.stamps.write(json.key("provenance"), &table.heads, row, table.validation_statuses.at(row), table.record_ids.at(row));
+        source.stamps.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
     }
 }
 

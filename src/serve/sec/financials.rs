@@ -1,17 +1,42 @@
 //! Answers `GET companies/{cik}/financials`: the metrics of one registrant by fiscal period.
 
+use super::periods::add_as_filed_notice;
+use super::periods::add_fiscal_periods_notice;
+use super::periods::fiscal_years;
+use super::periods::known_at;
+use super::tables::REGISTRANTS;
+use super::units::unit_of;
+use crate::serve::sec::tables::SecTables;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
-use super::company::Company;
-use super::figure::{Series, Source, Wanted, series};
-use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, VALUES};
 use crate::ids::Cik;
-use crate::serve::call::{Call, Coverage, Meta};
-use crate::serve::index::{Bucket, Stamps, ValueTable};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed};
+use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed};
-use crate::serve::problem::Result;
+use crate::serve::release::bucketed::Bucket;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::company::Company;
+use crate::serve::sec::figure::{Series, Source, Wanted, series};
+use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::serve::sec::tables::VALUES;
+use crate::serve::sec::value_table::ValueTable;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/sec/companies/{cik}/financials",
+    operation_id: "getCompanyFinancials",
+    summary: "Metrics of a company by fiscal period, as filed",
+    access: Access::Scope(Scope::Sec),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Financials",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
 
 /// Reason of a registrant that the archive of facts does not have.
 const NO_FACTS: &str = "no_xbrl_facts";
@@ -19,7 +44,7 @@ const NO_FACTS: &str = "no_xbrl_facts";
 const PUBLISHED: &str = "published";
 
 /// The endpoint's parameters.
-pub const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::SomeOf(VALUES, "metric"), description: "Comma list of metrics; all eight when absent." },
     PERIOD,
     FISCAL_YEAR_FROM,
@@ -30,19 +55,14 @@ pub const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// The handler of the route table.
-pub fn financials<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
-    answer(call, json).boxed()
-}
-
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let (from, to) = super::fiscal_years(call)?;
-    let known = allowed(&call.service.contracts, VALUES, "metric");
+    let (from, to) = fiscal_years(call)?;
+    let known = allowed(call.contracts(), VALUES, "metric");
     let metrics: Vec<&str> = call.query.get("metric").map_or(known, |list| list.split(',').collect());
     let period = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: super::day_of(call, "known_at") };
-    let bucket = call.release.sec.values.about(call, company.cik).await?;
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call) };
+    let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
     let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
     let years =
         || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_years.value(figure.latest())));
@@ -65,7 +85,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Why a registrant has no figures at all: what became of its facts, or that it has none.
 pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
-    call.release.sec.members.outcome(cik).filter(|outcome| *outcome != PUBLISHED).unwrap_or(NO_FACTS)
+    SecTables::of(call.release).members.outcome(cik).filter(|outcome| *outcome != PUBLISHED).unwrap_or(NO_FACTS)
 }
 
 /// Reads the series of a registrant, from its bucket if there is one.
@@ -83,11 +103,11 @@ pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, 
 fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Bucket<'_, ValueTable>>, metric: &str, series: &Series, has_history: bool) {
     json.object(|json| {
         json.key("metric").text(metric);
-        json.key("unit").text(super::unit_of(metric));
+        json.key("unit").text(unit_of(metric));
         json.key("values").array(|json| {
             let Some(bucket) = bucket else { return };
-            let stamps = Stamps::new(&call.release.manifest, VALUES, bucket.part);
-            let source = Source { cik, table: &bucket.table, stamps: &stamps, links: &call.service.links };
+            let stamps = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
+            let source = Source { cik, table: &bucket.table, stamps: &stamps, links: &SecTables::of(call.release).links };
             for figure in &series.figures {
                 json.object(|json| figure.write(json, &source, has_history));
             }
@@ -98,11 +118,11 @@ fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Buck
 
 /// What the `meta` of every answer with figures says.
 pub fn describe(call: &Call<'_>, period: &str) -> Meta {
-    let mut meta = Meta { datasets: vec![VALUES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![VALUES.to_owned(), REGISTRANTS.to_owned()], ..Meta::default() };
     let rows = call.release.manifest.rows(VALUES);
     meta.coverage =
         Some(Coverage { scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL"), ..Coverage::default() });
-    super::note_as_filed(&mut meta);
-    super::note_fiscal_periods(&mut meta, period);
+    add_as_filed_notice(&mut meta);
+    add_fiscal_periods_notice(&mut meta, period);
     meta
 }

@@ -99,7 +99,7 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use super::{FilingKey, Links, Template};
+    use crate::serve::sec::links::{FilingKey, Links, Template};
 
     #[test]
     fn links_are_filled_with_a_filings_values() {

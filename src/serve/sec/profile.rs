@@ -1,35 +1,53 @@
 //! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic reports, and which metrics it has.
 
+use crate::serve::sec::tables::SecTables;
 use arrow::array::Array;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
-use super::company::cik_of;
-use super::figure::{Series, Wanted};
-use super::financials::read;
-use super::{ANNUAL, QUARTERLY, REGISTRANTS, VALUES};
 use crate::ids::Cik;
-use crate::serve::call::{Call, Coverage, Meta, not_published};
-use crate::serve::index::{Bucket, ProfileTable, ReportColumns, Stamps, UNKNOWN, ValueTable};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::parameters::allowed;
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::parameters::allowed;
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::release::bucketed::Bucket;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::company::cik_of;
+use crate::serve::sec::figure::{Series, Wanted};
+use crate::serve::sec::financials::read;
+use crate::serve::sec::periods::{ANNUAL, QUARTERLY};
+use crate::serve::sec::profile_table::{ProfileTable, ReportColumns};
+use crate::serve::sec::registrants::UNKNOWN;
+use crate::serve::sec::tables::{REGISTRANTS, VALUES};
+use crate::serve::sec::value_table::ValueTable;
+use crate::store::Scope;
 
-/// The handler of the route table.
-pub fn profile<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
-    answer(call, json).boxed()
-}
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/sec/companies/{cik}",
+    operation_id: "getCompany",
+    summary: "Company profile",
+    access: Access::Scope(Scope::Sec),
+    parameters: OF_RELEASE,
+    body: None,
+    data: "Company",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let cik = cik_of(call.path_value("cik"), "cik")?;
-    let sec = &call.release.sec;
+    let sec = SecTables::of(call.release);
     if sec.profiles.is_empty() {
         return Err(not_published(REGISTRANTS));
     }
-    let bucket = sec.profiles.about(call, cik).await?;
+    let bucket = sec.profiles.about(call.reader(), cik).await?;
     let found = bucket.as_ref().and_then(|bucket| Some((bucket, bucket.table.find(cik)?)));
     let (bucket, row) = found.ok_or_else(|| Problem::of_field(Code::NotFound, "cik", format!("no registrant with the CIK {cik} is published")))?;
-    let values = sec.values.about(call, cik).await?;
+    let values = sec.values.about(call.reader(), cik).await?;
     let table = &bucket.table;
     json.object(|json| {
         json.key("cik").text(&cik.to_string());
@@ -43,9 +61,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             json.key("missing").integer(table.missing_filings.value(row));
         });
         json.key("metrics_available").array(|json| write_metrics(call, json, cik, values.as_ref()));
-        let stamps = Stamps::new(&call.release.manifest, REGISTRANTS, bucket.part);
+        let stamps = ProvenanceWriter::new(&call.release.manifest, REGISTRANTS, bucket.part);
         let status = table.text("validation_status", row).unwrap_or_default();
-        stamps.write(json.key("provenance"), &table.heads, row, status, table.record_ids.at(row));
+        stamps.write(json.key("provenance"), &table.row_sources, row, status, table.record_ids.at(row));
     });
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned(), VALUES.to_owned()], ..Meta::default() };
     meta.coverage = Some(Coverage { scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)), ..Coverage::default() });
@@ -129,7 +147,7 @@ fn write_reports(json: &mut Json, reports: &ReportColumns, row: usize) {
 
 /// Writes which metrics have values, in both series, or why one has none.
 fn write_metrics(call: &Call<'_>, json: &mut Json, cik: Cik, values: Option<&Bucket<'_, ValueTable>>) {
-    let metrics = allowed(&call.service.contracts, VALUES, "metric");
+    let metrics = allowed(call.contracts(), VALUES, "metric");
     for period in [ANNUAL, QUARTERLY] {
         let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None };
         for (metric, series) in metrics.iter().zip(read(call, values, cik, &metrics, wanted)) {

@@ -1,22 +1,43 @@
 //! Answers `GET companies/search`: registrants by name, ticker or CIK.
 
-use super::company::cik_of;
-use super::{FILINGS, REGISTRANTS};
-use crate::serve::call::{Call, Coverage, Meta, Page, not_published};
-use crate::serve::cursor;
-use crate::serve::index::{Found, Match, Registrants, Stamps};
+use super::lookup::check_name;
+use super::lookup::with_tickers;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta, Page};
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::{Json, Trim};
-use crate::serve::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
-use crate::serve::problem::{Code, Problem, Result};
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::company::cik_of;
+use crate::serve::sec::names::{Found, Match};
+use crate::serve::sec::registrants::Registrants;
+use crate::serve::sec::tables::REGISTRANTS;
+use crate::serve::sec::tables::SecTables;
+use crate::store::Scope;
 
-const DEFAULT_LIMIT: usize = 25;
-/// The most tickers of one request.
-const MAX_TICKERS: usize = 20;
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/sec/companies/search",
+    operation_id: "searchCompanies",
+    summary: "Companies by name, ticker or CIK",
+    access: Access::Scope(Scope::Sec),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Companies",
+    validity: Validity::Release,
+    handler: Handler::Memory(search),
+};
+
+/// So many are always looked for, so that the total of a short page says more than its length.
+const FIRST_FOUND: usize = 25;
 /// How far down a search can be paged: beyond it a better name helps more than another page.
 const MAX_FOUND: usize = 1_000;
 
 /// The endpoint's parameters.
-pub const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "name",
         kind: NAME,
@@ -38,22 +59,17 @@ const NAME: Kind = Kind::Form("^.{1,120}$");
 
 /// The handler of the route table.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let registrants = call.release.sec.registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
-    let limit = call.query.parsed("limit").unwrap_or(DEFAULT_LIMIT);
-    let (filters, release_id) = (cursor::mark(call.path, call.query), &call.release.manifest.release_id);
-    let skipped: usize = match call.query.get("cursor") {
-        Some(text) => cursor::sort_key(text, release_id, &filters)?.parse().map_err(|_| cursor::not_one())?,
-        None => 0,
-    };
+    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
+    let paging = ListPaging::of(call)?;
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned()], ..Meta::default() };
-    let (found, has_more) = find(call, registrants, &mut meta, (skipped + limit).clamp(DEFAULT_LIMIT, MAX_FOUND))?;
-    let page = found.get(skipped..found.len().min(skipped + limit)).unwrap_or_default();
-    let end = skipped + page.len();
+    let (found, has_more) = find(call, registrants, &mut meta, paging.end().clamp(FIRST_FOUND, MAX_FOUND))?;
+    let page = paging.slice(&found);
+    let end = paging.first + page.len();
     let is_last = end >= found.len() && !has_more || end >= MAX_FOUND;
-    let stamps = Stamps::of_dataset(&call.release.manifest, REGISTRANTS);
+    let stamps = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
     json.array(|json| page.iter().for_each(|found| write_item(json, registrants, &stamps, found)));
-    let next_cursor = (!is_last).then(|| cursor::write(release_id, &filters, &end.to_string()));
-    meta.page = Some(Page { limit, count: page.len(), next_cursor, total: found.len(), is_total_exact: !has_more });
+    let next_cursor = (!is_last).then(|| paging.cursor(end));
+    meta.page = Some(Page { limit: paging.limit(), count: page.len(), next_cursor, total: found.len(), is_total_exact: !has_more });
     meta.coverage =
         Some(Coverage { scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()), ..Coverage::default() });
     Ok(meta)
@@ -83,41 +99,13 @@ fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usi
             Ok((found, false))
         }
         _ => {
-            super::check_name(name, text)?;
+            check_name(name, text)?;
             Ok(registrants.search(text, wanted))
         }
     }
 }
 
-/// The rows of each ticker of a comma list, in its order. Notes that tickers are of today, and which are unknown.
-///
-/// # Errors
-/// `invalid_parameter`, when the list is too long, or an item is empty.
-pub fn with_tickers(registrants: &Registrants, list: &str, meta: &mut Meta) -> Result<Vec<Vec<usize>>> {
-    let tickers: Vec<&str> = list.split(',').collect();
-    if tickers.len() > MAX_TICKERS || tickers.iter().any(|ticker| ticker.trim().is_empty()) {
-        return Err(Problem::of_field(Code::InvalidParameter, "ticker", format!("`ticker`: expected 1 to {MAX_TICKERS} tickers with commas between them")));
-    }
-    let mut found: Vec<Vec<usize>> = Vec::new();
-    let mut unknown = Vec::new();
-    for ticker in tickers {
-        let rows: Vec<usize> = registrants.with_ticker(ticker).filter(|row| !found.iter().flatten().any(|known| known == row)).collect();
-        if registrants.with_ticker(ticker).next().is_none() {
-            unknown.push(ticker.trim().to_ascii_uppercase());
-        }
-        found.push(rows);
-    }
-    meta.notice(
-        "TICKER_IS_CURRENT",
-        "Tickers are those of today: a former ticker finds nobody, and a ticker that was given to another company finds that one.",
-    );
-    if !unknown.is_empty() {
-        meta.notice("TICKER_UNKNOWN", format!("no registrant has the ticker {} today; delisted companies are found by name", unknown.join(", ")));
-    }
-    Ok(found)
-}
-
-fn write_item(json: &mut Json, registrants: &Registrants, stamps: &Stamps<'_>, found: &Found) {
+fn write_item(json: &mut Json, registrants: &Registrants, stamps: &ProvenanceWriter<'_>, found: &Found) {
     let row = found.row as usize;
     json.object(|json| {
         json.key("cik").text(&registrants.cik(row).to_string());
@@ -134,6 +122,3 @@ fn write_item(json: &mut Json, registrants: &Registrants, stamps: &Stamps<'_>, f
         registrants.write_provenance(json.key("provenance"), stamps, row);
     });
 }
-
-/// Datasets of answers about filings.
-pub const OF_FILINGS: [&str; 2] = [FILINGS, REGISTRANTS];

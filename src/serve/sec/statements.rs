@@ -1,25 +1,47 @@
 //! Answers `GET /v1/financials/{cik}`: statements by period, newest first, with a fixed list of lines. A line that was not reported is
 //! null, never a sum of others.
 
+use super::periods::add_as_filed_notice;
+use super::periods::add_fiscal_periods_notice;
+use super::periods::fiscal_years;
+use super::tables::REGISTRANTS;
+use crate::serve::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
-use super::company::Company;
-use super::financials::why_none;
-use super::links::FilingKey;
-use super::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, LINES, PERIOD};
 use crate::ids::Cik;
-use crate::serve::call::{Call, Coverage, Meta, Page};
-use crate::serve::cursor;
-use crate::serve::index::{LineTable, Stamps};
+use crate::serve::http::cursor;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta, Page};
+use crate::serve::http::paging::Paging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE};
+use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE};
-use crate::serve::problem::Result;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::sec::company::Company;
+use crate::serve::sec::financials::why_none;
+use crate::serve::sec::line_table::LineTable;
+use crate::serve::sec::links::FilingKey;
+use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, PERIOD};
+use crate::serve::sec::tables::LINES;
+use crate::store::Scope;
 
-const DEFAULT_PERIODS: usize = 4;
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/financials/{cik}",
+    operation_id: "getStatements",
+    summary: "Financial statements of a company, as filed",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Statements",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
 const ALL: &str = "all";
 const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
 /// Reason of a line that the company did not report for the period under any concept of the line's list.
@@ -66,7 +88,7 @@ const LINE_LIST: [(&str, &str, &str, &str); 36] = [
 ];
 
 /// The endpoint's parameters.
-pub const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "statement",
         kind: Kind::Word(&["income", "balance", "cash_flow", ALL]),
@@ -80,11 +102,6 @@ pub const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
-
-/// The handler of the route table.
-pub fn statements<'a>(call: &'a Call<'a>, json: &'a mut Json) -> BoxFuture<'a, Result<Meta>> {
-    answer(call, json).boxed()
-}
 
 /// Rows of one statement and period, by line.
 type Rows = BTreeMap<&'static str, usize>;
@@ -100,29 +117,28 @@ struct Period {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let (from, to) = super::fiscal_years(call)?;
+    let (from, to) = fiscal_years(call)?;
     let series = call.query.get("period").unwrap_or(ANNUAL);
     let wanted = call.query.get("statement").unwrap_or(ALL);
-    let limit = call.query.parsed("limit").unwrap_or(DEFAULT_PERIODS);
-    let bucket = call.release.sec.lines.about(call, company.cik).await?;
+    let paging = Paging::of(call)?;
+    let limit = paging.limit;
+    let bucket = SecTables::of(call.release).lines.about(call.reader(), company.cik).await?;
     let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
     let mut periods = bucket.as_ref().map(|bucket| periods(&bucket.table, company.cik, series)).unwrap_or_default();
     let is_without = periods.is_empty();
     periods.retain(|period| is_wanted(period.fiscal_year));
     let total = periods.len();
 
-    let (filters, release_id) = (cursor::mark(call.path, call.query), &call.release.manifest.release_id);
     let key = |period: &Period| format!("{}:{}:{}", period.end, period.fiscal_year, period.fiscal_period);
-    if let Some(text) = call.query.get("cursor") {
-        let after = cursor::sort_key(text, release_id, &filters)?;
-        let position = periods.iter().position(|period| key(period) == after).ok_or_else(cursor::not_one)?;
+    if let Some(after) = &paging.after {
+        let position = periods.iter().position(|period| key(period) == *after).ok_or_else(cursor::not_a_cursor)?;
         periods.drain(..=position);
     }
     let has_more = periods.len() > limit;
     periods.truncate(limit);
-    let next_cursor = periods.last().filter(|_| has_more).map(|last| cursor::write(release_id, &filters, &key(last)));
+    let next_cursor = periods.last().filter(|_| has_more).map(|last| paging.cursor(&key(last)));
 
-    let registrants = call.release.sec.registrants.as_ref().zip(company.row);
+    let registrants = SecTables::of(call.release).registrants.as_ref().zip(company.row);
     json.object(|json| {
         json.key("cik").text(&company.cik.to_string());
         json.key("name").optional_text(company.name);
@@ -131,7 +147,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("period_type").text(series);
         json.key("statements").array(|json| {
             let Some(bucket) = bucket.as_ref() else { return };
-            let stamps = Stamps::new(&call.release.manifest, LINES, bucket.part);
+            let stamps = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
             let writer = Writer { call, cik: company.cik, table: &bucket.table, stamps };
             for period in &periods {
                 let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, rows)| (wanted == ALL || wanted == **statement) && !rows.is_empty());
@@ -140,12 +156,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
         json.key("null_reason").optional_text(if is_without { Some(why_none(call, company.cik)) } else { None });
     });
-    let mut meta = Meta { datasets: vec![LINES.to_owned(), super::REGISTRANTS.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![LINES.to_owned(), REGISTRANTS.to_owned()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
     meta.coverage = Some(Coverage { scope, ..Coverage::default() });
     meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true });
-    super::note_as_filed(&mut meta);
-    super::note_fiscal_periods(&mut meta, series);
+    add_as_filed_notice(&mut meta);
+    add_fiscal_periods_notice(&mut meta, series);
     Ok(meta)
 }
 
@@ -184,7 +200,7 @@ struct Writer<'a> {
     call: &'a Call<'a>,
     cik: Cik,
     table: &'a LineTable,
-    stamps: Stamps<'a>,
+    stamps: ProvenanceWriter<'a>,
 }
 
 impl Writer<'_> {
@@ -209,7 +225,7 @@ impl Writer<'_> {
                     self.write_line(json, key, label, unit, rows.get(key).copied());
                 }
             });
-            self.stamps.write(json.key("provenance"), &table.heads, newest, worst, table.record_ids.at(newest));
+            self.stamps.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
         });
     }
 
@@ -251,7 +267,7 @@ impl Writer<'_> {
         json.key("form").optional_text(form);
         json.key("filed_date").optional_day((!filed_dates.is_null(row)).then(|| filed_dates.value(row)));
         json.key("accession_number").optional_text(accession_number);
-        json.key("evidence_url").optional_text(key.and_then(|key| self.call.service.links.evidence(key)).as_deref());
+        json.key("evidence_url").optional_text(key.and_then(|key| SecTables::of(self.call.release).links.evidence(key)).as_deref());
     }
 }
 

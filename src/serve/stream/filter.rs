@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::item::Item;
 use crate::ids::Cik;
-use crate::serve::index::Registrants;
+use crate::serve::sec::registrants::Registrants;
+use crate::serve::stream::item::Item;
 
 /// Values in the filters of one subscription, all together.
 pub const MAX_VALUES: usize = 500;

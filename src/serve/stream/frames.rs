@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::filter::SentFilters;
-use super::item::Item;
 use crate::serve::json::Json;
+use crate::serve::stream::filter::SentFilters;
+use crate::serve::stream::item::Item;
 use crate::store::EventKind;
 
 /// What a client sends.

@@ -3,10 +3,13 @@
 use jiff::Timestamp;
 
 use crate::ids::Cik;
-use crate::serve::index::{Registrants, Release};
 use crate::serve::json::Json;
-use crate::serve::sec::filings::{Said, description_of, write_entity};
-use crate::serve::sec::{FilingKey, Links};
+use crate::serve::release::loaded::Release;
+use crate::serve::sec::forms::description_of;
+use crate::serve::sec::links::{FilingKey, Links};
+use crate::serve::sec::party::{PartyFields, write_entity};
+use crate::serve::sec::registrants::Registrants;
+use crate::serve::sec::tables::SecTables;
 use crate::store::{Event, EventKind};
 
 /// What findings and provenance call the filings of the stream.
@@ -29,7 +32,7 @@ pub struct Item {
 impl Item {
     /// Completes an event from a release.
     pub fn of(event: Event, release: Option<&Release>, links: &Links) -> Self {
-        let registrants = release.and_then(|release| release.sec.registrants.as_ref());
+        let registrants = release.and_then(|release| SecTables::of(release).registrants.as_ref());
         let mut json = Json::new();
         json.object(|json| write(json, &event, registrants, links));
         let filing = event.filing;
@@ -74,7 +77,7 @@ fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, link
     json.key("period_of_report").optional_text(filing.period_of_report.as_deref());
     json.key("entities").array(|json| {
         for (entity, cik) in filing.entities.iter().zip(&ciks) {
-            let said = Said { name: entity.name.as_deref(), role: entity.role.as_deref(), sic: entity.sic.as_deref() };
+            let said = PartyFields { name: entity.name.as_deref(), role: entity.role.as_deref(), sic: entity.sic.as_deref() };
             write_entity(json, row_of(*cik), &entity.cik, said);
         }
     });

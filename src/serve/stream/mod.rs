@@ -16,12 +16,16 @@ use std::sync::{Arc, RwLock};
 
 use tokio::sync::watch;
 
-pub use sockets::Sockets;
 pub use tail::tail;
 pub use upgrade::upgrade;
 
+use crate::error::Result;
+use crate::serve::http::metrics::StreamNumbers;
+use crate::serve::http::service::Service;
+use crate::serve::sec::links::Links;
 use crate::store::{EventTail, Home};
 use ring::Ring;
+use sockets::Sockets;
 
 /// What all sockets share.
 pub struct Stream {
@@ -32,6 +36,8 @@ pub struct Stream {
     stop: watch::Sender<bool>,
     pub sockets: Arc<Sockets>,
     reader: tokio::sync::Mutex<Reader>,
+    service: Arc<Service>,
+    links: Links,
 }
 
 /// The tail of the log and the release that its events were completed from.
@@ -41,25 +47,22 @@ struct Reader {
     release_id: Option<crate::ids::ReleaseId>,
 }
 
-/// What the stream is doing, for `/metrics`.
-#[derive(Debug, Clone, Copy)]
-pub struct StreamNumbers {
-    pub sockets: usize,
-    pub last_seq: u64,
-    pub events: usize,
-    pub bytes: usize,
-}
-
 impl Stream {
     /// A stream over the log of a home; nothing is read yet.
-    pub fn new(home: Home, sockets: usize) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// `Store`, when the home cannot be opened.
+    pub fn new(service: Arc<Service>) -> Result<Self> {
+        let home = Home::open(&service.settings.home)?;
+        Ok(Self {
             ring: RwLock::default(),
             head: watch::Sender::new((0, 0)),
             stop: watch::Sender::new(false),
-            sockets: Arc::new(Sockets::new(sockets)),
+            sockets: Arc::new(Sockets::new(service.settings.limits.stream_sockets)),
             reader: tokio::sync::Mutex::new(Reader { tail: EventTail::new(&home), home, release_id: None }),
-        }
+            links: Links::of(&service.contracts),
+            service,
+        })
     }
 
     /// Tells all sockets to come again after the restart, and closes them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::item::Item;
+use crate::serve::stream::item::Item;
 
 /// The events that can be sent, by number.
 #[derive(Debug, Default)]

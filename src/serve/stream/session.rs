@@ -9,13 +9,13 @@ use futures_util::SinkExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::frames::{self, Auth, ClientFrame, Misread};
-use super::sockets::Slot;
-use super::subscriptions::Subscriptions;
-use super::upgrade::take_slot;
-use crate::serve::Service;
-use crate::serve::auth::Client;
-use crate::serve::problem::{Code, Problem};
+use crate::serve::http::auth::Client;
+use crate::serve::http::problem::{Code, Problem};
+use crate::serve::stream::Stream;
+use crate::serve::stream::frames;
+use crate::serve::stream::frames::{Auth, ClientFrame, Misread};
+use crate::serve::stream::sockets::Slot;
+use crate::serve::stream::subscriptions::Subscriptions;
 use crate::store::Scope;
 
 const BAD_MESSAGE: u16 = 4400;
@@ -76,11 +76,11 @@ impl End {
 }
 
 /// Serves a socket until it ends.
-pub async fn run(service: Arc<Service>, mut socket: WebSocket, entrance: Entrance) {
+pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance) {
     let connection_id = entrance.connection_id.clone();
     let mut session = Session {
-        head: service.stream.head.subscribe(),
-        stop: service.stream.stop.subscribe(),
+        head: stream.head.subscribe(),
+        stop: stream.stop.subscribe(),
         client: entrance.client,
         slot: entrance.slot,
         connection_id: entrance.connection_id,
@@ -88,7 +88,7 @@ pub async fn run(service: Arc<Service>, mut socket: WebSocket, entrance: Entranc
         last_sent: Instant::now(),
         last_heard: Instant::now(),
         behind_since: None,
-        service,
+        stream,
     };
     let Err(end) = session.serve(&mut socket).await;
     tracing::debug!(connection = connection_id, client = session.client.id, "socket ends: {end:?}");
@@ -109,7 +109,7 @@ pub async fn run(service: Arc<Service>, mut socket: WebSocket, entrance: Entranc
 }
 
 struct Session {
-    service: Arc<Service>,
+    stream: Arc<Stream>,
     head: watch::Receiver<(u64, u64)>,
     stop: watch::Receiver<bool>,
     client: Arc<Client>,
@@ -129,9 +129,9 @@ impl Session {
         if self.client.scopes.is_empty() {
             self.authenticate(socket).await?;
         }
-        let limits = self.service.settings.limits;
+        let limits = self.stream.service.settings.limits;
         let welcome = {
-            let ring = self.service.stream.ring();
+            let ring = self.stream.ring();
             frames::welcome(&self.connection_id, ring.head(), ring.oldest(), limits.stream_heartbeat.as_secs())
         };
         self.send(socket, vec![welcome]).await?;
@@ -141,7 +141,7 @@ impl Session {
                 return Err(End::restart());
             }
             self.head.borrow_and_update();
-            let (messages, has_more) = self.subscriptions.next_messages(&self.service);
+            let (messages, has_more) = self.subscriptions.next_messages(&self.stream);
             self.check_pace()?;
             if !messages.is_empty() {
                 self.send(socket, messages).await?;
@@ -154,8 +154,8 @@ impl Session {
                 _ = self.head.changed() => {}
                 _ = look.tick() => self.look_after(socket).await?,
                 () = sleep_until(self.last_sent + limits.stream_heartbeat) => {
-                    let seq = self.subscriptions.served_to().unwrap_or_else(|| self.service.stream.ring().head());
-                    self.send(socket, vec![frames::heartbeat(seq, self.service.now())]).await?;
+                    let seq = self.subscriptions.served_to().unwrap_or_else(|| self.stream.ring().head());
+                    self.send(socket, vec![frames::heartbeat(seq, self.stream.service.now())]).await?;
                 }
             }
         }
@@ -163,7 +163,7 @@ impl Session {
 
     /// Waits for the frame that carries the key, of clients that cannot set headers.
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
-        let time = self.service.settings.limits.stream_auth_time;
+        let time = self.stream.service.settings.limits.stream_auth_time;
         let late = || {
             End::error(
                 UNAUTHORIZED,
@@ -182,11 +182,11 @@ impl Session {
                 }
                 Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
             };
-            let client = self.service.keys.holder(&token, self.service.now()).map_err(|problem| End::of(&problem))?;
+            let client = self.stream.service.keys.holder(&token, self.stream.service.now()).map_err(|problem| End::of(&problem))?;
             if !client.scopes.contains(&Scope::Stream) {
                 return Err(End::error(FORBIDDEN, Code::InsufficientPermission.name(), "the stream needs a key with the scope `stream`"));
             }
-            self.slot = take_slot(&self.service, &client).map_err(|problem| End::of(&problem))?;
+            self.slot = self.stream.sockets.admit(&client).map_err(|problem| End::of(&problem))?;
             self.client = client;
             return Ok(());
         }
@@ -196,11 +196,11 @@ impl Session {
     async fn hear(&mut self, socket: &mut WebSocket, message: Option<Result<Message, axum::Error>>) -> Outcome<()> {
         self.last_heard = Instant::now();
         let Some(text) = text_of(message)? else { return Ok(()) };
-        if !self.service.limiter.take(&self.client, self.service.now()).is_allowed {
+        if !self.stream.service.limiter.take(&self.client, self.stream.service.now()).is_allowed {
             return Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"));
         }
         let answer = match ClientFrame::read(&text) {
-            Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.service),
+            Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.stream),
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
             Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", None)],
@@ -212,10 +212,10 @@ impl Session {
 
     /// Looks whether the key is still valid and the client still there.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
-        if !self.service.keys.is_valid(&self.client.id, self.service.now()) {
+        if !self.stream.service.keys.is_valid(&self.client.id, self.stream.service.now()) {
             return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey.name(), "the API key is no longer valid"));
         }
-        if self.last_heard.elapsed() > self.service.settings.limits.stream_silence {
+        if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
             return Err(End::slow("the client does not answer pings"));
         }
         let sent = timeout(SEND_TIME, socket.send(Message::Ping(bytes::Bytes::new()))).await;
@@ -224,8 +224,8 @@ impl Session {
 
     /// Whether the client reads quickly enough: not so when too many events have been waiting for too long.
     fn check_pace(&mut self) -> Outcome<()> {
-        let limits = self.service.settings.limits;
-        if !self.subscriptions.is_behind(&self.service, limits.stream_queue) {
+        let limits = self.stream.service.settings.limits;
+        if !self.subscriptions.is_behind(&self.stream, limits.stream_queue) {
             self.behind_since = None;
             return Ok(());
         }
@@ -245,7 +245,7 @@ impl Session {
         };
         let mut sending = pin!(sending);
         let mut stop = self.stop.clone();
-        let mut look = tokio::time::interval(self.service.settings.limits.stream_grace / 4);
+        let mut look = tokio::time::interval(self.stream.service.settings.limits.stream_grace / 4);
         let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
         loop {
             tokio::select! {

@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use crate::serve::http::auth::Client;
+use crate::serve::http::problem::{self, Code, Problem};
+
 /// Counts the sockets that are open, in all and for each key.
 #[derive(Debug)]
 pub struct Sockets {
@@ -59,6 +62,20 @@ impl Sockets {
     pub async fn drained(&self) {
         let _ = self.open.subscribe().wait_for(|open| *open == 0).await;
     }
+
+    /// Takes a place for a socket of a client, as its plan allows.
+    ///
+    /// # Errors
+    /// `rate_limited`, naming the limit and when to try again.
+    pub fn admit(self: &Arc<Self>, client: &Client) -> problem::Result<Slot> {
+        self.take(&client.id, client.plan.stream_sockets).map_err(|full| match full {
+            Full::OfClient => {
+                let detail = format!("the plan allows {} open sockets; close one first", client.plan.stream_sockets);
+                Problem { retry_after: Some(60), ..Problem::new(Code::RateLimited, detail) }
+            }
+            Full::OfServer => Problem { retry_after: Some(10), ..Problem::new(Code::RateLimited, "the server has as many sockets as it can; try again later") },
+        })
+    }
 }
 
 impl Drop for Slot {
@@ -78,7 +95,7 @@ impl Drop for Slot {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Full, Sockets};
+    use crate::serve::stream::sockets::{Full, Sockets};
 
     #[test]
     fn places_are_counted_for_each_client_and_in_all() {

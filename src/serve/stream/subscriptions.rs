@@ -1,11 +1,13 @@
 //! The subscriptions of one socket and how far each has been served. Holds numbers of events only; the events are in the ring.
 
+use crate::serve::sec::tables::SecTables;
 use jiff::Timestamp;
 
-use super::filter::Filter;
-use super::frames::{self, Subscribe};
-use crate::serve::Service;
-use crate::serve::problem::Code;
+use crate::serve::http::problem::Code;
+use crate::serve::stream::Stream;
+use crate::serve::stream::filter::Filter;
+use crate::serve::stream::frames;
+use crate::serve::stream::frames::Subscribe;
 
 /// Subscriptions of one socket.
 const MAX_SUBSCRIPTIONS: usize = 10;
@@ -33,7 +35,7 @@ struct Subscription {
 
 impl Subscriptions {
     /// Adds a subscription; returns what to answer.
-    pub fn add(&mut self, asked: Subscribe, service: &Service) -> Vec<String> {
+    pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Vec<String> {
         let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, Some(&asked.id))];
         if !(1..=64).contains(&asked.id.len()) {
             return vec![frames::error(Code::InvalidParameter.name(), "`id` has 1 to 64 characters", None)];
@@ -55,14 +57,14 @@ impl Subscriptions {
             Ok(filter) => filter,
             Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), Some(&asked.id))],
         };
-        let release = service.catalog.current();
-        let registrants = release.as_ref().and_then(|release| release.sec.registrants.as_ref());
+        let release = stream.service.catalog.current();
+        let registrants = release.as_ref().and_then(|release| SecTables::of(release).registrants.as_ref());
         if filter.has_tickers() && registrants.is_none() {
             let message = "`tickers`: no release with tickers is served; use `ciks`";
             return vec![frames::error(Code::CoverageUnavailable.name(), message, Some(&asked.id))];
         }
         let unknown = filter.resolve(registrants);
-        let ring = service.stream.ring();
+        let ring = stream.ring();
         let (head, oldest) = (ring.head(), ring.oldest());
         let next_seq = match (asked.since_seq, since) {
             (Some(seq), _) if seq > head => {
@@ -106,13 +108,13 @@ impl Subscriptions {
 
     /// The next messages in the order of their events, and whether there is more to look at. An event that several subscriptions ask for is
     /// one message; one that asks for the past is brought up to the others first.
-    pub fn next_messages(&mut self, service: &Service) -> (Vec<String>, bool) {
+    pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
         let Some(served_to) = self.served_to() else { return (Vec::new(), false) };
-        let ring = service.stream.ring();
+        let ring = stream.ring();
         if self.generation != ring.generation() {
             self.generation = ring.generation();
-            let release = service.catalog.current();
-            let registrants = release.as_ref().and_then(|release| release.sec.registrants.as_ref());
+            let release = stream.service.catalog.current();
+            let registrants = release.as_ref().and_then(|release| SecTables::of(release).registrants.as_ref());
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
                 // A log that begins anew has smaller numbers.
@@ -144,9 +146,9 @@ impl Subscriptions {
     }
 
     /// Whether more than so many events wait that came after their subscription was made. What is replayed does not count: it waits in the log.
-    pub fn is_behind(&self, service: &Service, queue: usize) -> bool {
+    pub fn is_behind(&self, stream: &Stream, queue: usize) -> bool {
         let Some(served_to) = self.served_to() else { return false };
-        let ring = service.stream.ring();
+        let ring = stream.ring();
         if ring.head().saturating_sub(served_to) <= queue as u64 {
             return false;
         }

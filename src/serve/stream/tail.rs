@@ -5,24 +5,23 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::Stream;
-use super::item::Item;
-use super::ring::Ring;
 use crate::error::{Error, Result};
-use crate::serve::Service;
+use crate::serve::stream::Stream;
+use crate::serve::stream::item::Item;
+use crate::serve::stream::ring::Ring;
 use crate::store::{EventTail, REPLAY};
 
 /// How often the log is looked at. Publishers are asked every few seconds at the most.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Follows the log for as long as the server runs.
-pub async fn tail(service: Arc<Service>) {
+pub async fn tail(stream: Arc<Stream>) {
     let mut interval = tokio::time::interval(LOOK);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last_failure = String::new();
     loop {
         interval.tick().await;
-        let failure = match service.stream.look(&service).await {
+        let failure = match stream.look().await {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         };
@@ -38,9 +37,9 @@ impl Stream {
     ///
     /// # Errors
     /// `Store`, when the log cannot be read.
-    pub async fn look(&self, service: &Arc<Service>) -> Result<()> {
+    pub async fn look(self: &Arc<Self>) -> Result<()> {
         let mut reader = self.reader.lock().await;
-        let release = service.catalog.current();
+        let release = self.service.catalog.current();
         let release_id = release.as_ref().map(|release| release.manifest.release_id.clone());
         let is_other_release = reader.release_id != release_id;
         let fresh = EventTail::new(&reader.home);
@@ -48,8 +47,8 @@ impl Stream {
         let mut tail = if is_other_release { fresh } else { kept };
         // Should reading fail, everything is read again.
         reader.release_id = None;
-        let from = service.now().saturating_sub(REPLAY).unwrap_or(Timestamp::MIN);
-        let shared = service.clone();
+        let from = self.service.now().saturating_sub(REPLAY).unwrap_or(Timestamp::MIN);
+        let shared = self.clone();
         let read = move || {
             let events = tail.read()?;
             let items = events.into_iter().map(|event| Item::of(event, release.as_deref(), &shared.links)).filter(|item| item.seen_at >= from);
@@ -68,7 +67,7 @@ impl Stream {
         } else {
             ring.extend(items, head);
         }
-        ring.trim(from, service.settings.limits.stream_bytes);
+        ring.trim(from, self.service.settings.limits.stream_bytes);
         let generation = ring.generation();
         drop(ring);
         self.head.send_if_modified(|known| {

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
 
-use super::session::{self, Entrance};
-use super::sockets::Full;
-use crate::serve::Service;
-use crate::serve::auth::Client;
-use crate::serve::front::{RequestId, peer_address};
-use crate::serve::parameters::Query;
-use crate::serve::problem::{Code, Problem, Result};
-use crate::serve::run::problem_response;
+use crate::serve::http::parameters::Query;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::request_id::RequestId;
+use crate::serve::http::response::problem_response;
+use crate::serve::stream::Stream;
+use crate::serve::stream::session;
+use crate::serve::stream::session::Entrance;
 use crate::store::Scope;
 
 /// The most that is read of a message. Less is taken (`session`): what is read to its end can be answered.
@@ -26,28 +25,28 @@ const WRITE_BYTES: usize = 16 << 10;
 const MAX_WRITE_BYTES: usize = 1 << 20;
 
 /// Turns a request into a socket, or says as a problem why not.
-pub async fn upgrade(State(service): State<Arc<Service>>, request: Request) -> Response {
+pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
     let path = parts.uri.path().to_owned();
-    match admit(&service, &mut parts, &request_id).await {
+    match admit(&stream, &mut parts, &request_id).await {
         Ok((upgrade, entrance)) => {
             let client = entrance.client.clone();
             let upgrade = upgrade.max_message_size(READ_LIMIT).max_frame_size(READ_LIMIT).read_buffer_size(READ_BYTES);
             let upgrade = upgrade.write_buffer_size(WRITE_BYTES).max_write_buffer_size(MAX_WRITE_BYTES);
-            let mut response = upgrade.on_upgrade(move |socket| session::run(service, socket, entrance));
+            let mut response = upgrade.on_upgrade(move |socket| session::run(stream, socket, entrance));
             response.extensions_mut().insert(client);
             response
         }
-        Err(problem) => problem_response(&service, &problem, &path, &request_id),
+        Err(problem) => problem_response(&stream.service, &problem, &path, &request_id),
     }
 }
 
-async fn admit(service: &Arc<Service>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
-    let (now, address) = (service.now(), peer_address(service, parts));
-    let known = service.keys.client(&parts.headers, &address, now);
-    let client = known.as_ref().map_or_else(|_| Arc::new(service.keys.anonymous(&address)), Arc::clone);
-    let allowance = service.limiter.take(&client, now);
+async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
+    let (now, address) = (stream.service.now(), stream.service.peer_address(parts));
+    let known = stream.service.keys.client(&parts.headers, &address, now);
+    let client = known.as_ref().map_or_else(|_| Arc::new(stream.service.keys.anonymous(&address)), Arc::clone);
+    let allowance = stream.service.limiter.take(&client, now);
     if !allowance.is_allowed {
         let detail = format!("the plan's limit is reached; the next request may pass in {} s", allowance.retry_after);
         return Err(Problem { retry_after: Some(allowance.retry_after), ..Problem::new(Code::RateLimited, detail) });
@@ -56,26 +55,15 @@ async fn admit(service: &Arc<Service>, parts: &mut Parts, request_id: &RequestId
     if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
         return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
     }
-    Query::read(parts.uri.query().unwrap_or_default(), &[], &service.contracts)?;
+    Query::read(parts.uri.query().unwrap_or_default(), &[], &stream.service.contracts)?;
     let upgrade = WebSocketUpgrade::from_request_parts(parts, &()).await;
     let upgrade = upgrade.map_err(|rejection| {
         let message = format!("this endpoint speaks WebSocket (RFC 6455) over HTTP/1.1: {}", rejection.body_text());
         Problem::of_field(Code::InvalidParameter, "Upgrade", message)
     })?;
-    if !service.stream.ring().is_open() {
+    if !stream.ring().is_open() {
         return Err(Problem::new(Code::CoverageUnavailable, "this server has no log of new filings; `pubdata follow` writes one"));
     }
-    let slot = take_slot(service, &client)?;
+    let slot = stream.sockets.admit(&client)?;
     Ok((upgrade, Entrance { client, slot, connection_id: request_id.0.clone() }))
-}
-
-/// Takes a place for a socket of a client.
-pub(super) fn take_slot(service: &Service, client: &Client) -> Result<super::sockets::Slot> {
-    service.stream.sockets.take(&client.id, client.plan.stream_sockets).map_err(|full| match full {
-        Full::OfClient => {
-            let detail = format!("the plan allows {} open sockets; close one first", client.plan.stream_sockets);
-            Problem { retry_after: Some(60), ..Problem::new(Code::RateLimited, detail) }
-        }
-        Full::OfServer => Problem { retry_after: Some(10), ..Problem::new(Code::RateLimited, "the server has as many sockets as it can; try again later") },
-    })
 }

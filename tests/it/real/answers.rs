@@ -8,7 +8,7 @@ use axum::http::Request;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::run::ExitCode;
-use pubdata::serve::{ServeSettings, Service};
+use pubdata::serve::{self, ServeSettings};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -49,7 +49,7 @@ impl Server {
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
         let now: jiff::Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, now).unwrap().key;
-        let service = Service::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(move || now)).unwrap();
+        let service = serve::Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(move || now)).unwrap();
         service.refresh().await.unwrap();
         Some((Self { router: service.router(), key, _place: place }, lines))
     }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Service};
+use pubdata::serve::{ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -65,7 +65,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("business", "O P 4U", "L23000449530"),
     ("business", "TW Payne Insurance, Inc.", "P23000070000"),
     ("business", "M E S H Recording Studio", "L23000448651"),
-    ("business", "AG Sheetmetal and Service", "L23000450071"),
+    ("business", "AG Sheetmetal and Server", "L23000450071"),
     ("business", "JL York Inc", "190796"),
     ("business", "A.J. Creations and More", "L23000448971"),
     // Apostrophe
@@ -145,7 +145,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("license", "Desert Elite Eletric", "1000013"),
     ("license", "Nereli Welding", "1000015"),
     ("license", "Vikki Zagaruyk", "57722"),
-    ("license", "Beanblosom Backhoe Service", "BEANBBS044KT"),
+    ("license", "Beanblosom Backhoe Server", "BEANBBS044KT"),
     // Last name needed
     ("license", "Louis Zzyzx", ""),
 ];
@@ -182,7 +182,7 @@ async fn names_of_real_registries_find_who_is_meant() {
     let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
     let new = NewKey { name: "test".to_owned(), scopes: vec![Scope::General], plan: "unlimited".to_owned(), expires_at: None };
     let key = Keys::open(&Home::open(&home).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-    let service = Service::new(ServeSettings::new(home, plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    let service = Server::new(ServeSettings::new(home, plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
     service.refresh().await.unwrap();
     let mut wrong = Vec::new();
     for (family, name, expected) in NAMES {

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::Request;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Service};
+use pubdata::serve::{ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -98,7 +98,7 @@ async fn examples_of_the_openapi_document_are_real_answers() {
     let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
     let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
     let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-    let service = Service::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
     service.refresh().await.unwrap();
     let requests = requests();
     let mut examples: Vec<(String, Value)> = requests.iter().map(|(operation, body)| (format!("{operation}.request"), body.clone())).collect();

@@ -26,7 +26,7 @@ use pubdata::contract::Contracts;
 use pubdata::declared::DeclarationFiles;
 use pubdata::ids::ReleaseId;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Service};
+use pubdata::serve::{ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, PartReport, Plans, Releases, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -53,7 +53,7 @@ pub struct World {
     pub folder: tempfile::TempDir,
     pub home: Home,
     pub contracts: Contracts,
-    pub service: Arc<Service>,
+    pub service: Arc<Server>,
     pub router: Router,
     pub key: String,
     pub release_id: ReleaseId,
@@ -111,7 +111,7 @@ impl World {
         let mut settings = ServeSettings::new(folder.path().to_owned(), plans);
         change(&mut settings);
         let told = clock.clone();
-        let service = Service::new(settings, contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
+        let service = Server::new(settings, contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
         let router = service.router();
         let release_id = "r00000000000000000000".parse().unwrap();
         Self { folder, home, contracts, service, router, key, release_id, clock }

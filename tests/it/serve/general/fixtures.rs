@@ -2,7 +2,7 @@
 
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Service};
+use pubdata::serve::{ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -26,7 +26,7 @@ impl Served {
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let service = Service::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+        let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
         Self { router: service.router(), _place: place, key }
     }

@@ -1,0 +1,35 @@
+//! Businesses as the registries of states publish them: found by name, number or agent.
+
+mod datasets;
+mod entity;
+mod record;
+mod search;
+mod table;
+
+use crate::error::Result;
+use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
+use futures_util::FutureExt;
+use table::Businesses;
+
+/// What the route table takes.
+pub static FAMILY: Family = Family {
+    load: |reader, _, tables| load(reader, tables).boxed(),
+    endpoints: &[search::ENDPOINT, entity::ENDPOINT],
+    placeholders: &[Placeholder {
+        name: "entity_id",
+        pattern: "^[^/]{1,80}$",
+        example: "FL-L23000448570",
+        description: "Id of a business: state and the registry's number.",
+    }],
+};
+
+async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+    let Some(businesses) = Businesses::load(reader).await? else { return Ok(()) };
+    businesses.rows.prepare(reader).await?;
+    businesses.officers.prepare(reader).await?;
+    tracing::debug!(bytes = businesses.size_bytes(), "indexed businesses");
+    tables.insert(businesses);
+    Ok(())
+}

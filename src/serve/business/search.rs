@@ -1,0 +1,182 @@
+//! Answers `GET /v1/business/search`, businesses by name, number or agent, and `GET /v1/business/{entity_id}`, everything published of one.
+
+use super::record::add_implied_notice;
+use super::record::businesses_of;
+use super::record::write_item;
+use std::collections::{BTreeSet, HashSet};
+
+use futures_util::FutureExt;
+
+use crate::canonical::name::comparable;
+use crate::canonical::state::usps;
+use crate::serve::business::datasets::ENTITIES;
+use crate::serve::business::table::Businesses;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::filter::CITY;
+use crate::serve::http::filter::DayRange;
+use crate::serve::http::filter::STATE;
+use crate::serve::http::filter::ZIP;
+use crate::serve::http::filter::states_of;
+use crate::serve::http::meta::Meta;
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::serve::release::key_columns::known_day;
+use crate::serve::search::query::{MatchMode, Query as NameQuery};
+use crate::serve::search::rank::{Ranked, ranked};
+use crate::serve::search::row_names::{NameKind, RowHit};
+use crate::store::Scope;
+
+/// The search's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "name",
+        kind: Kind::Text { min: 2, max: 120 },
+        description: "Name or part of it. Legal form, punctuation, `&` for `and`, a leading `The` and a misspelled word do not keep it from being found. Needed unless `entity_number` or `agent` is given.",
+    },
+    STATE,
+    Parameter { name: "status", kind: Kind::SomeOf(ENTITIES, "status"), description: "Comma list of statuses." },
+    Parameter { name: "entity_type", kind: Kind::SomeOf(ENTITIES, "entity_type"), description: "Comma list of legal forms." },
+    Parameter {
+        name: "jurisdiction",
+        kind: Kind::Text { min: 2, max: 60 },
+        description: "Where it was formed: postal code or name of a state, or a country as published.",
+    },
+    Parameter { name: "agent", kind: Kind::Text { min: 2, max: 120 }, description: "Name of the registered agent." },
+    Parameter { name: "entity_number", kind: Kind::Text { min: 1, max: 40 }, description: "The registry's number; leading zeros do not matter." },
+    CITY,
+    ZIP,
+    Parameter { name: "formed_from", kind: Kind::Date, description: "First day of formation, inclusive." },
+    Parameter { name: "formed_to", kind: Kind::Date, description: "Last day of formation, inclusive." },
+    Parameter {
+        name: "match",
+        kind: Kind::Word(&["best", "exact", "prefix"]),
+        description: "`best` (default); `exact`: whole names only; `prefix`: names that begin so, the last word may be unfinished.",
+    },
+    Parameter { name: "include_dba", kind: Kind::Flag, description: "`false`: do not look at names that a business goes by." },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/business/search",
+    operation_id: "searchBusinesses",
+    summary: "Businesses by name, number or agent",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Businesses",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
+/// What a search asks for beyond names.
+struct Filter<'a> {
+    businesses: &'a Businesses,
+    /// By number of the part; none when all are wanted.
+    parts: Option<Vec<bool>>,
+    statuses: Option<Vec<&'a str>>,
+    types: Option<Vec<&'a str>>,
+    jurisdiction: Option<Option<u32>>,
+    city: Option<Option<u32>>,
+    zip: Option<Option<u32>>,
+    formed: DayRange,
+    /// Rows that a number or an agent leaves.
+    only: Option<HashSet<u32>>,
+}
+
+impl Filter<'_> {
+    fn takes(&self, row: u32) -> bool {
+        let (businesses, index) = (self.businesses, row as usize);
+        // Each column is looked at only where something is asked of it: a row's cells lie far apart.
+        let is_among = |list: &Vec<&str>, value: Option<&str>| value.is_some_and(|value| list.contains(&value));
+        self.only.as_ref().is_none_or(|only| only.contains(&row))
+            && self.parts.as_ref().is_none_or(|parts| parts[businesses.rows.part_of(row)])
+            && self.statuses.as_ref().is_none_or(|list| is_among(list, businesses.statuses.get(index)))
+            && self.types.as_ref().is_none_or(|list| is_among(list, businesses.types.get(index)))
+            && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.jurisdictions.at(row)))
+            && self.city.is_none_or(|wanted| wanted == Some(businesses.cities.at(row)))
+            && self.zip.is_none_or(|wanted| wanted == Some(businesses.zips.at(row)))
+            && (self.formed.is_open() || self.formed.has(known_day(businesses.formed[index])))
+    }
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let businesses = businesses_of(call)?;
+    let paging = ListPaging::of(call)?;
+    let covered = businesses.rows.values("state");
+    let states = states_of(call, &covered, "businesses")?;
+    let searched: Vec<String> =
+        covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
+    let (found, is_cut) = find(call, businesses, &searched, paging.end())?;
+    let page = paging.slice(&found);
+    let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
+    let records = businesses.rows.fetch(call.reader(), &rows).await?;
+    json.array(|json| {
+        for (found, record) in page.iter().zip(&records) {
+            json.object(|json| {
+                write_item(json, record);
+                found.write(json);
+                record.provenance(json, &call.release.manifest);
+            });
+        }
+    });
+    let mut meta = Meta::of(&[ENTITIES], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
+    if let Some(coverage) = &mut meta.coverage {
+        coverage.states_searched = searched;
+    }
+    add_implied_notice(&mut meta, &records);
+    meta.page = Some(paging.page(found.len(), is_cut));
+    Ok(meta)
+}
+
+/// Finds what the request asks for, the best `end` first and in order.
+fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<(Vec<Ranked>, bool)> {
+    let query = call.query;
+    let (name, number, agent) = (query.get("name"), query.get("entity_number"), query.get("agent"));
+    if name.is_none() && number.is_none() && agent.is_none() {
+        return Err(Problem::of_field(Code::MissingParameter, "name", "give at least one of `name`, `entity_number` and `agent`"));
+    }
+    let parts: Vec<bool> =
+        (0..businesses.rows.parts().len()).map(|part| states.iter().any(|state| state == businesses.rows.partition_of(part, "state"))).collect();
+    let place = |name: &str| query.get(name).map(comparable);
+    let mut filter = Filter {
+        businesses,
+        parts: parts.contains(&false).then_some(parts),
+        statuses: call.listed("status"),
+        types: call.listed("entity_type"),
+        jurisdiction: query.get("jurisdiction").map(|text| businesses.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
+        city: place("city").map(|city| businesses.cities.find(&city)),
+        zip: query.get("zip").map(|zip| businesses.zips.find(zip)),
+        formed: DayRange::of(call, "formed_from", "formed_to")?,
+        only: number.map(|number| states.iter().flat_map(|state| businesses.with_number(state, number)).copied().collect()),
+    };
+    let mode = match query.get("match") {
+        Some("exact") => MatchMode::Exact,
+        Some("prefix") => MatchMode::Prefix,
+        _ => MatchMode::Best,
+    };
+    let mut hits: Option<(Vec<RowHit>, bool)> = None;
+    if let Some(agent) = agent {
+        let found = NameQuery::new(agent).map_or_else(Default::default, |query| businesses.agents.search(&query, mode, &|row| filter.takes(row)));
+        filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
+        hits = Some(found);
+    }
+    if let Some(name) = name {
+        let has_assumed = query.get("include_dba") != Some("false");
+        let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
+        hits = Some(NameQuery::new(name).map_or_else(Default::default, |query| businesses.names.search(&query, mode, &takes)));
+    }
+    match hits {
+        Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.formed[row as usize]), is_cut)),
+        None => {
+            let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
+            Ok((rows.into_iter().map(Ranked::exact).collect(), false))
+        }
+    }
+}

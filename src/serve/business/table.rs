@@ -1,0 +1,175 @@
+//! Businesses in memory as far as finding them needs; everything an answer shows is read with its part.
+
+use bytes::Bytes;
+
+use crate::canonical::license_number;
+use crate::canonical::name::comparable;
+use crate::error::Result;
+use crate::serve::business::datasets::Entity;
+use crate::serve::business::datasets::Officer;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::problem::{Problem, Result as ApiResult};
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::dictionary_codes::DictionaryCodes;
+use crate::serve::release::key_columns::{days, read_part};
+use crate::serve::release::part_cache::CachedPart;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
+use crate::serve::release::table::{Table, Texts};
+use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
+use crate::serve::search::names::Name;
+use crate::serve::search::query::folded;
+use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
+
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "entity_id", "entity_number", "name", "name_normalized", "former_names", "assumed_names", "jurisdiction_of_formation", "entity_type", "status", "formation_date",
+    "principal_city", "principal_zip", "mailing_city", "mailing_zip", "agent_name",
+];
+
+/// The businesses of a release.
+#[derive(Debug)]
+pub struct Businesses {
+    pub rows: Numbered<Entity>,
+    pub officers: Children<Officer>,
+    pub names: RowNames,
+    pub agents: SharedNames,
+    by_id: HashIndex,
+    by_number: HashIndex,
+    pub types: DictionaryColumn,
+    pub statuses: DictionaryColumn,
+    pub formed: Vec<i32>,
+    pub jurisdictions: DictionaryCodes,
+    pub cities: DictionaryCodes,
+    pub zips: DictionaryCodes,
+}
+
+#[derive(Default)]
+struct Builder {
+    names: RowNamesBuilder,
+    agents: SharedBuilder,
+    by_id: HashIndexBuilder,
+    by_number: HashIndexBuilder,
+    types: DictionaryColumn,
+    statuses: DictionaryColumn,
+    formed: Vec<i32>,
+    jurisdictions: DictionaryCodes,
+    cities: DictionaryCodes,
+    zips: DictionaryCodes,
+}
+
+impl Builder {
+    fn add(&mut self, state: &str, first: u32, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, numbers, names, normalized) = (texts("entity_id")?, texts("entity_number")?, texts("name")?, texts("name_normalized")?);
+        let (formers, assumed) = (table.text_lists("former_names")?, table.text_lists("assumed_names")?);
+        let (jurisdictions, types, statuses) = (texts("jurisdiction_of_formation")?, texts("entity_type")?, texts("status")?);
+        let (cities, zips, agents) = (texts("principal_city")?, texts("principal_zip")?, texts("agent_name")?);
+        let (mailing_cities, mailing_zips) = (texts("mailing_city")?, texts("mailing_zip")?);
+        let formed = days(table, "formation_date")?;
+        for index in 0..table.rows() {
+            let row = first + index as u32;
+            let (core, form) = folded(normalized.at(index));
+            self.names.push(Name::Organization { core: &core, form }, names.at(index))?;
+            formers.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
+            assumed.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));
+            if let Some(agent) = agents.get(index) {
+                self.agents.add(agent, row)?;
+            }
+            self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(&[state, &comparable_number(numbers.at(index))], row);
+            self.types.push(types.get(index))?;
+            self.statuses.push(statuses.get(index))?;
+            self.formed.push(formed(index));
+            self.jurisdictions.push(jurisdictions.get(index), comparable)?;
+            self.cities.push(cities.get(index).or_else(|| mailing_cities.get(index)), comparable)?;
+            self.zips.push(zips.get(index).or_else(|| mailing_zips.get(index)), str::to_owned)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part's column of the cells as published. Few answers show them: the column is read for each, and not kept.
+struct SourceFields(Texts);
+
+impl CachedPart for SourceFields {
+    const DATASET_ID: &'static str = Entity::ID;
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        Table::read(bytes, &["source_fields"], place)?.texts("source_fields").map(Self)
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A registry's number as it is compared: without blanks, case and leading zeros.
+fn comparable_number(number: &str) -> String {
+    license_number::normalized(number, &[])
+}
+
+impl Businesses {
+    /// Reads the key columns of every part; none when the release does not have the dataset.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+        let manifest = reader.manifest();
+        let Some(rows) = Numbered::<Entity>::of(manifest)? else { return Ok(None) };
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let (state, start) = (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&state, start + first, table)).await?;
+        }
+        crate::serve::release::key_columns::indexed(move || {
+            Ok(Some(Self {
+                rows,
+                officers: Children::default(),
+                names: made.names.finish()?,
+                agents: made.agents.finish()?,
+                by_id: made.by_id.finish(),
+                by_number: made.by_number.finish(),
+                types: made.types,
+                statuses: made.statuses,
+                formed: made.formed,
+                jurisdictions: made.jurisdictions,
+                cities: made.cities,
+                zips: made.zips,
+            }))
+        })
+        .await
+        .map(|made| made.map(|made| Self { officers: Children::of(manifest), ..made }))
+    }
+
+    /// The row of an id, in any case.
+    pub fn find(&self, entity_id: &str) -> Option<u32> {
+        self.by_id.find(&[&entity_id.to_ascii_uppercase()]).first().copied()
+    }
+
+    /// The rows of a registry's number.
+    pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
+        self.by_number.find(&[state, &comparable_number(number)])
+    }
+
+    /// The cells of a business as published, a JSON object.
+    ///
+    /// # Errors
+    /// `internal_error`, when its part cannot be read.
+    pub async fn source_fields(call: &Call<'_>, business: &Record<'_, Entity>) -> ApiResult<String> {
+        let fields = call.service.parts.read::<SourceFields>(&call.release.manifest.release_id, business.part()).await;
+        let fields = fields.map_err(|error| Problem::internal(&error))?;
+        Ok(fields.0.at(business.place()).to_owned())
+    }
+
+    /// Whether the registry says that the entity is alive and in order.
+    pub fn is_active(&self, row: u32) -> bool {
+        matches!(self.statuses.get(row as usize), Some("active" | "good_standing"))
+    }
+
+    /// How much memory the index takes.
+    pub fn size_bytes(&self) -> usize {
+        let columns = 8 * self.formed.capacity() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
+        self.names.size_bytes() + self.agents.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
+    }
+}

@@ -1,0 +1,256 @@
+//! The metrics of one vintage in memory: twelve cells for each area, found by the area's code. What cells have in common (unit,
+//! universe, variables, file) is kept once.
+
+use std::collections::HashMap;
+
+use arrow::array::Array;
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::serve::json::Json;
+use crate::serve::release::dictionary::{ABSENT, Dictionary, numbered};
+use crate::serve::release::provenance::{Origin, PartOrigins};
+use crate::serve::release::table::{Table, Texts};
+use crate::store::Part;
+
+const COLUMNS: [&str; 14] = [
+    "vintage_year",
+    "area_name",
+    "metric",
+    "unit",
+    "value",
+    "moe",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
+    "is_derived",
+];
+
+/// Estimates of one vintage for one kind of area.
+#[derive(Debug)]
+pub struct MetricTable {
+    pub vintage_year: i32,
+    /// The same as text, for record ids.
+    pub vintage_text: String,
+    /// Codes of the areas, ascending, five bytes each.
+    codes: Vec<[u8; 5]>,
+    names: Vec<Option<Box<str>>>,
+    /// One row of cells per area, in the order of the metric keys.
+    cells: Vec<Cell>,
+    /// What each metric's cells usually are, for areas that have none.
+    usual: Vec<Option<u16>>,
+    descriptors: Vec<Descriptor>,
+    /// Qualifiers, reasons, statuses and warning lists; 0 is none.
+    words: Dictionary,
+    metric_count: usize,
+}
+
+/// One estimate. Values are in tenths.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    value: i64,
+    moe: i64,
+    descriptor: u16,
+    qualifier: u16,
+    null_reason: u16,
+    moe_status: u16,
+    validation_status: u16,
+    warnings: u16,
+}
+
+const NONE: i64 = i64::MIN;
+const EMPTY: Cell = Cell { value: NONE, moe: NONE, descriptor: ABSENT, qualifier: 0, null_reason: 0, moe_status: 0, validation_status: 0, warnings: 0 };
+
+/// What many cells share.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    pub unit: String,
+    pub universe: String,
+    table_id: String,
+    variables: Vec<String>,
+    moe_variable: Option<String>,
+    is_derived: bool,
+    /// The metric's `source` object as JSON text.
+    pub source: String,
+    pub origin: Option<Origin>,
+}
+
+/// One estimate, ready to be written. Values are in tenths.
+#[derive(Debug, Clone, Copy)]
+pub struct Estimate<'a> {
+    pub value: Option<i64>,
+    pub moe: Option<i64>,
+    pub moe_status: &'a str,
+    pub qualifier: Option<&'a str>,
+    pub null_reason: Option<&'a str>,
+    pub validation_status: &'a str,
+    /// Codes of warnings, joined with commas.
+    pub warnings: Option<&'a str>,
+    pub descriptor: &'a Descriptor,
+}
+
+impl MetricTable {
+    /// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
+    pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Self> {
+        let place = part.path.as_str();
+        let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
+        let table = Table::read(bytes.clone(), &columns, place)?;
+        let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
+        let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
+        if (values.scale(), moes.scale()) != (1, 1) {
+            return Err(Error::store(format!("{place}: estimates are expected in tenths")));
+        }
+        let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
+        let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
+        let years = table.int32s("vintage_year")?;
+        let vintage_year = if table.rows() > 0 { years.value(0) } else { part.partition.get("vintage_year").and_then(|year| year.parse().ok()).unwrap_or(0) };
+        let sources = SourceColumns::of(&table)?;
+
+        let positions: HashMap<&str, usize> = metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect();
+        let metric_count = metric_keys.len();
+        let (mut codes, mut area_names, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut words, mut descriptors, mut first_rows) = (Dictionary::default(), Vec::new(), Vec::new());
+        let mut usual: Vec<Option<u16>> = vec![None; metric_count];
+        for row in 0..table.rows() {
+            let code = code_of(areas.at(row)).ok_or_else(|| Error::store(format!("{place}: `{}` is not a code of five bytes", areas.at(row))))?;
+            if codes.last() != Some(&code) {
+                if codes.last().is_some_and(|last| *last > code) {
+                    return Err(Error::store(format!("{place}: area `{}` in row {row} is out of order", areas.at(row))));
+                }
+                codes.push(code);
+                area_names.push(names.get(row).map(Box::from));
+                cells.resize(codes.len() * metric_count, EMPTY);
+            }
+            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
+            let position = *positions.get(metrics.at(row)).ok_or_else(unknown)?;
+            let descriptor = match usual[position] {
+                Some(number) if sources.is_like(row, &descriptors[usize::from(number)]) => number,
+                _ => {
+                    let known = descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
+                    numbered(known.unwrap_or_else(|| {
+                        descriptors.push(sources.descriptor(row));
+                        first_rows.push(row);
+                        descriptors.len() - 1
+                    }))?
+                }
+            };
+            usual[position].get_or_insert(descriptor);
+            let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
+            let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
+            cells[(codes.len() - 1) * metric_count + position] = Cell {
+                value: decimal(&values),
+                moe: decimal(&moes),
+                descriptor,
+                qualifier: words.number(qualifiers.get(row))?,
+                null_reason: words.number(reasons.get(row))?,
+                moe_status: words.number(statuses.get(row))?,
+                validation_status: words.number(verdicts.get(row))?,
+                warnings: words.number(warning_list.as_deref())?,
+            };
+        }
+        let origins = origins.of_rows(part, bytes, &first_rows)?;
+        for (descriptor, origin) in descriptors.iter_mut().zip(origins) {
+            descriptor.origin = Some(origin);
+        }
+        Ok(Self { vintage_year, vintage_text: vintage_year.to_string(), codes, names: area_names, cells, usual, descriptors, words, metric_count })
+    }
+
+    /// Number of areas.
+    pub fn areas(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Finds an area.
+    pub fn find(&self, code: &str) -> Option<usize> {
+        self.codes.binary_search(&code_of(code)?).ok()
+    }
+
+    /// The area's name in the survey.
+    pub fn area_name(&self, area: usize) -> Option<&str> {
+        self.names[area].as_deref()
+    }
+
+    /// The estimate of an area; none when its record was set aside.
+    pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
+        let cell = &self.cells[area * self.metric_count + metric];
+        (cell.descriptor != ABSENT).then(|| Estimate {
+            value: (cell.value != NONE).then_some(cell.value),
+            moe: (cell.moe != NONE).then_some(cell.moe),
+            moe_status: self.words.text(cell.moe_status).unwrap_or_default(),
+            qualifier: self.words.text(cell.qualifier),
+            null_reason: self.words.text(cell.null_reason),
+            validation_status: self.words.text(cell.validation_status).unwrap_or_default(),
+            warnings: self.words.text(cell.warnings),
+            descriptor: &self.descriptors[usize::from(cell.descriptor)],
+        })
+    }
+
+    /// What the metric's cells usually are.
+    pub fn usual(&self, metric: usize) -> Option<&Descriptor> {
+        self.usual[metric].map(|number| &self.descriptors[usize::from(number)])
+    }
+}
+
+/// The columns that describe where an estimate comes from.
+struct SourceColumns {
+    units: Texts,
+    universes: Texts,
+    table_ids: Texts,
+    variables: crate::serve::release::table::TextLists,
+    moe_variables: Texts,
+    derived: arrow::array::BooleanArray,
+}
+
+impl SourceColumns {
+    fn of(table: &Table) -> Result<Self> {
+        Ok(Self {
+            units: table.texts("unit")?,
+            universes: table.texts("universe")?,
+            table_ids: table.texts("table_id")?,
+            variables: table.text_lists("variables")?,
+            moe_variables: table.texts("moe_variable")?,
+            derived: table.flags("is_derived")?,
+        })
+    }
+
+    fn is_like(&self, row: usize, descriptor: &Descriptor) -> bool {
+        self.table_ids.at(row) == descriptor.table_id
+            && self.moe_variables.get(row) == descriptor.moe_variable.as_deref()
+            && self.derived.value(row) == descriptor.is_derived
+            && self.variables.is_equal(row, &descriptor.variables)
+            && self.units.at(row) == descriptor.unit
+            && self.universes.at(row) == descriptor.universe
+    }
+
+    fn descriptor(&self, row: usize) -> Descriptor {
+        let (table_id, moe_variable, is_derived) = (self.table_ids.at(row), self.moe_variables.get(row), self.derived.value(row));
+        let mut json = Json::new();
+        json.object(|json| {
+            json.key("table_id").text(table_id);
+            json.key("variables").texts(self.variables.at(row));
+            json.key("moe_variable").optional_text(moe_variable);
+            json.key("derived").flag(is_derived);
+        });
+        Descriptor {
+            unit: self.units.at(row).to_owned(),
+            universe: self.universes.at(row).to_owned(),
+            table_id: table_id.to_owned(),
+            variables: self.variables.at(row).map(str::to_owned).collect(),
+            moe_variable: moe_variable.map(str::to_owned),
+            is_derived,
+            source: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8"),
+            origin: None,
+        }
+    }
+}
+
+fn code_of(text: &str) -> Option<[u8; 5]> {
+    text.as_bytes().try_into().ok()
+}

@@ -1,0 +1,107 @@
+//! What the family keeps of a release, and the areas that its answers are about.
+
+use bytes::Bytes;
+
+use crate::contract::Contracts;
+use crate::error::{Error, Result};
+use crate::serve::place::Places;
+use crate::serve::place::areas::PlaceTable;
+use crate::serve::release::loaded::Release;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::provenance::PartOrigins;
+use crate::store::Part;
+
+use super::estimates::MetricTable;
+use super::school_table::SchoolTable;
+
+const ZCTA_METRICS: &str = "geo.zcta_metric";
+const COUNTY_METRICS: &str = "geo.county_metric";
+const SCHOOLS: &str = "geo.school";
+
+/// Estimates and schools. A dataset that the release lacks is none or empty.
+#[derive(Debug, Default)]
+pub struct GeoTables {
+    /// The twelve metric keys in the order they are served.
+    metric_keys: Vec<String>,
+    /// By vintage, ascending.
+    zcta_metrics: Vec<MetricTable>,
+    /// By vintage, ascending.
+    county_metrics: Vec<MetricTable>,
+    schools: Option<SchoolTable>,
+}
+
+/// The tables that answers about areas are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Geo<'a> {
+    pub metric_keys: &'a [String],
+    pub zcta_metrics: &'a [MetricTable],
+    pub county_metrics: &'a [MetricTable],
+    pub zctas: Option<&'a PlaceTable>,
+    pub counties: Option<&'a PlaceTable>,
+    pub schools: Option<&'a SchoolTable>,
+}
+
+impl<'a> Geo<'a> {
+    pub fn of(release: &'a Release) -> Self {
+        let (tables, places) = (release.table::<GeoTables>(), release.table::<Places>());
+        Self {
+            metric_keys: tables.map_or(&[], |tables| &tables.metric_keys),
+            zcta_metrics: tables.map_or(&[], |tables| &tables.zcta_metrics),
+            county_metrics: tables.map_or(&[], |tables| &tables.county_metrics),
+            zctas: places.and_then(|places| places.zctas.as_ref()),
+            counties: places.and_then(|places| places.counties.as_ref()),
+            schools: tables.and_then(|tables| tables.schools.as_ref()),
+        }
+    }
+}
+
+impl GeoTables {
+    /// Reads what is kept in memory, its parts side by side.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says; `Contract`, when there is no contract of metrics.
+    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
+        let metric_keys = metric_keys(contracts)?;
+        let mut decoding = Vec::new();
+        for dataset_id in [ZCTA_METRICS, COUNTY_METRICS, SCHOOLS] {
+            for part in reader.parts_of(dataset_id) {
+                let bytes = reader.bytes(part).await?;
+                let (origins, part, metric_keys) = (PartOrigins::of(reader.manifest(), dataset_id, part), part.clone(), metric_keys.clone());
+                decoding.push(tokio::task::spawn_blocking(move || decode(dataset_id, &origins, &metric_keys, &part, bytes)));
+            }
+        }
+        let mut tables = Self { metric_keys, ..Self::default() };
+        for task in decoding {
+            match task.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?? {
+                Decoded::ZctaMetrics(table) => tables.zcta_metrics.push(table),
+                Decoded::CountyMetrics(table) => tables.county_metrics.push(table),
+                Decoded::Schools(table) => tables.schools = Some(*table),
+            }
+        }
+        tables.zcta_metrics.sort_by_key(|table| table.vintage_year);
+        tables.county_metrics.sort_by_key(|table| table.vintage_year);
+        Ok(tables)
+    }
+}
+
+/// A part as decoded, before it finds its place.
+enum Decoded {
+    ZctaMetrics(MetricTable),
+    CountyMetrics(MetricTable),
+    Schools(Box<SchoolTable>),
+}
+
+fn decode(dataset_id: &str, origins: &PartOrigins, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Decoded> {
+    Ok(match dataset_id {
+        ZCTA_METRICS => Decoded::ZctaMetrics(MetricTable::read(origins, "zcta", metric_keys, part, bytes)?),
+        COUNTY_METRICS => Decoded::CountyMetrics(MetricTable::read(origins, "county_fips", metric_keys, part, bytes)?),
+        _ => Decoded::Schools(Box::new(SchoolTable::read(origins, part, bytes)?)),
+    })
+}
+
+/// The metric keys in contract order.
+fn metric_keys(contracts: &Contracts) -> Result<Vec<String>> {
+    let column = contracts.get(ZCTA_METRICS).and_then(|contract| contract.column("metric"));
+    let column = column.ok_or_else(|| Error::contract("there is no contract geo.zcta_metric with a column `metric`"))?;
+    Ok(column.column_type.values.clone())
+}

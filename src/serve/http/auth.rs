@@ -1,0 +1,169 @@
+//! Turns a request's key into a client. Both header forms are accepted everywhere. Keys are found by the digest's first bytes and
+//! compared in constant time; the keys file is read again when it changes, so that a revocation counts at once.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
+use axum::http::{HeaderMap, header};
+use jiff::Timestamp;
+use subtle::ConstantTimeEq;
+
+use crate::error::Result;
+use crate::ids::Digest;
+use crate::serve::http::problem::{Code, Problem, Result as ApiResult};
+use crate::store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
+
+/// Who sends a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The key's id; the address for a client without a key.
+    pub id: String,
+    pub scopes: Vec<Scope>,
+    pub plan_name: String,
+    pub plan: Plan,
+}
+
+/// The valid keys.
+pub struct KeyRing {
+    keys: Keys,
+    plans: Plans,
+    anonymous: Plan,
+    ring: ArcSwap<Ring>,
+    reading: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Ring {
+    stamp: Option<Stamp>,
+    by_prefix: HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>,
+}
+
+/// What changes when the file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    len: u64,
+    inode: u64,
+}
+
+impl KeyRing {
+    /// Reads the keys.
+    ///
+    /// # Errors
+    /// `Store` or `Config`, when the keys file or the plans cannot be used.
+    pub fn new(keys: Keys, plans: Plans) -> Result<Self> {
+        let anonymous = plans.get(ANONYMOUS_PLAN)?;
+        let ring = Self { keys, plans, anonymous, ring: ArcSwap::default(), reading: Mutex::new(()) };
+        ring.read(ring.stamp())?;
+        Ok(ring)
+    }
+
+    /// Returns the client of a request: the key's holder, or the address when no key is sent.
+    ///
+    /// # Errors
+    /// `invalid_parameter` for two different keys, `invalid_api_key` for one that is not valid.
+    pub fn client(&self, headers: &HeaderMap, address: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
+        match sent_key(headers)? {
+            Some(key) => self.holder(key, now),
+            None => Ok(Arc::new(self.anonymous(address))),
+        }
+    }
+
+    /// Returns the holder of a key.
+    ///
+    /// # Errors
+    /// `invalid_api_key`, when the key is not known, expired or revoked.
+    pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
+        self.follow_file();
+        let digest = Digest::of(key.as_bytes());
+        let ring = self.ring.load();
+        let candidates = ring.by_prefix.get(&prefix(&digest)).map(Vec::as_slice).unwrap_or_default();
+        let found = candidates.iter().find(|(entry, _)| bool::from(entry.sha256.as_bytes().ct_eq(digest.as_bytes())));
+        match found {
+            Some((entry, client)) if entry.is_valid_at(now) => Ok(client.clone()),
+            Some((entry, _)) if entry.revoked_at.is_some() => Err(Problem::new(Code::InvalidApiKey, "the API key was revoked")),
+            Some(_) => Err(Problem::new(Code::InvalidApiKey, "the API key has expired")),
+            None => Err(Problem::new(Code::InvalidApiKey, "the API key is not known")),
+        }
+    }
+
+    /// Whether a key, by its id, is valid now.
+    pub fn is_valid(&self, id: &str, now: Timestamp) -> bool {
+        self.follow_file();
+        self.ring.load().by_prefix.values().flatten().any(|(entry, _)| entry.id == id && entry.is_valid_at(now))
+    }
+
+    /// The client of requests from an address without a valid key.
+    pub fn anonymous(&self, address: &str) -> Client {
+        Client { id: format!("address {address}"), scopes: Vec::new(), plan_name: ANONYMOUS_PLAN.to_owned(), plan: self.anonymous }
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        std::fs::metadata(self.keys.path()).ok().map(|metadata| Stamp { modified: metadata.modified().ok(), len: metadata.len(), inode: inode(&metadata) })
+    }
+
+    fn follow_file(&self) {
+        let stamp = self.stamp();
+        if self.ring.load().stamp == stamp {
+            return;
+        }
+        let _one_reader = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.ring.load().stamp != stamp
+            && let Err(error) = self.read(stamp)
+        {
+            tracing::error!("the API keys cannot be read, the known ones stay valid: {error}");
+        }
+    }
+
+    fn read(&self, stamp: Option<Stamp>) -> Result<()> {
+        let mut by_prefix: HashMap<_, Vec<_>> = HashMap::new();
+        for key in self.keys.list()? {
+            let plan = self.plans.get(&key.plan).unwrap_or_else(|error| {
+                tracing::warn!("key {} has the limits of requests without a key: {error}", key.id);
+                self.anonymous
+            });
+            let client = Client { id: key.id.clone(), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
+            by_prefix.entry(prefix(&key.sha256)).or_default().push((key, Arc::new(client)));
+        }
+        self.ring.store(Arc::new(Ring { stamp, by_prefix }));
+        Ok(())
+    }
+}
+
+/// The key that the headers carry, in either form.
+fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
+    let bearer = headers.get_all(header::AUTHORIZATION).iter().map(|value| {
+        let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let plain = headers.get_all("x-api-key").iter().map(|value| value.to_str().ok().map(str::trim));
+    let mut sent = None;
+    for key in bearer.chain(plain) {
+        let Some(key) = key.filter(|key| !key.is_empty()) else {
+            return Err(Problem::new(Code::InvalidApiKey, "the key header has another form than `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
+        };
+        if sent.is_some_and(|other| other != key) {
+            return Err(Problem::of_field(Code::InvalidParameter, "X-API-Key", "the request carries two different API keys; send one"));
+        }
+        sent = Some(key);
+    }
+    Ok(sent)
+}
+
+fn prefix(digest: &Digest) -> [u8; 8] {
+    let bytes = digest.as_bytes();
+    [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
+}

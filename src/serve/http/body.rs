@@ -1,0 +1,83 @@
+//! Strict reading of a JSON body: one object, known fields only, each of the expected type.
+
+use serde_json::{Map, Value};
+
+use crate::serve::http::nearest;
+use crate::serve::http::problem::{Code, Problem, Result};
+
+/// A body whose fields are all known.
+#[derive(Debug)]
+pub struct Body(Map<String, Value>);
+
+impl Body {
+    /// Reads a body that may have these fields.
+    ///
+    /// # Errors
+    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
+    pub fn read(bytes: &[u8], fields: &[&str]) -> Result<Self> {
+        let value: Value =
+            serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
+        let Value::Object(object) = value else { return Err(Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")) };
+        match object.keys().find(|key| !fields.contains(&key.as_str())) {
+            Some(key) => {
+                let key: String = key.chars().take(64).collect();
+                let message = format!("there is no field `{key}` here; {}", nearest::hint(&key, fields));
+                Err(Problem::of_field(Code::UnknownParameter, &key, message))
+            }
+            None => Ok(Self(object)),
+        }
+    }
+
+    /// A list of texts; none when the field is absent.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn texts(&self, field: &str) -> Result<Option<Vec<String>>> {
+        let wrong =
+            || Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be an array of strings (codes keep their leading zeros as strings)"));
+        let Some(value) = self.0.get(field) else { return Ok(None) };
+        let items = value.as_array().ok_or_else(wrong)?;
+        items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// A year; none when the field is absent or null.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn year(&self, field: &str) -> Result<Option<i64>> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match integer(value).filter(|year| (1900..=2200).contains(year)) {
+                Some(year) => Ok(Some(year)),
+                None => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a year such as 2023"))),
+            },
+        }
+    }
+
+    /// Places of words in a list of known ones.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when there is no word, an unknown one, or the same twice.
+    pub fn positions(&self, field: &str, words: &[String], known: &[&str]) -> Result<Vec<usize>> {
+        let wrong = |message: String| Problem::of_field(Code::InvalidParameter, field, message);
+        if words.is_empty() {
+            return Err(wrong(format!("`{field}` is empty")));
+        }
+        let mut positions = Vec::with_capacity(words.len());
+        for word in words {
+            let shown: String = word.chars().take(64).collect();
+            let position =
+                known.iter().position(|known| known == word).ok_or_else(|| wrong(format!("`{shown}` is not valid; {}", nearest::hint(&shown, known))))?;
+            if positions.contains(&position) {
+                return Err(wrong(format!("`{word}` is listed twice")));
+            }
+            positions.push(position);
+        }
+        Ok(positions)
+    }
+}
+
+/// Returns the number when it is whole, however it is written: for JSON Schema 2023.0 is an integer too.
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64))
+}

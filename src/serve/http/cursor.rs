@@ -1,0 +1,67 @@
+//! Where a page ended: the last record's sort key, a digest of the filters, and the release, as opaque text.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::ids::{Hasher, ReleaseId};
+use crate::serve::http::parameters::Query;
+use crate::serve::http::problem::{Code, Problem, Result};
+
+const VERSION: &str = "1";
+
+/// Writes the cursor that follows a record.
+pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{VERSION}|{release}|{filters}|{sort_key}"))
+}
+
+/// Digest of a request's filters: its path and its parameters other than those of paging.
+pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
+    let mut hasher = Hasher::default();
+    let mut add = |name: &str, value: &str| [name, "=", value, "\0"].iter().for_each(|text| hasher.update(text.as_bytes()));
+    path.iter().for_each(|(name, value)| add(name, value));
+    query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "release" | "as_of")).for_each(|(name, value)| add(name, value));
+    hasher.finish().short(16)
+}
+
+/// The release that a cursor's first page came from.
+///
+/// # Errors
+/// `invalid_cursor`, when the text is no cursor.
+pub fn release_of(text: &str) -> Result<ReleaseId> {
+    read(text).map(|(release, _, _)| release)
+}
+
+/// Returns the sort key after which the page begins.
+///
+/// # Errors
+/// `invalid_cursor`, when the text is no cursor, or one of other filters or another release.
+pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String> {
+    let (of_release, of_filters, sort_key) = read(text)?;
+    if of_release != *release {
+        return Err(wrong("the cursor belongs to another release than the request asks for"));
+    }
+    if of_filters != filters {
+        return Err(wrong("the cursor belongs to other filters; use it with those of the page it came from"));
+    }
+    Ok(sort_key)
+}
+
+/// The problem of a text that is no cursor of ours.
+pub fn not_a_cursor() -> Problem {
+    wrong("this is not a cursor; use `next_cursor` of the previous page unchanged")
+}
+
+fn wrong(message: &str) -> Problem {
+    Problem::of_field(Code::InvalidCursor, "cursor", message)
+}
+
+fn read(text: &str) -> Result<(ReleaseId, String, String)> {
+    let decoded = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(not_a_cursor)?;
+    let mut fields = decoded.splitn(4, '|');
+    match (fields.next(), fields.next(), fields.next(), fields.next()) {
+        (Some(VERSION), Some(release), Some(filters), Some(sort_key)) => {
+            Ok((release.parse().map_err(|_| not_a_cursor())?, filters.to_owned(), sort_key.to_owned()))
+        }
+        _ => Err(not_a_cursor()),
+    }
+}

@@ -1,0 +1,213 @@
+//! Runs one request through its endpoint: key, limit, parameters, release, ETag, answer. Problems and answers get their headers here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use futures_util::StreamExt;
+
+use super::request_id::RequestId;
+use super::response::{CACHE_FOR_A_DAY, insert, json_response, not_modified, problem_response};
+use crate::serve::http::auth::Client;
+use crate::serve::http::endpoint::{Access, Call, Endpoint};
+use crate::serve::http::envelope;
+use crate::serve::http::parameters::Query;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::rate_limit::Allowance;
+use crate::serve::http::service::Service;
+use crate::serve::http::{cursor, etag};
+use crate::serve::release::catalog::Wanted;
+
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// The most that is read of a body that is too large.
+const MAX_DROPPED_BYTES: usize = 64 << 20;
+
+/// The endpoints of one path, by method.
+pub type Methods = Vec<&'static Endpoint>;
+
+/// Answers a request to a path of the route table.
+pub async fn dispatch(
+    methods: Arc<Methods>,
+    service: Arc<Service>,
+    path: std::result::Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let mut admitted = None;
+    let outcome = match path {
+        Ok(path) => {
+            let path: Vec<(String, String)> = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            serve_one(&service, &methods, &parts, &path, body, &mut admitted).await
+        }
+        Err(_) => Err(Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")),
+    };
+    let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
+    if let Some((client, allowance)) = admitted {
+        allowance.add_headers(&client.plan_name, response.headers_mut());
+        response.extensions_mut().insert(client);
+    }
+    response
+}
+
+async fn serve_one(
+    service: &Service,
+    methods: &Methods,
+    parts: &Parts,
+    path: &[(String, String)],
+    body: Body,
+    admitted: &mut Option<(Arc<Client>, Allowance)>,
+) -> Result<Response> {
+    let method = if parts.method == "HEAD" { "GET" } else { parts.method.as_str() };
+    if method == "OPTIONS" {
+        return Ok(options_response(methods));
+    }
+    let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
+    let client = admit(service, endpoint, parts, admitted)?;
+    check_accept(&parts.headers)?;
+    let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
+    let body = if endpoint.body.is_some() { read_body(service, &parts.headers, body).await? } else { Bytes::new() };
+    let release = service.catalog.resolve(&wanted(&query)?).await?;
+    let question = etag::Question { validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
+    let tag = question.tag(&release);
+    if endpoint.method == "GET"
+        && let Some(matched) = etag::matching(&parts.headers, &tag)
+    {
+        return Ok(not_modified(matched));
+    }
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client };
+    let bytes = envelope::answer(&call, &request_id.0).await;
+    if endpoint.method == "POST"
+        && let Some((client, allowance)) = admitted
+    {
+        // A batch has taken more than the request did.
+        *allowance = service.limiter.look(client, service.now(), *allowance);
+    }
+    let mut response = json_response(bytes?, (endpoint.method == "GET").then_some(tag.as_str()));
+    if endpoint.method == "GET" && question.is_kept_for_a_day() {
+        insert(response.headers_mut(), header::CACHE_CONTROL, CACHE_FOR_A_DAY);
+    }
+    Ok(response)
+}
+
+/// Finds the client, takes a token from its bucket, and looks at its scopes.
+fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
+    let (now, address) = (service.now(), service.peer_address(parts));
+    let known = service.keys.client(&parts.headers, &address, now);
+    let client = known.as_ref().map_or_else(|_| Arc::new(service.keys.anonymous(&address)), Arc::clone);
+    let allowance = service.limiter.take(&client, now);
+    *admitted = Some((client, allowance));
+    if !allowance.is_allowed {
+        return Err(allowance.refusal());
+    }
+    let client = known?;
+    let is_anonymous = client.scopes.is_empty();
+    match endpoint.access {
+        Access::Everyone => Ok(client),
+        Access::Key | Access::Scope(_) if is_anonymous => {
+            Err(Problem::new(Code::MissingApiKey, "this endpoint needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"))
+        }
+        Access::Scope(scope) if !client.scopes.contains(&scope) => {
+            Err(Problem::new(Code::InsufficientPermission, format!("this endpoint needs a key with the scope `{scope}`")))
+        }
+        Access::Key | Access::Scope(_) => Ok(client),
+    }
+}
+
+/// Refuses a request that accepts no JSON, instead of sending what it cannot read.
+fn check_accept(headers: &HeaderMap) -> Result<()> {
+    let mut values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).peekable();
+    if values.peek().is_none() {
+        return Ok(());
+    }
+    let accepts = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let is_refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse::<f32>() == Ok(0.0)));
+        !is_refused && matches!(media_type.as_str(), "*/*" | "application/*" | "application/json" | "application/problem+json")
+    };
+    if values.any(accepts) {
+        return Ok(());
+    }
+    Err(Problem::of_field(Code::InvalidParameter, "Accept", "answers are `application/json`, which the Accept header refuses"))
+}
+
+async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(Problem::of_field(Code::InvalidJson, "Content-Type", format!("the body must be `application/json`, got `{media_type}`")));
+    }
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(Problem::of_field(Code::InvalidJson, "Content-Encoding", "a compressed body is not accepted"));
+    }
+    let limit = service.settings.limits.body_bytes;
+    let wrong = |message: String| Err(Problem::of_field(Code::InvalidParameter, "body", message));
+    match tokio::time::timeout(BODY_TIME, bytes_of(body, limit)).await {
+        Ok(Ok(Some(bytes))) => Ok(bytes),
+        Ok(Ok(None)) => wrong(format!("the body is larger than {limit} bytes, the most that is taken: send less at once")),
+        Ok(Err(_)) => wrong("the body broke off before its end".to_owned()),
+        Err(_) => wrong(format!("the body did not arrive within {} s", BODY_TIME.as_secs())),
+    }
+}
+
+/// Reads a body; none when it is larger than the limit. What is beyond is read and dropped, within bounds: most clients look at the answer only when they have sent everything.
+async fn bytes_of(body: Body, limit: usize) -> std::result::Result<Option<Bytes>, axum::Error> {
+    let (mut stream, mut kept, mut length) = (body.into_data_stream(), Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk?;
+        length += chunk.len();
+        if length <= limit {
+            kept.extend_from_slice(&chunk);
+        } else if length > MAX_DROPPED_BYTES {
+            break;
+        }
+    }
+    Ok((length <= limit).then(|| kept.into()))
+}
+
+/// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.
+fn wanted(query: &Query) -> Result<Wanted> {
+    let (release, as_of, cursor) = (query.get("release"), query.get("as_of"), query.get("cursor"));
+    if release.is_some() && as_of.is_some() {
+        return Err(Problem::of_field(Code::InvalidParameter, "as_of", "give `release` or `as_of`, not both"));
+    }
+    if let Some(text) = release {
+        let id = text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "release", format!("`release`: {error}")))?;
+        return Ok(Wanted::Release(id));
+    }
+    if let Some(date) = as_of {
+        let date = date.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "as_of", format!("`as_of`: {error}")))?;
+        return Ok(Wanted::AsOf(date));
+    }
+    // A later page comes from the release of the first, so that paging is not disturbed by a new one.
+    match cursor {
+        Some(cursor) => cursor::release_of(cursor).map(Wanted::Release),
+        None => Ok(Wanted::Current),
+    }
+}
+
+fn wrong_method(parts: &Parts, methods: &Methods) -> Problem {
+    let allow = allowed_methods(methods);
+    Problem { allow: Some(allow.clone()), ..Problem::new(Code::RouteNotFound, format!("{} is not a method of this path; it has {allow}", parts.method)) }
+}
+
+fn allowed_methods(methods: &Methods) -> String {
+    let names = methods.iter().flat_map(|endpoint| if endpoint.method == "GET" { vec!["GET", "HEAD"] } else { vec![endpoint.method] });
+    names.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
+}
+
+fn options_response(methods: &Methods) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    insert(response.headers_mut(), header::ALLOW, &allowed_methods(methods));
+    response
+}

@@ -1,0 +1,132 @@
+//! What an endpoint declares, what its handler gets and what it returns: one request, one pinned release, one answer written into one buffer.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use jiff::civil::Date;
+
+use super::auth::Client;
+use super::meta::Meta;
+use super::parameters::{Parameter, Query};
+use super::problem::Result;
+use super::service::Service;
+use crate::contract::Contracts;
+use crate::serve::json::Json;
+use crate::serve::release::loaded::{Load, Release};
+use crate::serve::release::part_reader::PartReader;
+use crate::store::Scope;
+
+/// Datasets that belong together: what they keep in memory, and the endpoints that answer from it.
+pub struct Family {
+    pub load: Load,
+    pub endpoints: &'static [Endpoint],
+    pub placeholders: &'static [Placeholder],
+}
+
+/// One operation of the API.
+pub struct Endpoint {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub operation_id: &'static str,
+    pub summary: &'static str,
+    pub access: Access,
+    pub parameters: &'static [Parameter],
+    /// Name of the request body's schema.
+    pub body: Option<&'static str>,
+    /// Name of the schema of `data`.
+    pub data: &'static str,
+    pub validity: Validity,
+    pub handler: Handler,
+}
+
+/// A part of a path that is a value.
+pub struct Placeholder {
+    pub name: &'static str,
+    /// Regular expression.
+    pub pattern: &'static str,
+    pub example: &'static str,
+    pub description: &'static str,
+}
+
+/// Who may call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Everyone,
+    /// Any valid key; the handler looks at the scope.
+    Key,
+    Scope(Scope),
+}
+
+/// What an answer depends on beside the release and the question, and so for how long it may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Validity {
+    /// On nothing else.
+    Release,
+    /// On the present day: right until it ends.
+    Day,
+    /// On the day that the parameter `date` names, the present one when absent: what held on a past day is settled.
+    Date,
+}
+
+/// The function behind an endpoint. It writes the value of `data` and returns what `meta` says.
+pub enum Handler {
+    /// Answers from memory.
+    Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
+    /// Reads the release's files.
+    Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
+}
+
+/// One request, checked as far as the declaration of its endpoint goes.
+pub struct Call<'a> {
+    pub endpoint: &'a Endpoint,
+    pub service: &'a Service,
+    pub release: &'a Arc<Release>,
+    /// Values of the path's placeholders, decoded.
+    pub path: &'a [(String, String)],
+    pub query: &'a Query,
+    pub body: &'a [u8],
+    pub client: &'a Client,
+}
+
+impl<'a> Call<'a> {
+    /// Takes a batch's items but its first, which admission took, from the client's tokens.
+    ///
+    /// # Errors
+    /// `rate_limited`, when it has not enough.
+    pub fn charge(&self, items: usize) -> Result<()> {
+        self.service.charge(self.client, items.saturating_sub(1) as u64)
+    }
+
+    pub fn scopes(&self) -> &[Scope] {
+        &self.client.scopes
+    }
+
+    pub fn contracts(&self) -> &'a Contracts {
+        &self.service.contracts
+    }
+
+    /// Reads parts of the release.
+    pub fn reader(&self) -> PartReader<'a> {
+        PartReader::new(&self.service.parts, &self.release.manifest)
+    }
+
+    pub fn today(&self) -> Date {
+        self.service.today()
+    }
+
+    /// The value of a placeholder of the path.
+    pub fn path_value(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    /// The words of a comma list; none when the parameter is absent.
+    pub fn listed(&self, name: &str) -> Option<Vec<&str>> {
+        self.query.get(name).map(|list| list.split(',').collect())
+    }
+
+    /// The most records of a page: what the request says, else what the endpoint declares.
+    pub fn limit(&self) -> usize {
+        let declared = || self.endpoint.parameters.iter().find(|parameter| parameter.name == "limit").and_then(Parameter::default_count);
+        self.query.parsed("limit").or_else(declared).expect("an endpoint with pages declares a limit and its default")
+    }
+}

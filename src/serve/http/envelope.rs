@@ -1,0 +1,78 @@
+//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them.
+
+use super::endpoint::{Call, Handler};
+use super::meta::Meta;
+use super::problem::Result;
+use crate::serve::json::Json;
+
+/// Runs a handler and writes the whole envelope.
+///
+/// # Errors
+/// The handler's.
+pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
+    let mut json = Json::new();
+    json.raw("{\"data\":");
+    let mut meta = match &call.endpoint.handler {
+        Handler::Memory(handler) => handler(call, &mut json)?,
+        Handler::Files(handler) => handler(call, &mut json).await?,
+    };
+    if call.release.manifest.is_sample {
+        meta.notice(
+            "SAMPLE_RELEASE",
+            "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.",
+        );
+    }
+    json.key("meta");
+    write_meta(&mut json, call, &meta, request_id);
+    let mut bytes = json.into_bytes();
+    bytes.push(b'}');
+    Ok(bytes)
+}
+
+fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
+    let manifest = &call.release.manifest;
+    let freshness = call.release.freshness(call.today());
+    json.object(|json| {
+        json.key("request_id").text(request_id);
+        json.key("release").object(|json| {
+            json.key("release_id").text(manifest.release_id.as_str());
+            json.key("channel").text(call.service.catalog.channel());
+        });
+        json.key("datasets").array(|json| {
+            for dataset_id in &meta.datasets {
+                json.object(|json| {
+                    json.key("dataset_id").text(dataset_id);
+                    json.key("published_at").text(&manifest.published_at);
+                    json.key("freshness").text(freshness.of(dataset_id).name());
+                });
+            }
+        });
+        json.key("notices").array(|json| {
+            for notice in &meta.notices {
+                notice.write(json);
+            }
+        });
+        if let Some(coverage) = &meta.coverage {
+            json.key("coverage").object(|json| {
+                if let Some(geography_type) = coverage.geography_type {
+                    json.key("geography_type").text(geography_type);
+                }
+                json.key("scope").text(&coverage.scope);
+                for (name, searched) in [("states_searched", &coverage.states_searched), ("jurisdictions_searched", &coverage.jurisdictions_searched)] {
+                    if !searched.is_empty() {
+                        json.key(name).texts(searched.iter().map(String::as_str));
+                    }
+                }
+            });
+        }
+        if let Some(page) = &meta.page {
+            json.key("page").object(|json| {
+                json.key("limit").count(page.limit as u64);
+                json.key("count").count(page.count as u64);
+                json.key("next_cursor").optional_text(page.next_cursor.as_deref());
+                json.key("total").count(page.total as u64);
+                json.key("total_relation").text(if page.is_total_exact { "eq" } else { "gte" });
+            });
+        }
+    });
+}

@@ -1,0 +1,82 @@
+//! Names an answer by what decides it: release, path, parameters, and the datasets' freshness. A compressed form of an answer has
+//! the coding's name at the end of its tag.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::civil::Date;
+
+use crate::ids::Hasher;
+use crate::serve::http::endpoint::Validity;
+use crate::serve::http::parameters::Query;
+use crate::serve::release::loaded::Release;
+
+const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
+
+/// What decides an answer beside the release.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub validity: Validity,
+    pub path: &'a str,
+    pub query: &'a Query,
+    pub today: Date,
+}
+
+impl Question<'_> {
+    /// The strong tag of the answer.
+    pub fn tag(&self, release: &Release) -> String {
+        let mut hasher = Hasher::default();
+        hasher.update(release.manifest.release_id.as_str().as_bytes());
+        hasher.update(&release.freshness(self.today).fingerprint().collect::<Vec<u8>>());
+        hasher.update(self.path.as_bytes());
+        if self.depends_on_day() {
+            hasher.update(self.today.to_string().as_bytes());
+        }
+        for (name, value) in self.query.iter() {
+            hasher.update(&[0]);
+            hasher.update(name.as_bytes());
+            hasher.update(b"=");
+            hasher.update(value.as_bytes());
+        }
+        format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16]))
+    }
+
+    /// Whether the present day is part of the question: a rate of today is another one tomorrow.
+    fn depends_on_day(&self) -> bool {
+        match self.validity {
+            Validity::Release => false,
+            Validity::Day => true,
+            Validity::Date => self.query.get("date").is_none(),
+        }
+    }
+
+    /// Whether the answer may be kept for a day: one of the present day, or of a past one.
+    pub fn is_kept_for_a_day(&self) -> bool {
+        match self.validity {
+            Validity::Release => false,
+            Validity::Day => true,
+            Validity::Date => self.query.parsed::<Date>("date").is_some_and(|date| date < self.today),
+        }
+    }
+}
+
+/// The tag of `If-None-Match` that names the answer, in any coding.
+pub fn matching(headers: &HeaderMap, tag: &str) -> Option<String> {
+    let sent = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim);
+    sent.into_iter().find_map(|sent| {
+        let strong = sent.strip_prefix("W/").unwrap_or(sent);
+        let inner = strong.strip_prefix('"')?.strip_suffix('"')?;
+        let plain = CODINGS.iter().find_map(|coding| inner.strip_suffix(coding)).unwrap_or(inner);
+        if sent == "*" || format!("\"{plain}\"") == tag { Some(strong.to_owned()) } else { None }
+    })
+}
+
+/// Marks the tag of a compressed answer with its coding.
+pub fn mark_coding(headers: &mut HeaderMap) {
+    let Some(coding) = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
+    let Some(tag) = headers.get(header::ETAG).and_then(|value| value.to_str().ok()) else { return };
+    let marked = format!("{}-{coding}\"", tag.trim_end_matches('"'));
+    if let Ok(value) = HeaderValue::from_str(&marked) {
+        headers.insert(header::ETAG, value);
+    }
+}

@@ -1,0 +1,65 @@
+//! Parameters that several families filter by: states, cities, ZIP codes, ranges of days.
+
+use std::collections::BTreeSet;
+
+use super::endpoint::Call;
+use super::parameters::{Kind, Parameter};
+use super::problem::{Code, Problem, Result, not_covered};
+use crate::canonical::state::usps;
+use crate::serve::days;
+
+pub const STATE: Parameter =
+    Parameter { name: "state", kind: Kind::States, description: "Comma list of states, as postal codes; all that are covered when absent." };
+pub const CITY: Parameter = Parameter {
+    name: "city",
+    kind: Kind::Text { min: 1, max: 80 },
+    description: "Only in this city, as the source names it; case and punctuation do not matter.",
+};
+pub const ZIP: Parameter = Parameter { name: "zip", kind: Kind::Zip, description: "Only in this ZIP code, five digits." };
+
+/// The states a request asks for; none when it names none.
+///
+/// # Errors
+/// `invalid_parameter`, when one is no state; `coverage_unavailable`, when one is not covered.
+pub fn states_of(call: &Call<'_>, covered: &[&str], what: &str) -> Result<Option<BTreeSet<String>>> {
+    let Some(list) = call.query.get("state") else { return Ok(None) };
+    let mut states = BTreeSet::new();
+    for text in list.split(',') {
+        let state = usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+        if !covered.contains(&state) {
+            return Err(not_covered("state", format!("{what} of {state} are not covered"), covered));
+        }
+        states.insert(state.to_owned());
+    }
+    Ok(Some(states))
+}
+
+/// A range of days, both inclusive and in days since 1970-01-01; open where none is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DayRange {
+    pub from: Option<i32>,
+    pub to: Option<i32>,
+}
+
+impl DayRange {
+    /// Reads two parameters.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when they are the wrong way round.
+    pub fn of(call: &Call<'_>, from: &str, to: &str) -> Result<Self> {
+        let day = |name: &str| call.query.parsed(name).map(days::since_epoch);
+        match (day(from), day(to)) {
+            (Some(first), Some(last)) if first > last => Err(Problem::of_field(Code::InvalidParameter, from, format!("`{from}` is after `{to}`"))),
+            (from, to) => Ok(Self { from, to }),
+        }
+    }
+
+    pub fn is_open(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether a day lies in the range; what has no day does not, unless the range is open on both sides.
+    pub fn has(self, day: Option<i32>) -> bool {
+        self.from.is_none_or(|from| day.is_some_and(|day| from <= day)) && self.to.is_none_or(|to| day.is_some_and(|day| day <= to))
+    }
+}

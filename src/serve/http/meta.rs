@@ -1,0 +1,68 @@
+//! What the `meta` of an answer says: datasets, notices, coverage, and where a list stands.
+
+use crate::serve::json::Json;
+
+/// What the `meta` of an answer says beyond request id and release.
+#[derive(Debug, Default)]
+pub struct Meta {
+    /// Datasets the answer was made from.
+    pub datasets: Vec<String>,
+    pub notices: Vec<Notice>,
+    pub coverage: Option<Coverage>,
+    pub page: Option<Page>,
+}
+
+/// Something a reader should know about an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub code: &'static str,
+    pub message: String,
+}
+
+impl Notice {
+    pub fn write(&self, json: &mut Json) {
+        json.object(|json| {
+            json.key("code").text(self.code);
+            json.key("message").text(&self.message);
+        });
+    }
+}
+
+/// What an answer of this kind covers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Kind of area, for answers about areas.
+    pub geography_type: Option<&'static str>,
+    pub scope: String,
+    /// States whose registries or boards were searched, for answers from them.
+    pub states_searched: Vec<String>,
+    /// Cities and counties whose permits were searched, for answers about permits.
+    pub jurisdictions_searched: Vec<String>,
+}
+
+/// Where a list stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub limit: usize,
+    pub count: usize,
+    pub next_cursor: Option<String>,
+    pub total: usize,
+    /// Whether there are just so many, or at least so many.
+    pub is_total_exact: bool,
+}
+
+impl Meta {
+    /// What is said of an answer from datasets that cover what `scope` says.
+    pub fn of(datasets: &[&str], scope: String) -> Self {
+        Self {
+            datasets: datasets.iter().map(|dataset_id| (*dataset_id).to_owned()).collect(),
+            coverage: Some(Coverage { scope, ..Coverage::default() }),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a notice.
+    pub fn notice(&mut self, code: &'static str, message: impl Into<String>) {
+        self.notices.push(Notice { code, message: message.into() });
+    }
+}

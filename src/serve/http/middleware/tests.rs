@@ -1,0 +1,63 @@
+//! A request that panics, hangs or comes beyond the bound is answered with a problem, and the cause of a panic is not told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use jiff::Timestamp;
+use tower::ServiceExt;
+
+use crate::contract::Contracts;
+use crate::serve::http::middleware::guard;
+use crate::serve::http::service::Service;
+use crate::serve::settings::{Limits, ServeSettings};
+use crate::store::Plans;
+
+/// Asks a handler behind the front for the status and the code of its problem.
+async fn asked(limits: Limits, path: &str) -> (u16, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
+    let settings = ServeSettings { limits, ..ServeSettings::new(folder.path().to_owned(), plans) };
+    let service = Arc::new(Service::new(settings, Contracts::new(), Arc::new(Timestamp::now), Vec::new()).unwrap());
+    let router = Router::new()
+        .route(
+            "/panics",
+            get(|| async {
+                if Timestamp::now() > Timestamp::UNIX_EPOCH {
+                    panic!("secret cause")
+                }
+            }),
+        )
+        .route("/hangs", get(std::future::pending::<()>))
+        .layer(from_fn_with_state(service, guard));
+    let response = router.oneshot(Request::get(path).header("x-request-id", "r1").body(Body::empty()).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    let text = String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
+    let problem: serde_json::Value = serde_json::from_str(&text).unwrap();
+    (status, problem["code"].as_str().unwrap().to_owned(), text)
+}
+
+#[tokio::test]
+async fn panic_is_a_problem_that_hides_its_cause() {
+    let (status, code, text) = asked(Limits::default(), "/panics").await;
+    assert_eq!((status, code.as_str()), (500, "internal_error"));
+    assert!(!text.contains("secret") && text.contains("\"request_id\":\"r1\""), "{text}");
+}
+
+#[tokio::test]
+async fn request_that_takes_too_long_is_a_problem() {
+    let limits = Limits { request_time: Duration::from_millis(1), ..Limits::default() };
+    let (status, code, _) = asked(limits, "/hangs").await;
+    assert_eq!((status, code.as_str()), (500, "internal_error"));
+}
+
+#[tokio::test]
+async fn request_beyond_the_bound_is_told_to_come_back() {
+    let limits = Limits { simultaneous_requests: 0, ..Limits::default() };
+    let (status, code, _) = asked(limits, "/hangs").await;
+    assert_eq!((status, code.as_str()), (429, "rate_limited"));
+}

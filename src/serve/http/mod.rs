@@ -1,0 +1,25 @@
+//! What every request meets and every answer goes through: id, bounds, key, limit, parameters, release, ETag, envelope, problems, metrics.
+//! Endpoints are declared by families; nothing here knows one.
+
+pub mod auth;
+pub mod body;
+pub mod cors;
+pub mod cursor;
+pub mod dispatch;
+pub mod endpoint;
+mod envelope;
+pub mod etag;
+pub mod filter;
+pub mod listen;
+pub mod meta;
+pub mod metrics;
+pub mod middleware;
+pub mod nearest;
+pub mod openapi;
+pub mod paging;
+pub mod parameters;
+pub mod problem;
+pub mod rate_limit;
+pub mod request_id;
+pub mod response;
+pub mod service;

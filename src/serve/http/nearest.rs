@@ -1,0 +1,51 @@
+//! Finds the valid name that a mistyped one probably meant.
+
+/// Returns the candidate with the smallest edit distance, when it is near enough to be meant: one slip in three letters.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name: Vec<char> = name.chars().take(64).collect();
+    let scored = candidates.into_iter().map(|candidate| (edit_distance(&name, &candidate.chars().collect::<Vec<_>>()), candidate));
+    let limit = name.len() / 3;
+    scored.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= limit).map(|(_, candidate)| candidate)
+}
+
+/// Writes the hint of an unknown name: the nearest valid one, or all of them.
+pub fn hint(name: &str, candidates: &[&str]) -> String {
+    match nearest(name, candidates.iter().copied()) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None if candidates.is_empty() => "none is known here".to_owned(),
+        None => format!("known: {}", candidates.join(", ")),
+    }
+}
+
+/// Number of insertions, deletions and substitutions between two texts (Levenshtein).
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::serve::http::nearest::{hint, nearest};
+
+    #[test]
+    fn nearest_name_is_found_and_strangers_are_not() {
+        let names = ["metrics", "vintage", "history"];
+        assert_eq!(nearest("metric", names), Some("metrics"));
+        assert_eq!(nearest("vintaeg", names), Some("vintage"));
+        assert_eq!(nearest("q", names), None);
+        assert_eq!(nearest("vin", names), None);
+        assert_eq!(nearest("foo", ["pool", "roofing"]), None);
+        assert_eq!(nearest("zpi", ["q", "zip"]), None, "two slips in three letters");
+        assert_eq!(nearest("pol", ["solar", "pool"]), Some("pool"));
+        assert_eq!(hint("zzzzzzzzzz", &names), "known: metrics, vintage, history");
+    }
+}

@@ -1,0 +1,247 @@
+//! Declared parameters and the strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error
+//! that names it. What is declared here is also what the OpenAPI document says.
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use crate::contract::Contracts;
+use crate::serve::http::nearest;
+use crate::serve::http::problem::{Code, FieldError, Problem, Result};
+
+/// One query parameter of an endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub description: &'static str,
+}
+
+/// What a parameter's text must be.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    Integer {
+        min: i64,
+        max: i64,
+        default: Option<i64>,
+    },
+    Number {
+        min: f64,
+        max: f64,
+        default: Option<f64>,
+    },
+    Flag,
+    /// One of the values of a contract's column: dataset and column.
+    OneOf(&'static str, &'static str),
+    /// A comma list of the values of a contract's column.
+    SomeOf(&'static str, &'static str),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A comma list of these words.
+    Words(&'static [&'static str]),
+    Date,
+    /// Text of so many characters with a letter or digit among them.
+    Text {
+        min: usize,
+        max: usize,
+    },
+    /// Five digits.
+    Zip,
+    /// Postal code of a state, in any case.
+    State,
+    /// A comma list of them.
+    States,
+    /// Text in a form of its own, checked by its reader; a regular expression describes it.
+    Form(&'static str),
+}
+
+pub const RELEASE: Parameter =
+    Parameter { name: "release", kind: Kind::Form("^r[0-9a-f]{20}$"), description: "Answer from this release of the channel, while it is kept." };
+pub const AS_OF: Parameter =
+    Parameter { name: "as_of", kind: Kind::Date, description: "Answer from the newest release that the channel had at the end of this day (UTC)." };
+pub const VINTAGE: Parameter = Parameter {
+    name: "vintage",
+    kind: Kind::Integer { min: 1900, max: 2200, default: None },
+    description: "Final year of the five-year period; the newest published one when absent.",
+};
+pub const CURSOR: Parameter =
+    Parameter { name: "cursor", kind: Kind::Form("^[A-Za-z0-9_-]{1,256}$"), description: "The previous page's `next_cursor`; with the same filters." };
+pub const LIMIT: Parameter =
+    Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 100, default: Some(25) }, description: "Number of records on a page." };
+
+/// The parameters of an endpoint that has none of its own.
+pub const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
+/// The same of an endpoint that answers from one vintage.
+pub const OF_VINTAGE: &[Parameter] = &[VINTAGE, RELEASE, AS_OF];
+
+impl Parameter {
+    /// The number that counts when the parameter is absent, where one is declared.
+    pub fn default_count(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Integer { default, .. } => usize::try_from(default?).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl Kind {
+    /// The parameter's JSON schema. Defaults and bounds are part of it.
+    pub fn schema(self, contracts: &Contracts) -> Value {
+        match self {
+            Self::Integer { min, max, default: Some(default) } => json!({"type": "integer", "minimum": min, "maximum": max, "default": default}),
+            Self::Integer { min, max, default: None } => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Self::Number { min, max, default: Some(default) } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
+            Self::Number { min, max, default: None } => json!({"type": "number", "minimum": min, "maximum": max}),
+            Self::Flag => json!({"type": "boolean"}),
+            Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
+            Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
+            Self::Words(words) => list_schema(words),
+            Self::Word(words) => json!({"type": "string", "enum": words}),
+            Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
+            Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
+            Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
+            Self::State => json!({"type": "string", "pattern": "^[A-Za-z]{2}$"}),
+            Self::States => json!({"type": "string", "pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"}),
+            Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
+        }
+    }
+
+    fn check(self, text: &str, contracts: &Contracts) -> std::result::Result<(), String> {
+        match self {
+            Self::Integer { min, max, .. } => match text.parse::<i64>() {
+                Ok(value) if (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
+                _ => Err(format!("expected a whole number from {min} to {max}, got `{text}`")),
+            },
+            Self::Number { min, max, .. } => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() && (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
+                _ => Err(format!("expected a number from {min} to {max}, got `{text}`")),
+            },
+            Self::Flag => one_of(text, &["true", "false"]),
+            Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
+            Self::SomeOf(dataset, column) => some_of(text, &allowed(contracts, dataset, column)),
+            Self::Words(words) => some_of(text, words),
+            Self::Word(words) => one_of(text, words),
+            Self::Date => {
+                let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
+                if is_date { Ok(()) } else { Err(format!("expected a date such as 2026-01-31, got `{text}`")) }
+            }
+            Self::Text { min, max } => {
+                let is_text = (min..=max).contains(&text.chars().count()) && text.bytes().any(|byte| byte.is_ascii_alphanumeric());
+                if is_text { Ok(()) } else { Err(format!("expected {min} to {max} characters with a letter or digit")) }
+            }
+            Self::Zip => {
+                let is_zip = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+                if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{text}`")) }
+            }
+            Self::State if is_state(text) => Ok(()),
+            Self::State => Err(format!("expected the two-letter code of a state, got `{text}`")),
+            Self::States => {
+                if text.split(',').all(is_state) {
+                    Ok(())
+                } else {
+                    Err(format!("expected two-letter codes of states, got `{text}`"))
+                }
+            }
+            Self::Form(_) => Ok(()),
+        }
+    }
+}
+
+fn is_state(text: &str) -> bool {
+    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn list_schema(words: &[&str]) -> Value {
+    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "enum": words}})
+}
+
+fn one_of(word: &str, words: &[&str]) -> std::result::Result<(), String> {
+    if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) }
+}
+
+fn some_of(text: &str, words: &[&str]) -> std::result::Result<(), String> {
+    let mut seen = Vec::new();
+    for word in text.split(',') {
+        one_of(word, words)?;
+        if seen.contains(&word) {
+            return Err(format!("`{word}` is listed twice"));
+        }
+        seen.push(word);
+    }
+    Ok(())
+}
+
+/// The values that a contract's column admits.
+pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> Vec<&'a str> {
+    let column = contracts.get(dataset_id).and_then(|contract| contract.column(column));
+    column.map(|column| column.column_type.values.iter().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// The parameters of one request, checked, in the order they are declared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<(&'static str, String)>);
+
+impl Query {
+    /// Reads a query string.
+    ///
+    /// # Errors
+    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter.
+    pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
+        let mut found: Vec<Option<String>> = vec![None; parameters.len()];
+        let mut errors = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let mut wrong = |field: String, code: Code, message: String| errors.push(FieldError { field, code, message });
+            let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+                wrong(
+                    name.chars().take(64).collect(),
+                    Code::InvalidParameter,
+                    format!("`{}` is not percent-encoded UTF-8", pair.chars().take(64).collect::<String>()),
+                );
+                continue;
+            };
+            let Some(index) = parameters.iter().position(|parameter| parameter.name == name) else {
+                let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+                let name: String = name.chars().take(64).collect();
+                let message = format!("there is no parameter `{name}` here; {}", nearest::hint(&name, &names));
+                wrong(name, Code::UnknownParameter, message);
+                continue;
+            };
+            let parameter = &parameters[index];
+            if found[index].is_some() {
+                wrong(name, Code::InvalidParameter, format!("`{}` is given twice", parameter.name));
+            } else if let Err(message) = parameter.kind.check(&value, contracts) {
+                let message: String = message.chars().take(300).collect();
+                wrong(name, Code::InvalidParameter, format!("`{}`: {message}", parameter.name));
+            }
+            found[index] = Some(value);
+        }
+        match errors.first() {
+            None => Ok(Self(parameters.iter().zip(found).filter_map(|(parameter, value)| Some((parameter.name, value?))).collect())),
+            Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
+        }
+    }
+
+    /// The text of a parameter, when it is given.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a parameter whose declared kind reads as `T`.
+    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.get(name).and_then(|text| text.parse().ok())
+    }
+
+    /// The parameters one by one, in the declared order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    let is_encoded = |index: usize| spaced.get(index + 1..index + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if spaced.match_indices('%').any(|(index, _)| !is_encoded(index)) {
+        return None;
+    }
+    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}

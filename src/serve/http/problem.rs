@@ -1,0 +1,208 @@
+//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts are not. Only the statuses of the
+//! specification are used: what HTTP would call 405, 406, 413, 414 or 415 is answered as the 400 or 404 it is a case of.
+
+use axum::http::StatusCode;
+
+use crate::error::Error;
+use crate::serve::json::Json;
+use crate::serve::release::catalog::NotServed;
+
+/// What went wrong, as a stable word for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    InvalidParameter,
+    MissingParameter,
+    UnknownParameter,
+    InvalidCursor,
+    InvalidJson,
+    BatchTooLarge,
+    AmbiguousIdentifier,
+    MissingApiKey,
+    InvalidApiKey,
+    InsufficientPermission,
+    NotFound,
+    RouteNotFound,
+    CoverageUnavailable,
+    RateLimited,
+    InternalError,
+}
+
+/// What is said of a code everywhere: the source of the OpenAPI document and the docs page.
+pub struct CodeEntry {
+    code: Code,
+    /// The word in answers.
+    pub name: &'static str,
+    pub status: u16,
+    pub title: &'static str,
+    /// What a caller should do about it.
+    pub advice: &'static str,
+}
+
+/// All codes.
+#[rustfmt::skip]
+pub const CODES: [CodeEntry; 15] = [
+    CodeEntry { code: Code::InvalidParameter, name: "invalid_parameter", status: 400, title: "Invalid parameter",
+        advice: "Correct the parameter, header or body field that `errors` names." },
+    CodeEntry { code: Code::MissingParameter, name: "missing_parameter", status: 400, title: "Missing parameter",
+        advice: "Add the parameter or body field that `errors` names." },
+    CodeEntry { code: Code::UnknownParameter, name: "unknown_parameter", status: 400, title: "Unknown parameter",
+        advice: "Remove or correct the name; the nearest valid one is given." },
+    CodeEntry { code: Code::InvalidCursor, name: "invalid_cursor", status: 400, title: "Invalid cursor",
+        advice: "Use a cursor only with the filters and the release of the page it came from, or start again without it." },
+    CodeEntry { code: Code::InvalidJson, name: "invalid_json", status: 400, title: "Invalid JSON",
+        advice: "Send one JSON object with `Content-Type: application/json`." },
+    CodeEntry { code: Code::BatchTooLarge, name: "batch_too_large", status: 400, title: "Batch too large",
+        advice: "Split the batch." },
+    CodeEntry { code: Code::AmbiguousIdentifier, name: "ambiguous_identifier", status: 400, title: "Ambiguous identifier",
+        advice: "Ask again for one of `candidates`." },
+    CodeEntry { code: Code::MissingApiKey, name: "missing_api_key", status: 401, title: "Missing API key",
+        advice: "Send `Authorization: Bearer KEY` or `X-API-Key: KEY`." },
+    CodeEntry { code: Code::InvalidApiKey, name: "invalid_api_key", status: 401, title: "Invalid API key",
+        advice: "Check the key; it may be mistyped, expired or revoked." },
+    CodeEntry { code: Code::InsufficientPermission, name: "insufficient_permission", status: 403, title: "Insufficient permission",
+        advice: "Use a key with the scope that `detail` names." },
+    CodeEntry { code: Code::NotFound, name: "not_found", status: 404, title: "Not found",
+        advice: "Check the code; `detail` says why it may be missing." },
+    CodeEntry { code: Code::RouteNotFound, name: "route_not_found", status: 404, title: "No such route",
+        advice: "Check path and method against /v1/openapi.json." },
+    CodeEntry { code: Code::CoverageUnavailable, name: "coverage_unavailable", status: 404, title: "Not covered",
+        advice: "Ask /v1/coverage what is published." },
+    CodeEntry { code: Code::RateLimited, name: "rate_limited", status: 429, title: "Rate limit exceeded",
+        advice: "Wait for the seconds in `Retry-After`." },
+    CodeEntry { code: Code::InternalError, name: "internal_error", status: 500, title: "Internal error",
+        advice: "Try again; report the request id if it stays." },
+];
+
+impl Code {
+    fn entry(self) -> &'static CodeEntry {
+        CODES.iter().find(|entry| entry.code == self).expect("every code has an entry")
+    }
+
+    /// The code as callers see it.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> StatusCode {
+        StatusCode::from_u16(self.entry().status).expect("the statuses are valid")
+    }
+}
+
+/// One wrong field of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Name of the parameter, header or body field.
+    pub field: String,
+    pub code: Code,
+    pub message: String,
+}
+
+/// A failed request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub code: Code,
+    /// What happened and the way out, readable alone.
+    pub detail: String,
+    pub errors: Vec<FieldError>,
+    /// What could be meant, when an identifier is ambiguous.
+    pub candidates: Vec<String>,
+    /// Seconds to wait, for a rate limit.
+    pub retry_after: Option<u64>,
+    /// Methods the path knows, when the method was wrong.
+    pub allow: Option<String>,
+}
+
+/// A handler's result.
+pub type Result<T> = std::result::Result<T, Problem>;
+
+impl Problem {
+    /// A problem without a field.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), errors: Vec::new(), candidates: Vec::new(), retry_after: None, allow: None }
+    }
+
+    /// A problem with one field, whose message is also the detail.
+    pub fn of_field(code: Code, field: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { errors: vec![FieldError { field: field.to_owned(), code, message: message.clone() }], ..Self::new(code, message) }
+    }
+
+    /// A failure of ours: the cause goes to the log, not to the caller.
+    pub fn internal(cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!("request failed: {cause}");
+        Self::new(Code::InternalError, "the request failed on our side; the cause is in the server's log under this request id")
+    }
+
+    /// Writes the problem of one item of a batch: without what only a whole request has.
+    pub fn write_item(&self, json: &mut Json, public_url: &str) {
+        json.object(|json| {
+            self.write_kind(json, public_url);
+            json.key("code").text(self.code.name());
+            self.write_errors(json);
+        });
+    }
+
+    fn write_kind(&self, json: &mut Json, public_url: &str) {
+        let CodeEntry { name, status, title, .. } = self.code.entry();
+        json.key("type").text(&format!("{public_url}/problems/{name}"));
+        json.key("title").text(title);
+        json.key("status").count(u64::from(*status));
+        json.key("detail").text(&self.detail);
+    }
+
+    fn write_errors(&self, json: &mut Json) {
+        json.key("errors").array(|json| {
+            for error in &self.errors {
+                json.object(|json| {
+                    json.key("field").text(&error.field);
+                    json.key("code").text(error.code.name());
+                    json.key("message").text(&error.message);
+                });
+            }
+        });
+    }
+
+    /// The JSON body.
+    pub fn body(&self, public_url: &str, instance: &str, request_id: &str) -> Vec<u8> {
+        let mut json = Json::new();
+        json.object(|json| {
+            self.write_kind(json, public_url);
+            json.key("instance").text(instance);
+            json.key("code").text(self.code.name());
+            json.key("request_id").text(request_id);
+            self.write_errors(json);
+            if !self.candidates.is_empty() {
+                json.key("candidates").texts(self.candidates.iter().map(String::as_str));
+            }
+        });
+        json.into_bytes()
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<NotServed> for Problem {
+    fn from(reason: NotServed) -> Self {
+        match reason {
+            NotServed::Missing { parameter: Some(parameter), detail } => Self::of_field(Code::CoverageUnavailable, parameter, detail),
+            NotServed::Missing { parameter: None, detail } => Self::new(Code::CoverageUnavailable, detail),
+            NotServed::Failed(error) => error.into(),
+        }
+    }
+}
+
+/// A problem for something that the release lacks altogether.
+pub fn not_published(dataset_id: &str) -> Problem {
+    Problem::new(Code::CoverageUnavailable, format!("this release has no `{dataset_id}`; /v1/coverage lists what it has"))
+}
+
+/// The problem of a question about what is not published here, with what is.
+pub fn not_covered(field: &str, what: String, covered: &[&str]) -> Problem {
+    let list = if covered.is_empty() { "nothing yet".to_owned() } else { covered.join(", ") };
+    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}; covered: {list}. /v1/coverage says more"))
+}

@@ -1,0 +1,26 @@
+//! Names a request in its answer and in the log.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::http::HeaderMap;
+
+/// Names one request in answer and log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestId(pub String);
+
+impl RequestId {
+    /// The client's id when it sends a usable one, otherwise a new one.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let is_usable = |text: &&str| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let sent = headers.get("x-request-id").and_then(|value| value.to_str().ok()).filter(is_usable);
+        Self(sent.map_or_else(new_request_id, str::to_owned))
+    }
+}
+
+/// A random start for each process, then counted.
+fn new_request_id() -> String {
+    static START: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{:016x}{:08x}", *START, COUNT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,65 @@
+//! Makes responses of answers and problems, with the headers that each has.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use super::problem::Problem;
+use super::request_id::RequestId;
+use super::service::Service;
+
+const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
+const CACHE: &str = "private, max-age=300";
+pub const CACHE_FOR_A_DAY: &str = "private, max-age=86400";
+
+/// An answer that the client has already.
+pub fn not_modified(tag: String) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    let headers = response.headers_mut();
+    insert(headers, header::ETAG, &tag);
+    insert(headers, header::CACHE_CONTROL, CACHE);
+    insert(headers, header::VARY, VARY);
+    response
+}
+
+/// A successful answer; without an ETag it is not to be kept.
+pub fn json_response(bytes: Vec<u8>, tag: Option<&str>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    insert(headers, header::CACHE_CONTROL, if tag.is_some() { CACHE } else { "no-store" });
+    insert(headers, header::VARY, VARY);
+    if let Some(tag) = tag {
+        insert(headers, header::ETAG, tag);
+    }
+    response
+}
+
+/// A problem as a response.
+pub fn problem_response(service: &Service, problem: &Problem, instance: &str, request_id: &RequestId) -> Response {
+    let body = problem.body(service.public_url(), instance, &request_id.0);
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = problem.code.status();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    insert(headers, header::CACHE_CONTROL, "no-store");
+    insert(headers, header::VARY, VARY);
+    if problem.code.status() == StatusCode::UNAUTHORIZED {
+        insert(headers, header::WWW_AUTHENTICATE, "Bearer");
+    }
+    if let Some(seconds) = problem.retry_after {
+        insert(headers, header::RETRY_AFTER, &seconds.to_string());
+    }
+    if let Some(allow) = &problem.allow {
+        insert(headers, header::ALLOW, allow);
+    }
+    response
+}
+
+/// Sets a header, unless the text cannot be one.
+pub fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,27 @@
+//! Licenses of states' boards: found by number or by the holder's name.
+
+pub mod datasets;
+pub mod record;
+pub mod search;
+pub mod table;
+pub mod verify;
+
+use crate::error::Result;
+use crate::serve::http::endpoint::Family;
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
+use futures_util::FutureExt;
+use table::Licenses;
+
+/// What the route table takes.
+pub static FAMILY: Family =
+    Family { load: |reader, _, tables| load(reader, tables).boxed(), endpoints: &[verify::ENDPOINT, search::ENDPOINT], placeholders: &[] };
+
+async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+    let Some(licenses) = Licenses::load(reader).await? else { return Ok(()) };
+    licenses.rows.prepare(reader).await?;
+    licenses.actions.prepare(reader).await?;
+    tracing::debug!(bytes = licenses.size_bytes(), "indexed licenses");
+    tables.insert(licenses);
+    Ok(())
+}

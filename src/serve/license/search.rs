@@ -1,0 +1,111 @@
+//! Answers `GET /v1/license/search`: licenses by the name of a person or business.
+
+use futures_util::FutureExt;
+
+use crate::canonical::name::comparable;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::filter::CITY;
+use crate::serve::http::filter::STATE;
+use crate::serve::http::filter::ZIP;
+use crate::serve::http::filter::states_of;
+use crate::serve::http::meta::Meta;
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::serve::license::datasets::ACTIONS;
+use crate::serve::license::datasets::LICENSES;
+use crate::serve::license::record::{add_statuses_notice, licenses_of};
+use crate::serve::license::table::Licenses;
+use crate::serve::search::query::{MatchMode, Query as NameQuery};
+use crate::serve::search::rank::ranked;
+use crate::store::Scope;
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "name",
+        kind: Kind::Text { min: 2, max: 120 },
+        description: "Name of a person, in either order and with the whole last name, or of a business.",
+    },
+    STATE,
+    Parameter { name: "profession", kind: Kind::SomeOf(LICENSES, "profession"), description: "Comma list of professions." },
+    Parameter { name: "status", kind: Kind::SomeOf(LICENSES, "status"), description: "Comma list of statuses." },
+    CITY,
+    ZIP,
+    Parameter { name: "holder_type", kind: Kind::OneOf(LICENSES, "holder_type"), description: "Only persons, or only organizations." },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/license/search",
+    operation_id: "searchLicenses",
+    summary: "Licenses by name of a person or business",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Licenses",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
+/// The licenses of the release.
+///
+/// # Errors
+/// `coverage_unavailable`, when it has none.
+pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
+    call.release.table::<Licenses>().ok_or_else(|| not_published(LICENSES))
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let licenses = published(call)?;
+    let paging = ListPaging::of(call)?;
+    let query = call.query;
+    let name = query.get("name").ok_or_else(|| Problem::of_field(Code::MissingParameter, "name", "`name` is needed; /v1/license/verify takes a number"))?;
+    let covered = licenses.rows.values("state");
+    let states = states_of(call, &covered, "licenses")?;
+    let is_searched = |state: &str| states.as_ref().is_none_or(|states| states.contains(state));
+    let parts: Vec<bool> = (0..licenses.rows.parts().len()).map(|part| is_searched(licenses.rows.partition_of(part, "state"))).collect();
+    let (professions, statuses, holder_type) = (call.listed("profession"), call.listed("status"), query.get("holder_type"));
+    let city = query.get("city").map(|city| licenses.cities.find(&comparable(city)));
+    let zip = query.get("zip").map(|zip| licenses.zips.find(zip));
+    let takes = |row: u32| {
+        let index = row as usize;
+        parts[licenses.rows.part_of(row)]
+            && professions.as_ref().is_none_or(|list| list.contains(&licenses.professions.at(index)))
+            && statuses.as_ref().is_none_or(|list| list.contains(&licenses.statuses.at(index)))
+            && holder_type.is_none_or(|wanted| licenses.holder_types.get(index) == Some(wanted))
+            && city.is_none_or(|wanted| wanted == Some(licenses.cities.at(row)))
+            && zip.is_none_or(|wanted| wanted == Some(licenses.zips.at(row)))
+    };
+    let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| licenses.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
+    let found = ranked(&hits, paging.end(), |row| licenses.is_active(row), |row| licenses.renewed[row as usize]);
+    let page = paging.slice(&found);
+    let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
+    let records = licenses_of(call, licenses, &rows).await?;
+    json.array(|json| {
+        for (found, record) in page.iter().zip(&records) {
+            json.object(|json| {
+                record.write(json);
+                found.write(json);
+                record.license.provenance(json, &call.release.manifest);
+            });
+        }
+    });
+    let mut meta = Meta::of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
+    if let Some(coverage) = &mut meta.coverage {
+        coverage.states_searched = covered.iter().filter(|state| is_searched(state)).map(|state| (*state).to_owned()).collect();
+    }
+    if found.is_empty() {
+        crate::serve::license::verify::add_no_match_notice(&mut meta);
+    }
+    add_statuses_notice(call, &mut meta, &records);
+    meta.page = Some(paging.page(found.len(), is_cut));
+    Ok(meta)
+}

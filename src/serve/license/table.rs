@@ -1,0 +1,299 @@
+//! Licenses in memory as far as finding them needs; everything an answer shows is read with its part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::canonical::license_number;
+use crate::canonical::name::comparable;
+use crate::canonical::name::organization;
+use crate::error::Result;
+use crate::serve::days;
+use crate::serve::license::datasets::Action;
+use crate::serve::license::datasets::License;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::dictionary_codes::DictionaryCodes;
+use crate::serve::release::freshness::source_date;
+use crate::serve::release::key_columns::{NO_DAY, days, read_part};
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::quarantined as set_aside;
+use crate::serve::release::rows::{Children, Numbered};
+use crate::serve::release::table::Table;
+use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
+use crate::serve::search::names::Name;
+use crate::serve::search::query::{folded, person_words};
+use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder};
+use crate::store::{Manifest, Part};
+
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
+    "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
+];
+
+/// Professions of those who take out permits.
+pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
+
+/// What one list of licenses holds.
+#[derive(Debug, Default)]
+pub struct LicenseList {
+    /// The feed it is from.
+    pub source_id: String,
+    pub professions: BTreeSet<String>,
+    pub licenses: u64,
+    /// Records of the list that validation set aside.
+    pub set_aside: u64,
+    /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
+    pub newest: Option<i32>,
+    /// How often the publisher renews the list.
+    pub cadence_days: i64,
+}
+
+/// The licenses of a release.
+#[derive(Debug)]
+pub struct Licenses {
+    pub rows: Numbered<License>,
+    pub actions: Children<Action>,
+    pub names: RowNames,
+    by_id: HashIndex,
+    /// By state and number, normalised and as it is written.
+    by_number: HashIndex,
+    /// Contractors' licenses by state and normalised name of the business.
+    by_contractor_name: HashIndex,
+    pub professions: DictionaryColumn,
+    pub statuses: DictionaryColumn,
+    pub holder_types: DictionaryColumn,
+    /// Day of the last renewal or the first issue.
+    pub renewed: Vec<i32>,
+    pub cities: DictionaryCodes,
+    pub zips: DictionaryCodes,
+    /// By state and short name.
+    pub lists: BTreeMap<(String, String), LicenseList>,
+    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
+    set_aside: Vec<String>,
+}
+
+#[derive(Default)]
+struct Builder {
+    names: RowNamesBuilder,
+    by_id: HashIndexBuilder,
+    by_number: HashIndexBuilder,
+    by_contractor_name: HashIndexBuilder,
+    professions: DictionaryColumn,
+    statuses: DictionaryColumn,
+    holder_types: DictionaryColumn,
+    renewed: Vec<i32>,
+    cities: DictionaryCodes,
+    zips: DictionaryCodes,
+    lists: BTreeMap<(String, String), LicenseList>,
+}
+
+/// The day as of which a list says what it says.
+#[derive(Clone, Copy)]
+struct ListDay {
+    /// Days since 1970-01-01; none when no file of the list has a date.
+    day: Option<i32>,
+    /// A list that is made anew each day would not call a license active that has run out; another may be behind.
+    is_daily: bool,
+}
+
+impl ListDay {
+    fn of(manifest: &Manifest, part: &Part) -> Self {
+        let is_daily = manifest.tasks.get(&part.task_id).is_some_and(|task| task.cadence_days <= 1);
+        Self { day: source_date(manifest, part).map(days::since_epoch), is_daily }
+    }
+
+    /// The status of a license: as stated, or by its expiration date where the list states none.
+    fn standing(self, stated: Option<&str>, expires: i32) -> &str {
+        let is_past = self.day.filter(|_| expires != NO_DAY).map(|day| expires < day);
+        match (stated, is_past) {
+            (None, None) => "unknown",
+            (None, Some(false)) => "active",
+            (None, Some(true)) => "expired",
+            (Some("active"), Some(true)) if self.is_daily => "expired",
+            (Some(stated), _) => stated,
+        }
+    }
+}
+
+impl Builder {
+    fn add(&mut self, (state, source): &(String, String), list_day: ListDay, first: u32, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, numbers, professions, statuses) = (texts("license_id")?, texts("number_normalized")?, texts("profession")?, texts("status")?);
+        let (holders, normalized, types) = (texts("holder_name")?, texts("holder_name_normalized")?, texts("holder_type")?);
+        let [firsts, middles, lasts, suffixes] = [texts("holder_first")?, texts("holder_middle")?, texts("holder_last")?, texts("holder_suffix")?];
+        let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
+        let (cities, zips) = (texts("city")?, texts("zip")?);
+        let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
+        let expires = days(table, "expiration_date")?;
+        let (feeds, written) = (texts("source_id")?, texts("number")?);
+        let list = self.lists.entry((state.clone(), source.clone())).or_default();
+        for index in 0..table.rows() {
+            let row = first + index as u32;
+            let parts = [firsts.get(index), middles.get(index), lasts.get(index), suffixes.get(index)];
+            let is_own_name = types.get(index) == Some("person") && is_persons_name(holders.at(index), parts);
+            if is_own_name {
+                let [first, middle, last, suffix] = parts;
+                let given = [first, middle, suffix].into_iter().flatten().flat_map(person_words);
+                let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
+                self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
+            } else {
+                let (core, form) = folded(normalized.at(index));
+                self.names.push(Name::Organization { core: &core, form }, holders.at(index))?;
+            }
+            for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {
+                self.names.add(row, NameKind::Assumed, name);
+            }
+            if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
+                self.names.add(row, NameKind::Principal, &person);
+            }
+            principals.at(index).for_each(|name| self.names.add(row, NameKind::Principal, name));
+            self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(&[state, numbers.at(index)], row);
+            let shown = license_number::display(written.at(index));
+            if shown != numbers.at(index) {
+                self.by_number.add(&[state, &shown], row);
+            }
+            if CONTRACTORS.contains(&professions.at(index)) {
+                let own = (!is_own_name).then(|| normalized.at(index).to_owned());
+                let others = [businesses.get(index), assumed.get(index)].into_iter().flatten().map(|name| organization(name).normalized);
+                own.into_iter().chain(others).for_each(|name| self.by_contractor_name.add(&[state, &name], row));
+            }
+            if !list.professions.contains(professions.at(index)) {
+                list.professions.insert(professions.at(index).to_owned());
+            }
+            if list.source_id.is_empty() {
+                feeds.at(index).clone_into(&mut list.source_id);
+            }
+            list.licenses += 1;
+            self.professions.push(professions.get(index))?;
+            self.statuses.push(Some(list_day.standing(statuses.get(index), expires(index))))?;
+            self.holder_types.push(types.get(index))?;
+            let newest = [renewed(index), effective(index), issued(index)];
+            self.renewed.push(newest.into_iter().max().unwrap_or(NO_DAY));
+            let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
+            list.newest = list.newest.max(known.max());
+            self.cities.push(cities.get(index), comparable)?;
+            self.zips.push(zips.get(index), str::to_owned)?;
+        }
+        Ok(())
+    }
+}
+
+/// `LAST, FIRST MIDDLE SUFFIX` of published parts; none without a last name.
+pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
+    let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
+    last.map(|last| format!("{last}, {}", given.join(" ")))
+}
+
+/// Whether a published name is that of the person whose parts are beside it, and not what the person's business is called.
+pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
+    let sorted = |text: &str| {
+        let mut words = person_words(text);
+        words.sort_unstable();
+        words
+    };
+    persons_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
+}
+
+impl Licenses {
+    /// Reads the key columns of every part; none when the release does not have the dataset.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+        let manifest = reader.manifest();
+        let Some(rows) = Numbered::<License>::of(manifest)? else { return Ok(None) };
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let list = (rows.partition_of(number, "state").to_owned(), rows.partition_of(number, "source").to_owned());
+            let start = rows.rows_of_part(number).start;
+            let day = ListDay::of(manifest, part);
+            let entry = made.lists.entry(list.clone()).or_default();
+            entry.set_aside += part.report.quarantined.values().sum::<u64>();
+            entry.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
+        }
+        let set_aside = set_aside::ids::<License>(reader).await?;
+        crate::serve::release::key_columns::indexed(move || {
+            Ok(Some(Self {
+                rows,
+                actions: Children::default(),
+                names: made.names.finish()?,
+                by_id: made.by_id.finish(),
+                by_number: made.by_number.finish(),
+                by_contractor_name: made.by_contractor_name.finish(),
+                professions: made.professions,
+                statuses: made.statuses,
+                holder_types: made.holder_types,
+                renewed: made.renewed,
+                cities: made.cities,
+                zips: made.zips,
+                lists: made.lists,
+                set_aside,
+            }))
+        })
+        .await
+        .map(|made| made.map(|made| Self { actions: Children::of(manifest), ..made }))
+    }
+
+    /// The row of an id, in any case.
+    pub fn find(&self, license_id: &str) -> Option<u32> {
+        self.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
+    }
+
+    /// Whether a record of a list was set aside whose id ends with the number, in one of these forms.
+    pub fn is_set_aside(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
+        let prefix = format!("{state}-{source}-").to_ascii_uppercase();
+        let numbers = self.set_aside.iter().filter_map(|id| id.strip_prefix(&prefix));
+        // Some ids have the kind of license before the number.
+        let mut endings = numbers.flat_map(|number| std::iter::once(number).chain(number.match_indices('-').map(|(at, _)| &number[at + 1..])));
+        endings.any(|ending| forms.iter().any(|form| *form == license_number::display(ending) || *form == license_number::normalized(ending, &[])))
+    }
+
+    /// The licenses of a state with a number, which is normalised or as it is written.
+    pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
+        self.by_number.find(&[state, number])
+    }
+
+    /// The only contractor's license of a state under a normalised name of a business; none when there are several.
+    pub fn only_contractor(&self, state: &str, normalized: &str) -> Option<u32> {
+        match self.by_contractor_name.find(&[state, normalized]) {
+            [row] => Some(*row),
+            _ => None,
+        }
+    }
+
+    /// The status of a license as of its list's date.
+    pub fn status(&self, row: u32) -> &str {
+        self.statuses.at(row as usize)
+    }
+
+    pub fn is_active(&self, row: u32) -> bool {
+        self.status(row) == "active"
+    }
+
+    pub fn is_contractor(&self, row: u32) -> bool {
+        CONTRACTORS.contains(&self.professions.at(row as usize))
+    }
+
+    /// How much memory the index takes.
+    pub fn size_bytes(&self) -> usize {
+        let columns = 10 * self.renewed.capacity() + self.cities.size_bytes() + self.zips.size_bytes();
+        self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + self.by_contractor_name.size_bytes() + columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::serve::license::table::ListDay;
+    use crate::serve::release::key_columns::NO_DAY;
+
+    #[test]
+    fn a_license_without_status_is_active_until_the_day_of_its_list() {
+        let list = |is_daily: bool| ListDay { day: Some(100), is_daily };
+        assert_eq!([99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)), ["expired", "active", "active", "unknown"]);
+        assert_eq!([99, 100].map(|expires| list(true).standing(Some("active"), expires)), ["expired", "active"]);
+        assert_eq!(list(false).standing(Some("active"), 99), "active", "the list may be behind");
+        assert_eq!(list(true).standing(Some("suspended"), 99), "suspended");
+        assert_eq!(ListDay { day: None, is_daily: true }.standing(None, 99), "unknown");
+    }
+}

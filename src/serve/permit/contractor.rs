@@ -1,0 +1,151 @@
+//! Answers `GET /v1/contractors/{license}`: a license and the permits that name it or its holder.
+
+use futures_util::FutureExt;
+
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::filter::DayRange;
+use crate::serve::http::meta::Meta;
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::serve::license::datasets::ACTIONS;
+use crate::serve::license::datasets::LICENSES;
+use crate::serve::license::record::{WithActions, add_statuses_notice, licenses_of};
+use crate::serve::license::search::published;
+use crate::serve::license::table::Licenses;
+use crate::serve::license::verify::{check_profession, exact_spelling, rows_of_number, state_of};
+use crate::serve::permit::datasets::CONTACTS;
+use crate::serve::permit::datasets::PERMITS;
+use crate::serve::permit::links::{EXACT_NUMBER, Linked, NAME_AND_STATE, permits_of};
+use crate::serve::permit::table::Permits;
+use crate::serve::permit::{record as permit_record, summary};
+use crate::serve::release::key_columns::known_day;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/contractors/{license}",
+    operation_id: "getContractor",
+    summary: "A license and the permits linked to it",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Contractor",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code; needed with a number that is no license id." },
+    Parameter {
+        name: "profession",
+        kind: Kind::OneOf(LICENSES, "profession"),
+        description: "Only licenses of this profession, with a number that is no license id.",
+    },
+    Parameter { name: "permits_from", kind: Kind::Date, description: "First day of permits, inclusive." },
+    Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Whether a text has the form of an id: state and list, then the number, which may have hyphens itself.
+fn is_id(licenses: &Licenses, text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    licenses.lists.keys().any(|(state, source)| text.starts_with(&format!("{}-{source}-", state.to_ascii_lowercase())))
+}
+
+/// The license that the path names.
+///
+/// # Errors
+/// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or profession.
+async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<(u32, WithActions<'a>)> {
+    let text = call.path_value("license");
+    let rows = match licenses.find(text) {
+        Some(row) => vec![row],
+        None => {
+            if call.query.get("state").is_none() {
+                return Err(match is_id(licenses, text) {
+                    true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
+                    false => {
+                        Problem::of_field(Code::MissingParameter, "state", format!("`{text}` is no license id: with a number of a license give `state` too"))
+                    }
+                });
+            }
+            let state = state_of(call, licenses)?;
+            let profession = call.query.get("profession");
+            check_profession(licenses, state, profession)?;
+            rows_of_number(licenses, state, text, profession)
+        }
+    };
+    let found = licenses_of(call, licenses, &rows).await?;
+    let found = if rows.len() > 1 { exact_spelling(found, text) } else { found };
+    match found.len() {
+        0 => Err(Problem::of_field(
+            Code::NotFound,
+            "license",
+            format!("no license of that state has the number `{text}`; this does not prove that there is none"),
+        )),
+        1 => {
+            let only = found.into_iter().next().ok_or_else(|| Problem::internal(&"a row was not read"))?;
+            let row = licenses.find(only.license.at("license_id")).ok_or_else(|| Problem::internal(&"a row has no id"))?;
+            Ok((row, only))
+        }
+        _ => {
+            let candidates: Vec<String> = found.iter().map(|found| found.license.at("license_id").to_owned()).collect();
+            let message = format!("`{text}` is the number of {} licenses: {}", candidates.len(), candidates.join(", "));
+            Err(Problem { candidates, ..Problem::of_field(Code::AmbiguousIdentifier, "license", message) })
+        }
+    }
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let licenses = published(call)?;
+    let paging = ListPaging::of(call)?;
+    let days = DayRange::of(call, "permits_from", "permits_to")?;
+    let (row, found) = license_of_path(call, licenses).await?;
+    let mut meta =
+        Meta::of(&[LICENSES, ACTIONS, PERMITS, CONTACTS], format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)));
+    let none = Permits::default();
+    let permits = call.release.table::<Permits>().unwrap_or(&none);
+    let mut linked = permits_of(licenses, permits, row, &found.license);
+    let is_wanted = |row: &u32| days.has(known_day(summary::day_of(permits, *row)));
+    linked.by_number.retain(is_wanted);
+    linked.by_name.retain(is_wanted);
+    let mut rows: Vec<u32> = linked.by_number.union(&linked.by_name).copied().collect();
+    summary::newest_first(permits, &mut rows);
+    let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
+    json.object(|json| {
+        found.write(json);
+        found.license.provenance(json, &call.release.manifest);
+        summary::write(json, &mut meta, permits, &rows);
+        json.key("permits").array(|json| page.iter().for_each(|permit| permit_record::write(json, call, permit, None)));
+        write_linking(json, permits, &linked);
+    });
+    if rows.is_empty() {
+        meta.notice(
+            "PERMIT_LINK_LIMITED",
+            "No permit is linked to this license. A link needs the license's number on a permit, or a business name that no other contractor's license of the state has; most cities publish no numbers.",
+        );
+    }
+    if !linked.by_name.is_empty() {
+        meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state name the same business; that it is the same is likely, not stated.");
+    }
+    add_statuses_notice(call, &mut meta, std::slice::from_ref(&found));
+    meta.page = Some(paging.page_of_all(rows.len()));
+    Ok(meta)
+}
+
+fn write_linking(json: &mut Json, permits: &Permits, linked: &Linked) {
+    json.key("linking").object(|json| {
+        json.key("methods").object(|json| {
+            json.key(EXACT_NUMBER).count(linked.by_number.len() as u64);
+            json.key(NAME_AND_STATE).count(linked.by_name.len() as u64);
+        });
+        json.key("jurisdictions_with_license_numbers").texts(permits.with_license_numbers.iter().map(String::as_str));
+    });
+}

@@ -1,0 +1,162 @@
+//! What a search for permits asks for beyond places and words, decided row by row: types, tags, dates, values, contractors.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::canonical::license_number::normalized;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::filter::DayRange;
+use crate::serve::http::meta::Notice;
+use crate::serve::http::nearest;
+use crate::serve::http::parameters::{Kind, Parameter, allowed};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::permit::datasets::PERMITS;
+use crate::serve::permit::table::{DATES, NO_VALUE, Permits};
+use crate::serve::release::key_columns::NO_DAY;
+use crate::serve::release::key_columns::known_day;
+use crate::serve::search::query::{MatchMode, Query as NameQuery};
+
+pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
+pub const TAGS: Parameter = Parameter {
+    name: "tags",
+    kind: Kind::Form("^-?[a-z_]{1,30}(,-?[a-z_]{1,30})*$"),
+    description: "Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.",
+};
+
+/// What a search asks for beyond places and words.
+pub struct Filter<'a> {
+    permits: &'a Permits,
+    types: Option<Vec<&'a str>>,
+    statuses: Option<Vec<&'a str>>,
+    work_class: Option<&'a str>,
+    property_class: Option<&'a str>,
+    with_tags: u32,
+    without_tags: u32,
+    /// A tag that no permit of the release has.
+    has_absent_tag: bool,
+    /// Place in [`DATES`].
+    date: usize,
+    days: DayRange,
+    values: (Option<i64>, Option<i64>),
+    /// Rows that a contractor's name leaves.
+    of_contractor: Option<HashSet<u32>>,
+    of_license: Option<HashSet<u32>>,
+    is_cut: bool,
+}
+
+impl<'a> Filter<'a> {
+    /// Reads the query.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when a range is the wrong way round or a list is not one of tags.
+    pub fn of(call: &'a Call<'_>, permits: &'a Permits) -> Result<Self> {
+        let query = call.query;
+        let date_field = query.get("date_field").unwrap_or("issued");
+        let cents = |name: &str| query.parsed::<f64>(name).map(|dollars| (dollars * 100.0).round() as i64);
+        let values = (cents("min_value"), cents("max_value"));
+        if let (Some(least), Some(most)) = values
+            && least > most
+        {
+            return Err(Problem::of_field(Code::InvalidParameter, "min_value", "`min_value` is more than `max_value`"));
+        }
+        let mut filter = Self {
+            permits,
+            types: call.listed("type"),
+            statuses: call.listed("status"),
+            work_class: query.get("work_class"),
+            property_class: query.get("property_class"),
+            with_tags: 0,
+            without_tags: 0,
+            has_absent_tag: false,
+            date: DATES.iter().position(|name| name.strip_suffix("_date") == Some(date_field)).unwrap_or(0),
+            days: DayRange::of(call, "date_from", "date_to")?,
+            values,
+            of_contractor: None,
+            of_license: None,
+            is_cut: false,
+        };
+        filter.read_tags(&allowed(call.contracts(), PERMITS, "tags"), call.listed("tags").unwrap_or_default())?;
+        if let Some(name) = query.get("contractor") {
+            let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| permits.contractors.search(&query, MatchMode::Best, &|_| true));
+            filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
+            filter.is_cut = is_cut;
+        }
+        if let Some(number) = query.get("contractor_license") {
+            let number = normalized(number, &[]);
+            let states: HashSet<&String> = permits.lists.values().map(|list| &list.state).collect();
+            filter.of_license = Some(states.into_iter().flat_map(|state| permits.with_license(state, &number)).copied().collect());
+        }
+        Ok(filter)
+    }
+
+    fn read_tags(&mut self, known: &[&str], tags: Vec<&str>) -> Result<()> {
+        for text in tags {
+            let tag = text.strip_prefix('-').unwrap_or(text);
+            if !known.contains(&tag) {
+                let shown: String = tag.chars().take(64).collect();
+                let message = format!("`tags`: `{shown}` is no tag; {}", nearest::hint(&shown, known));
+                return Err(Problem::of_field(Code::InvalidParameter, "tags", message));
+            }
+            let bit = self.permits.tag_words.iter().position(|known| known == tag).map(|bit| 1 << bit);
+            match (bit, text.starts_with('-')) {
+                (Some(bit), true) => self.without_tags |= bit,
+                (Some(bit), false) => self.with_tags |= bit,
+                (None, is_without) => self.has_absent_tag |= !is_without,
+            }
+        }
+        Ok(())
+    }
+
+    /// Says which of the lists that rows are from publish no date of the kind that is asked for.
+    pub fn add_dates_notice(&self, rows: &[u32]) -> Option<Notice> {
+        if self.days.is_open() {
+            return None;
+        }
+        let lists: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
+        let lacking: Vec<&str> = lists.into_iter().filter(|id| self.permits.lists.get(*id).is_some_and(|list| list.with_date[self.date] == 0)).collect();
+        let field = DATES[self.date].trim_end_matches("_date");
+        let message = || {
+            format!(
+                "No permit of {} has a date of the kind `{field}`: none of them is found by it. Other kinds: `date_field` of issued, applied, completed, status.",
+                lacking.join(", ")
+            )
+        };
+        (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message() })
+    }
+
+    /// Whether there may be rows beyond those that the filter lets through.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub fn takes(&self, row: u32) -> bool {
+        let (permits, index) = (self.permits, row as usize);
+        let is_listed = |list: &Option<Vec<&str>>, value: &str| list.as_ref().is_none_or(|list| list.contains(&value));
+        let is_one = |wanted: Option<&str>, value: Option<&str>| wanted.is_none_or(|wanted| value == Some(wanted));
+        let value = permits.values[index];
+        let has_rows = |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
+        !self.has_absent_tag
+            && is_listed(&self.types, permits.types.at(index))
+            && is_listed(&self.statuses, permits.statuses.at(index))
+            && is_one(self.work_class, permits.work_classes.get(index))
+            && is_one(self.property_class, permits.property_classes.get(index))
+            && permits.tags[index] & self.with_tags == self.with_tags
+            && permits.tags[index] & self.without_tags == 0
+            && self.days.has(known_day(permits.dates[self.date][index]))
+            && self.values.0.is_none_or(|least| value != NO_VALUE && least <= value)
+            && self.values.1.is_none_or(|most| value != NO_VALUE && value <= most)
+            && has_rows(&self.of_contractor)
+            && has_rows(&self.of_license)
+    }
+
+    /// Puts rows in order: by the date that is searched by or by value, falling; those without one last, then by number of the row.
+    pub fn sort(&self, rows: &mut [u32], by_value: bool) {
+        let permits = self.permits;
+        match by_value {
+            true => rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row)),
+            false => rows.sort_by_key(|row| (std::cmp::Reverse(permits.dates[self.date][*row as usize]), *row)),
+        }
+    }
+}
+
+/// No day and no value come after all others.
+const _: () = assert!(NO_DAY == i32::MIN && NO_VALUE == i64::MIN);

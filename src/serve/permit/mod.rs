@@ -1,0 +1,44 @@
+//! Building permits of cities and counties, the properties they are for, and the contractors whose licenses they name.
+
+mod contractor;
+mod cover;
+mod datasets;
+mod filter;
+mod links;
+mod place;
+mod property;
+mod record;
+mod search;
+mod summary;
+mod table;
+
+use crate::error::Result;
+use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
+use futures_util::FutureExt;
+use table::Permits;
+
+/// What the route table takes.
+pub static FAMILY: Family = Family {
+    load: |reader, _, tables| load(reader, tables).boxed(),
+    endpoints: &[search::ENDPOINT, contractor::ENDPOINT, property::BY_ADDRESS, property::BY_QUERY],
+    placeholders: &[
+        Placeholder { name: "license", pattern: "^[^/]{1,120}$", example: "TX-tdlr-ba-21907", description: "Id of a license; or its number, with `state`." },
+        Placeholder {
+            name: "address",
+            pattern: "^[^/]{1,200}$",
+            example: "618 W Elmira St, San Antonio, TX 78212",
+            description: "Street address on one line, with ZIP code or city and state; or a property id.",
+        },
+    ],
+};
+
+async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+    let Some(permits) = Permits::load(reader).await? else { return Ok(()) };
+    permits.rows.prepare(reader).await?;
+    permits.contacts.prepare(reader).await?;
+    tracing::debug!(bytes = permits.size_bytes(), "indexed permits");
+    tables.insert(permits);
+    Ok(())
+}

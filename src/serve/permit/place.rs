@@ -1,0 +1,237 @@
+//! Where permits are looked for: the rows that a request's places leave.
+
+use crate::serve::place::zips::Zips;
+use std::collections::{BTreeSet, HashSet};
+
+use crate::canonical::address::{Address, city_key, parse_line};
+use crate::canonical::state::usps;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::Notice;
+use crate::serve::http::problem::not_covered;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip};
+use crate::serve::permit::datasets::Permit;
+use crate::serve::permit::table::Permits;
+use crate::serve::place::distance::within;
+use crate::serve::release::rows::Record;
+
+/// Points farther from every permit than this are not covered.
+const COVERED_MI: f64 = 25.0;
+const DEFAULT_RADIUS_MI: f64 = 1.0;
+
+/// The rows in all places that the request names, ascending, and what to know of them.
+///
+/// # Errors
+/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there are not found so; `coverage_unavailable`, when it is
+/// in no jurisdiction that is covered.
+pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
+    let query = call.query;
+    let mut notices = Vec::new();
+    let mut found: Option<Vec<u32>> = None;
+    let mut narrow = |rows: Vec<u32>| {
+        found = Some(match found.take() {
+            None => rows,
+            Some(known) => {
+                let rows: HashSet<u32> = rows.into_iter().collect();
+                known.into_iter().filter(|row| rows.contains(row)).collect()
+            }
+        });
+    };
+    if let Some(number) = query.get("permit_number") {
+        narrow(permits.with_number(number).to_vec());
+    }
+    if let Some(parcel) = query.get("parcel") {
+        narrow(permits.with_parcel(parcel).to_vec());
+    }
+    if let Some(text) = query.get("address") {
+        let address = read_address(text, "address")?;
+        check_covered(call, permits, &address, "address")?;
+        narrow(matching(&candidates(call, permits, &address).await?, &address).into_iter().map(|(row, _)| row).collect());
+    }
+    if let Some(center) = center(call)? {
+        let radius: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
+        if within(&permits.points, center, COVERED_MI).is_empty() {
+            return Err(no_point(permits));
+        }
+        narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
+    }
+    if let Some(rows) = areas(call, permits, &mut notices)? {
+        narrow(rows);
+    }
+    let Some(mut rows) = found else {
+        let message = "give a place: `address`, `zip`, `city` with `state`, `jurisdiction`, `lat` with `lon`, `parcel` or `permit_number`";
+        return Err(Problem::of_field(Code::MissingParameter, "jurisdiction", message));
+    };
+    rows.sort_unstable();
+    rows.dedup();
+    Ok((rows, notices))
+}
+
+/// Ids of the covered jurisdictions.
+pub fn jurisdictions(permits: &Permits) -> Vec<&str> {
+    permits.lists.keys().map(String::as_str).collect()
+}
+
+fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
+    match (call.query.parsed::<f64>("lat"), call.query.parsed::<f64>("lon")) {
+        (Some(lat), Some(lon)) => Ok(Some((lat, lon))),
+        (None, None) if call.query.get("radius_mi").is_some() => Err(Problem::of_field(Code::MissingParameter, "lat", "`radius_mi` needs `lat` and `lon`")),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Problem::of_field(Code::MissingParameter, "lon", "`lat` needs `lon`")),
+        (None, Some(_)) => Err(Problem::of_field(Code::MissingParameter, "lat", "`lon` needs `lat`")),
+    }
+}
+
+/// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
+fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Result<Option<Vec<u32>>> {
+    let (jurisdiction, zip, city_name, state) = (call.query.get("jurisdiction"), call.query.get("zip"), call.query.get("city"), call.query.get("state"));
+    if city_name.is_some() && state.is_none() {
+        return Err(Problem::of_field(Code::MissingParameter, "state", "`city` needs `state`: many states have a city of that name"));
+    }
+    if jurisdiction.is_none() && zip.is_none() && city_name.is_none() {
+        return match state {
+            Some(_) if call.query.get("permit_number").is_none() && call.query.get("parcel").is_none() && call.query.get("contractor_license").is_none() => {
+                Err(Problem::of_field(Code::MissingParameter, "city", "`state` needs `city` or another place: a whole state is no place to look for permits"))
+            }
+            Some(state) => in_state(permits, state).map(|parts| Some(rows_where(permits, &parts, |_| true))),
+            None => Ok(None),
+        };
+    }
+    let mut parts: BTreeSet<usize> = (0..permits.rows.parts().len()).collect();
+    if let Some(jurisdiction) = jurisdiction {
+        let jurisdiction = jurisdiction.to_ascii_lowercase();
+        parts.retain(|part| permits.rows.partition_of(*part, "jurisdiction") == jurisdiction);
+        if parts.is_empty() {
+            return Err(not_covered("jurisdiction", format!("permits of `{jurisdiction}` are not covered"), &jurisdictions(permits)));
+        }
+    }
+    if let Some(state) = state {
+        let of_state = in_state(permits, state)?;
+        parts.retain(|part| of_state.contains(part));
+    }
+    let zips = call.release.table::<Zips>();
+    let lists: BTreeSet<&str> = parts.iter().map(|part| permits.rows.partition_of(*part, "jurisdiction")).collect();
+    let lists: Vec<Listed<'_>> = lists.into_iter().filter_map(|id| permits.lists.get_key_value(id)).map(|(id, list)| (id.as_str(), list)).collect();
+    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN));
+    let (zip_code, city_code) = (is_code(zip, &|zip| permits.zips.find(zip)), is_code(city_name, &|name| permits.cities.find(&city_key(name))));
+    let takes = |row: u32| zip_code.is_none_or(|zip| permits.zips.at(row) == zip) && city_code.is_none_or(|city| permits.cities.at(row) == city);
+    let rows = rows_where(permits, &parts, takes);
+    if let Some(name) = city_name
+        && !parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).any(|row| Some(permits.cities.at(row)) == city_code)
+    {
+        return Err(no_city(permits, &Place::of(zips, "", name, &state.unwrap_or_default().to_ascii_uppercase()), &lists, name));
+    }
+    if let Some(zip) = zip {
+        let place = Place::of(zips, zip, "", "");
+        let is_stated = zip_code != Some(UNKNOWN);
+        let is_list_named = jurisdiction.is_some();
+        if rows.is_empty() && (!is_stated || lists.iter().any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list)))) {
+            return Err(no_zip(permits, &place, &lists, is_list_named, zip));
+        }
+        notices.extend(add_without_zip_notice(&place, &lists, zip));
+    }
+    Ok(Some(rows))
+}
+
+/// The code of a text that no row has.
+const UNKNOWN: u32 = u32::MAX;
+
+fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
+    parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).filter(|row| takes(*row)).collect()
+}
+
+/// The parts of a state's jurisdictions.
+fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
+    let state = usps(text)
+        .filter(|_| text.len() == 2)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+    let is_of = |part: &usize| permits.lists.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|list| list.state == state);
+    let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
+    if parts.is_empty() { Err(not_covered("state", format!("permits of {state} are not covered"), &jurisdictions(permits))) } else { Ok(parts) }
+}
+
+/// Reads an address on one line.
+///
+/// # Errors
+/// `invalid_parameter`, when it has no house number and street, or neither ZIP code nor city and state.
+pub fn read_address(text: &str, field: &str) -> Result<Address> {
+    let address = parse_line(text);
+    if address.key().is_none() {
+        let message = format!("`{text}` is no street address such as `618 W Elmira St, San Antonio, TX 78212`");
+        return Err(Problem::of_field(Code::InvalidParameter, field, message));
+    }
+    if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
+        return Err(Problem::of_field(Code::InvalidParameter, field, format!("`{text}`: give a ZIP code, or city and state")));
+    }
+    Ok(address)
+}
+
+/// Checks that some permit is in an address's ZIP code, or in its city and state, by whatever name a list has for it.
+///
+/// # Errors
+/// `coverage_unavailable`.
+pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, field: &str) -> Result<()> {
+    let has_state = address.state.is_empty() || permits.lists.values().any(|list| list.state == address.state);
+    let has_zip = !address.zip.is_empty() && permits.zips.find(&address.zip).is_some();
+    let has_city = !address.city.is_empty() && permits.cities.find(&city_key(&address.city)).is_some();
+    if has_state && (has_zip || has_city) {
+        return Ok(());
+    }
+    let place = Place::of_address(call.release.table::<Zips>(), address);
+    if permits.lists.values().any(|list| place.is_in(list)) {
+        return Ok(());
+    }
+    Err(not_covered(field, format!("permits of `{}` are not covered", address.normalized()), &jurisdictions(permits)))
+}
+
+/// A permit at the house number in a street of the name.
+pub struct Candidate<'a> {
+    pub row: u32,
+    pub permit: Record<'a, Permit>,
+}
+
+/// The permits of the house number in all streets of the name.
+///
+/// # Errors
+/// `internal_error`, when a part cannot be read.
+pub async fn candidates<'a>(call: &Call<'_>, permits: &'a Permits, address: &Address) -> Result<Vec<Candidate<'a>>> {
+    let rows = permits.at_street(&address.number, &address.street);
+    let records = permits.rows.fetch(call.reader(), rows).await?;
+    let place = Place::of_address(call.release.table::<Zips>(), address);
+    Ok(rows
+        .iter()
+        .zip(records)
+        .map(|(row, permit)| Candidate { row: *row, permit })
+        .filter(|candidate| is_in_place(&candidate.permit, address, &place))
+        .collect())
+}
+
+/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and state, by whatever name the list has for it.
+fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
+    let is_state = address.state.is_empty() || permit.text("address_state").unwrap_or_else(|| permit.at("state")) == address.state;
+    let list = permit.at("jurisdiction_name");
+    let is_city = || permit.text("city").map_or_else(|| place.is_named(list), |known| place.is_meant_by(&city_key(known)));
+    is_state
+        && match permit.text("zip").filter(|_| !address.zip.is_empty()) {
+            Some(zip) => zip == address.zip,
+            None => is_city(),
+        }
+}
+
+/// Of candidates those that are at the very address, else those of the only street of the name; with whether it is the very one.
+pub fn matching<'a, 'b>(candidates: &'b [Candidate<'a>], address: &Address) -> Vec<(u32, &'b Record<'a, Permit>)> {
+    let exact: Vec<(u32, &Record<'_, Permit>)> =
+        candidates.iter().filter(|candidate| is_at(&candidate.permit, address)).map(|candidate| (candidate.row, &candidate.permit)).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let streets: BTreeSet<&str> = candidates.iter().filter_map(|candidate| candidate.permit.text("property_id")).collect();
+    if streets.len() == 1 { candidates.iter().map(|candidate| (candidate.row, &candidate.permit)).collect() } else { Vec::new() }
+}
+
+/// Whether a permit's address has the same number, street and directionals; the ZIP code is looked at apart.
+pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
+    let key = permit.at("address_key");
+    let asked = [&address.number, &address.predirectional, &address.street, &address.suffix, &address.postdirectional];
+    key.split('|').take(5).eq(asked.into_iter().map(String::as_str))
+}

@@ -1,0 +1,182 @@
+//! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
+
+use futures_util::FutureExt;
+
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::filter::ZIP;
+use crate::serve::http::meta::{Meta, Page};
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::paging::MAX_COUNTED;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::Result;
+use crate::serve::http::problem::not_published;
+use crate::serve::json::Json;
+use crate::serve::license::datasets::LICENSES;
+use crate::serve::permit::datasets::CONTACTS;
+use crate::serve::permit::datasets::PERMITS;
+use crate::serve::permit::datasets::Permit;
+use crate::serve::permit::filter::{Filter, TAGS, TYPE};
+use crate::serve::permit::links::parties;
+use crate::serve::permit::place::{jurisdictions, rows_at};
+use crate::serve::permit::record as permit_record;
+use crate::serve::permit::table::Permits;
+use crate::serve::release::rows::Record;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/permits/search",
+    operation_id: "searchPermits",
+    summary: "Building permits of a place",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Permits",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
+/// How many permits are read at a time while their descriptions are looked through.
+const READING: usize = 512;
+/// The most rows that are read to count those that have words.
+const MOST_COUNTED: usize = 20_000;
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "address", kind: Kind::Text { min: 3, max: 200 }, description: "Street address on one line, with ZIP code or city and state." },
+    ZIP,
+    Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City, with `state`." },
+    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code." },
+    Parameter {
+        name: "jurisdiction",
+        kind: Kind::Text { min: 3, max: 60 },
+        description: "Id of the city or county that issued the permit, such as `us-il-chicago`.",
+    },
+    Parameter { name: "lat", kind: Kind::Number { min: -90.0, max: 90.0, default: None }, description: "Latitude of a point, with `lon`." },
+    Parameter { name: "lon", kind: Kind::Number { min: -180.0, max: 180.0, default: None }, description: "Longitude of a point, with `lat`." },
+    Parameter {
+        name: "radius_mi",
+        kind: Kind::Number { min: 0.01, max: 25.0, default: Some(1.0) },
+        description: "Straight-line distance from the point, statute miles.",
+    },
+    Parameter { name: "parcel", kind: Kind::Text { min: 1, max: 60 }, description: "Parcel number; punctuation does not matter." },
+    Parameter { name: "permit_number", kind: Kind::Text { min: 1, max: 60 }, description: "Number of the permit." },
+    TYPE,
+    Parameter { name: "work_class", kind: Kind::OneOf(PERMITS, "work_class"), description: "New construction, or work on what exists." },
+    Parameter { name: "property_class", kind: Kind::OneOf(PERMITS, "property_class"), description: "Residential or not." },
+    TAGS,
+    Parameter { name: "status", kind: Kind::SomeOf(PERMITS, "status"), description: "Comma list of statuses." },
+    Parameter {
+        name: "date_field",
+        kind: Kind::Word(&["issued", "applied", "completed", "status"]),
+        description: "Which date `date_from`, `date_to` and the order mean; `issued` when absent.",
+    },
+    Parameter { name: "date_from", kind: Kind::Date, description: "First day, inclusive." },
+    Parameter { name: "date_to", kind: Kind::Date, description: "Last day, inclusive." },
+    Parameter { name: "contractor", kind: Kind::Text { min: 2, max: 120 }, description: "Name of a contractor." },
+    Parameter { name: "contractor_license", kind: Kind::Text { min: 1, max: 40 }, description: "License number of a party, as the permit states it." },
+    Parameter { name: "min_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Least stated value of the work, US dollars." },
+    Parameter { name: "max_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Most, US dollars." },
+    Parameter { name: "q", kind: Kind::Text { min: 2, max: 80 }, description: "Words of the description, all of them." },
+    Parameter {
+        name: "sort",
+        kind: Kind::Word(&["date_desc", "value_desc"]),
+        description: "`date_desc` (default): newest first; `value_desc`: highest value first.",
+    },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// The permits of the release.
+///
+/// # Errors
+/// `coverage_unavailable`, when it has none.
+pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
+    call.release.table::<Permits>().ok_or_else(|| not_published(PERMITS))
+}
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let permits = published(call)?;
+    let paging = ListPaging::of(call)?;
+    let filter = Filter::of(call, permits)?;
+    let (mut rows, mut notices) = rows_at(call, permits).await?;
+    notices.extend(filter.add_dates_notice(&rows));
+    rows.retain(|row| filter.takes(*row));
+    filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
+    let (found, page) = match call.query.get("q") {
+        Some(words) => with_words(call, permits, &paging, &rows, words).await?,
+        None => (permits.rows.fetch(call.reader(), paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
+    };
+    write_permits(call, json, permits, &found).await?;
+    let mut meta = Meta::of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
+    if let Some(coverage) = &mut meta.coverage {
+        coverage.jurisdictions_searched = jurisdictions(permits).into_iter().map(str::to_owned).collect();
+    }
+    meta.page = Some(page);
+    meta.notices = notices;
+    if let Some(set_aside) = call.query.get("permit_number").map(|number| permits.set_aside_with_number(number)).filter(|ids| !ids.is_empty()) {
+        let message =
+            format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", set_aside.join(", ").to_lowercase());
+        meta.notice("RECORD_SET_ASIDE", message);
+    }
+    if call.query.get("tags").is_some() {
+        meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
+    }
+    Ok(meta)
+}
+
+/// Writes permits with their parties as an array.
+///
+/// # Errors
+/// `internal_error`, when a part cannot be read.
+async fn write_permits(call: &Call<'_>, json: &mut Json, permits: &Permits, found: &[Record<'_, Permit>]) -> Result<()> {
+    let parties = parties(call, permits, found).await?;
+    json.array(|json| found.iter().zip(&parties).for_each(|(permit, parties)| permit_record::write(json, call, permit, Some(parties))));
+    Ok(())
+}
+
+/// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row. All are counted, unless
+/// there are so many rows that reading them takes long.
+async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &ListPaging<'_>, rows: &[u32], words: &str) -> Result<(Vec<Record<'a, Permit>>, Page)> {
+    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has_all = |permit: &Record<'_, Permit>| {
+        let description = permit.at("description");
+        let has = |word: &&str| description.split(|c: char| !c.is_alphanumeric()).any(|known| known.eq_ignore_ascii_case(word));
+        words.iter().all(has)
+    };
+    let is_counted = rows.len() <= MOST_COUNTED;
+    let first = if is_counted { 0 } else { paging.first.min(rows.len()) };
+    let (mut found, mut next, mut total) = (Vec::new(), None, 0);
+    'reading: for (number, piece) in rows[first..].chunks(READING).enumerate() {
+        for (place, permit) in permits.rows.fetch(call.reader(), piece).await?.into_iter().enumerate() {
+            if !has_all(&permit) {
+                continue;
+            }
+            total += 1;
+            let place = first + number * READING + place;
+            if place < paging.first || next.is_some() {
+                continue;
+            }
+            if found.len() < paging.limit() {
+                found.push(permit);
+                continue;
+            }
+            next = Some(place);
+            if !is_counted {
+                break 'reading;
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+    let page = Page {
+        limit: paging.limit(),
+        count: found.len(),
+        next_cursor: next.map(|next| paging.cursor(next)),
+        total: total.min(MAX_COUNTED),
+        is_total_exact: total <= MAX_COUNTED && (is_counted || (paging.first == 0 && next.is_none())),
+    };
+    Ok((found, page))
+}

@@ -1,0 +1,338 @@
+//! Permits in memory as far as finding them and adding them up needs; everything an answer shows is read with its part.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use arrow::array::Array;
+
+use crate::canonical::address::city_key;
+use crate::canonical::license_number;
+use crate::error::{Error, Result};
+use crate::serve::permit::datasets::Contact;
+use crate::serve::permit::datasets::Permit;
+use crate::serve::place::distance::Point;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::dictionary_codes::DictionaryCodes;
+use crate::serve::release::key_columns::{NO_DAY, days, read_part};
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::quarantined as set_aside;
+use crate::serve::release::rows::{Children, Numbered};
+use crate::serve::release::table::Table;
+use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder, hash};
+use crate::serve::search::row_names::{SharedBuilder, SharedNames};
+use crate::store::Part;
+
+#[rustfmt::skip]
+const COLUMNS: &[&str] = &[
+    "permit_id", "jurisdiction_name", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
+    "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
+];
+const CONTACT_COLUMNS: &[&str] = &["permit_id", "role", "name", "name_normalized", "license_number_normalized", "license_state"];
+
+/// The dates that permits are searched by, in the order they are kept.
+pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
+/// No value.
+pub const NO_VALUE: i64 = i64::MIN;
+
+/// What is known of the permits of a jurisdiction as a whole.
+#[derive(Debug, Default)]
+pub struct PermitList {
+    pub name: String,
+    pub state: String,
+    pub permits: u64,
+    /// How many of them state no ZIP code.
+    pub without_zip: u64,
+    /// How many have coordinates.
+    pub with_point: u64,
+    /// How many have each of [`DATES`].
+    pub with_date: [u64; 4],
+    /// Cities of the permits, as cities are compared.
+    pub cities: BTreeSet<String>,
+    city_codes: HashSet<u32>,
+}
+
+/// The permits of a release.
+#[derive(Debug, Default)]
+pub struct Permits {
+    pub rows: Numbered<Permit>,
+    pub contacts: Children<Contact>,
+    by_number: HashIndex,
+    by_property: HashIndex,
+    /// By house number and street name.
+    by_street: HashIndex,
+    by_parcel: HashIndex,
+    /// Permits by state and normalised number of a party's license.
+    by_license: HashIndex,
+    /// Permits of contractors without a license number, by normalised name.
+    by_contractor: HashIndex,
+    pub contractors: SharedNames,
+    pub types: DictionaryColumn,
+    pub work_classes: DictionaryColumn,
+    pub property_classes: DictionaryColumn,
+    pub statuses: DictionaryColumn,
+    /// Days, in the order of [`DATES`].
+    pub dates: [Vec<i32>; 4],
+    /// Cents.
+    pub values: Vec<i64>,
+    pub cities: DictionaryCodes,
+    pub zips: DictionaryCodes,
+    pub tag_words: Vec<String>,
+    /// One bit for each word of `tag_words`.
+    pub tags: Vec<u32>,
+    /// Ascending by latitude.
+    pub points: Vec<Point>,
+    /// By id of the jurisdiction.
+    pub lists: BTreeMap<String, PermitList>,
+    /// Jurisdictions whose permits carry license numbers.
+    pub with_license_numbers: BTreeSet<String>,
+    /// Ids of permits whose rows were set aside, in upper case.
+    set_aside: Vec<String>,
+}
+
+#[derive(Default)]
+struct Builder {
+    by_number: HashIndexBuilder,
+    by_property: HashIndexBuilder,
+    by_street: HashIndexBuilder,
+    by_parcel: HashIndexBuilder,
+    by_license: HashIndexBuilder,
+    by_contractor: HashIndexBuilder,
+    contractors: SharedBuilder,
+    types: DictionaryColumn,
+    work_classes: DictionaryColumn,
+    property_classes: DictionaryColumn,
+    statuses: DictionaryColumn,
+    dates: [Vec<i32>; 4],
+    values: Vec<i64>,
+    cities: DictionaryCodes,
+    zips: DictionaryCodes,
+    tag_words: Vec<String>,
+    tags: Vec<u32>,
+    points: Vec<Point>,
+    lists: BTreeMap<String, PermitList>,
+    with_license_numbers: BTreeSet<String>,
+    /// Rows of the present part's permits, for its parties.
+    of_part: HashMap<u64, u32>,
+}
+
+impl Builder {
+    fn add(&mut self, jurisdiction: &str, first: u32, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, names, states, numbers) = (texts("permit_id")?, texts("jurisdiction_name")?, texts("state")?, texts("permit_number")?);
+        let (types, statuses, work_classes, property_classes) = (texts("type")?, texts("status")?, texts("work_class")?, texts("property_class")?);
+        let (cities, zips, addresses, parcels, properties) = (texts("city")?, texts("zip")?, texts("address_key")?, texts("parcel")?, texts("property_id")?);
+        let (latitudes, longitudes, values, tags) = (table.floats("lat")?, table.floats("lon")?, table.decimals("job_value")?, table.text_lists("tags")?);
+        let dates = DATES.map(|name| days(table, name));
+        let dates: Vec<_> = dates.into_iter().collect::<Result<_>>()?;
+        let mut list = self.lists.remove(jurisdiction).unwrap_or_default();
+        for index in 0..table.rows() {
+            let row = first + index as u32;
+            if list.permits == 0 {
+                list.name = names.at(index).to_owned();
+                list.state = states.at(index).to_owned();
+            }
+            list.permits += 1;
+            self.of_part.insert(hash(&[ids.at(index)]), row);
+            self.by_number.add(&[&license_number::display(numbers.at(index))], row);
+            if let Some(property) = properties.get(index) {
+                self.by_property.add(&[&property.to_ascii_lowercase()], row);
+            }
+            if let Some([number, street]) = addresses.get(index).and_then(street_key) {
+                self.by_street.add(&[number, street], row);
+            }
+            if let Some(parcel) = parcels.get(index) {
+                self.by_parcel.add(&[&comparable_parcel(parcel)], row);
+            }
+            self.types.push(types.get(index))?;
+            self.statuses.push(statuses.get(index))?;
+            self.work_classes.push(work_classes.get(index))?;
+            self.property_classes.push(property_classes.get(index))?;
+            for ((kept, day), with_date) in self.dates.iter_mut().zip(&dates).zip(&mut list.with_date) {
+                kept.push(day(index));
+                *with_date += u64::from(day(index) != NO_DAY);
+            }
+            self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
+            self.cities.push(cities.get(index), city_key)?;
+            list.city_codes.insert(self.cities.at(row));
+            self.zips.push(zips.get(index), str::to_owned)?;
+            list.without_zip += u64::from(zips.get(index).is_none());
+            let mut bits = 0;
+            for tag in tags.at(index) {
+                bits |= 1 << self.tag(tag)?;
+            }
+            self.tags.push(bits);
+            if !latitudes.is_null(index) && !longitudes.is_null(index) {
+                self.points.push(Point { lat: latitudes.value(index), lon: longitudes.value(index), row });
+                list.with_point += 1;
+            }
+        }
+        self.lists.insert(jurisdiction.to_owned(), list);
+        Ok(())
+    }
+
+    /// The bit of a tag.
+    fn tag(&mut self, tag: &str) -> Result<usize> {
+        let known = self.tag_words.iter().position(|known| known == tag);
+        let bit = known.unwrap_or_else(|| {
+            self.tag_words.push(tag.to_owned());
+            self.tag_words.len() - 1
+        });
+        if bit < 32 { Ok(bit) } else { Err(Error::store("more than 32 different tags of permits")) }
+    }
+
+    fn add_contacts(&mut self, jurisdiction: &str, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, roles, names, normalized) = (texts("permit_id")?, texts("role")?, texts("name")?, texts("name_normalized")?);
+        let (numbers, states) = (texts("license_number_normalized")?, texts("license_state")?);
+        for index in 0..table.rows() {
+            let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
+            let license = states.get(index).zip(numbers.get(index));
+            if let Some((state, number)) = license {
+                self.by_license.add(&[state, number], row);
+                if !self.with_license_numbers.contains(jurisdiction) {
+                    self.with_license_numbers.insert(jurisdiction.to_owned());
+                }
+            }
+            if roles.get(index) == Some("contractor") {
+                if let Some(name) = names.get(index) {
+                    self.contractors.add(name, row)?;
+                }
+                if let Some(name) = normalized.get(index).filter(|_| license.is_none()) {
+                    self.by_contractor.add(&[name], row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// House number and street name of a published address key.
+fn street_key(key: &str) -> Option<[&str; 2]> {
+    let mut fields = key.split('|');
+    let (number, street) = (fields.next()?, fields.nth(1)?);
+    (!number.is_empty() && !street.is_empty()).then_some([number, street])
+}
+
+/// A parcel number as it is compared: letters and digits only.
+pub fn comparable_parcel(parcel: &str) -> String {
+    parcel.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+}
+
+impl Permits {
+    /// Reads the key columns of every part; none when the release does not have the dataset.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+        let manifest = reader.manifest();
+        let Some(rows) = Numbered::<Permit>::of(manifest)? else { return Ok(None) };
+        let contacts = Children::<Contact>::of(manifest);
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
+            made = made.read(reader, (part, contacts.beside(part)), jurisdiction, start).await?;
+        }
+        let set_aside = set_aside::ids::<Permit>(reader).await?;
+        crate::serve::release::key_columns::indexed(move || {
+            let mut points = made.points;
+            for (name, code) in made.cities.compared() {
+                for list in made.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
+                    list.cities.insert(city_key(name));
+                }
+            }
+            points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
+            Ok(Some(Self {
+                rows,
+                contacts,
+                by_number: made.by_number.finish(),
+                by_property: made.by_property.finish(),
+                by_street: made.by_street.finish(),
+                by_parcel: made.by_parcel.finish(),
+                by_license: made.by_license.finish(),
+                by_contractor: made.by_contractor.finish(),
+                contractors: made.contractors.finish()?,
+                types: made.types,
+                work_classes: made.work_classes,
+                property_classes: made.property_classes,
+                statuses: made.statuses,
+                dates: made.dates,
+                values: made.values,
+                cities: made.cities,
+                zips: made.zips,
+                tag_words: made.tag_words,
+                tags: made.tags,
+                points,
+                lists: made.lists,
+                with_license_numbers: made.with_license_numbers,
+                set_aside,
+            }))
+        })
+        .await
+    }
+
+    /// Ids of permits that were set aside and whose key begins with the number: of a permit with several rows other parts follow.
+    pub fn set_aside_with_number(&self, number: &str) -> Vec<&str> {
+        let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_uppercase).collect::<String>();
+        let number = plain(number);
+        let is_of =
+            |id: &&String| id.split_once(':').is_some_and(|(_, key)| plain(key) == number || key.split('-').next().is_some_and(|first| plain(first) == number));
+        self.set_aside.iter().filter(is_of).map(String::as_str).collect()
+    }
+
+    pub fn with_number(&self, number: &str) -> &[u32] {
+        self.by_number.find(&[&license_number::display(number)])
+    }
+
+    /// The permits of a property, by its id in any case.
+    pub fn of_property(&self, property_id: &str) -> &[u32] {
+        self.by_property.find(&[&property_id.to_ascii_lowercase()])
+    }
+
+    /// The permits of a house number in streets of a name.
+    pub fn at_street(&self, number: &str, street: &str) -> &[u32] {
+        self.by_street.find(&[number, street])
+    }
+
+    pub fn with_parcel(&self, parcel: &str) -> &[u32] {
+        self.by_parcel.find(&[&comparable_parcel(parcel)])
+    }
+
+    /// The permits with a party that has this license.
+    pub fn with_license(&self, state: &str, normalized: &str) -> &[u32] {
+        self.by_license.find(&[state, normalized])
+    }
+
+    /// The permits of a state's jurisdictions with a contractor of this name and no license number.
+    pub fn of_contractor<'a>(&'a self, state: &'a str, normalized: &str) -> impl Iterator<Item = u32> + 'a {
+        self.by_contractor.find(&[normalized]).iter().copied().filter(move |row| self.state(*row) == state)
+    }
+
+    pub fn jurisdiction(&self, row: u32) -> &str {
+        self.rows.partition(row, "jurisdiction")
+    }
+
+    /// State of the jurisdiction of a row.
+    pub fn state(&self, row: u32) -> &str {
+        self.lists.get(self.jurisdiction(row)).map(|list| list.state.as_str()).unwrap_or_default()
+    }
+
+    /// How much memory the index takes.
+    pub fn size_bytes(&self) -> usize {
+        let keys = [&self.by_number, &self.by_property, &self.by_street, &self.by_parcel, &self.by_license, &self.by_contractor];
+        let keys: usize = keys.into_iter().map(HashIndex::size_bytes).sum();
+        let columns = 36 * self.values.capacity() + self.cities.size_bytes() + self.zips.size_bytes() + 24 * self.points.capacity();
+        keys + columns + self.contractors.size_bytes()
+    }
+}
+
+impl Builder {
+    /// Adds a part and its parties.
+    async fn read(mut self, reader: PartReader<'_>, (part, contacts): (&Part, Option<&Part>), jurisdiction: String, start: u32) -> Result<Self> {
+        self.of_part.clear();
+        let name = jurisdiction.clone();
+        let mut made = read_part(reader, part, COLUMNS, self, move |made, first, table| made.add(&name, start + first, table)).await?;
+        if let Some(contacts) = contacts {
+            made = read_part(reader, contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
+        }
+        Ok(made)
+    }
+}

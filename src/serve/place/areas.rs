@@ -1,0 +1,137 @@
+//! ZCTAs and counties in memory: names, land area, internal point, and the ZCTA's primary county.
+
+use arrow::array::{Array, Float64Array, Int64Array};
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::serve::json::{Json, Trim};
+use crate::serve::release::provenance::{Origin, PartOrigins};
+use crate::serve::release::table::{Table, Texts};
+use crate::store::Part;
+
+/// Areas of one kind, sorted by code.
+#[derive(Debug)]
+pub struct PlaceTable {
+    pub codes: Texts,
+    pub names: Texts,
+    pub record_ids: Texts,
+    pub validation_statuses: Texts,
+    /// Square miles, in units of 10^-`land_area_scale`.
+    land_areas: Vec<i64>,
+    land_area_scale: u8,
+    /// Square metres.
+    water_areas: Int64Array,
+    latitudes: Float64Array,
+    longitudes: Float64Array,
+    pub states: Texts,
+    /// Only ZCTAs have these.
+    primary: Option<PrimaryCounties>,
+    pub origin: Option<Origin>,
+}
+
+#[derive(Debug)]
+struct PrimaryCounties {
+    codes: Texts,
+    names: Texts,
+    land_shares: Float64Array,
+    bases: Texts,
+}
+
+/// A ZCTA's primary county.
+#[derive(Debug, Clone, Copy)]
+pub struct PrimaryCounty<'a> {
+    pub code: Option<&'a str>,
+    pub name: Option<&'a str>,
+    pub land_share: Option<f64>,
+    pub basis: &'a str,
+}
+
+const COMMON: [&str; 7] = ["record_id", "name", "land_area_sqmi", "water_area_sqm", "internal_point_lat", "internal_point_lon", "validation_status"];
+
+impl PlaceTable {
+    /// Reads the part of `geo.geography`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order.
+    pub fn read_zctas(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
+        let own = ["zcta", "primary_state_code", "primary_county_fips", "primary_county_name", "primary_county_land_share", "primary_county_basis"];
+        let table = Table::read(bytes.clone(), &[&COMMON[..], &own].concat(), &part.path)?;
+        let primary = PrimaryCounties {
+            codes: table.texts("primary_county_fips")?,
+            names: table.texts("primary_county_name")?,
+            land_shares: table.floats("primary_county_land_share")?,
+            bases: table.texts("primary_county_basis")?,
+        };
+        Self::of(&table, ("zcta", "primary_state_code"), Some(primary), origins, part, bytes)
+    }
+
+    /// Reads the part of `geo.county`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or is out of order.
+    pub fn read_counties(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
+        let table = Table::read(bytes.clone(), &[&COMMON[..], &["county_fips", "state_code"]].concat(), &part.path)?;
+        Self::of(&table, ("county_fips", "state_code"), None, origins, part, bytes)
+    }
+
+    fn of(table: &Table, (code, state): (&str, &str), primary: Option<PrimaryCounties>, origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
+        let too_wide = |column: &str| Error::store(format!("{}: column `{column}` has another form than its contract", part.path));
+        let areas = table.decimals("land_area_sqmi")?;
+        let codes = table.texts(code)?;
+        codes.check_sorted(&part.path)?;
+        let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
+        Ok(Self {
+            codes,
+            names: table.texts("name")?,
+            record_ids: table.texts("record_id")?,
+            validation_statuses: table.texts("validation_status")?,
+            land_areas: areas
+                .values()
+                .iter()
+                .map(|&area| i64::try_from(area))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| too_wide("land_area_sqmi"))?,
+            land_area_scale: u8::try_from(areas.scale()).map_err(|_| too_wide("land_area_sqmi"))?,
+            water_areas: table.int64s("water_area_sqm")?,
+            latitudes: table.floats("internal_point_lat")?,
+            longitudes: table.floats("internal_point_lon")?,
+            states: table.texts(state)?,
+            primary,
+            origin: origins.of_rows(part, bytes, first_row)?.pop(),
+        })
+    }
+
+    /// Degrees north and east of the area's internal point.
+    pub fn internal_point(&self, row: usize) -> (f64, f64) {
+        (self.latitudes.value(row), self.longitudes.value(row))
+    }
+
+    /// Writes the land area as the Gazetteer prints it.
+    pub fn write_land_area_sqmi(&self, json: &mut Json, row: usize) {
+        json.decimal(self.land_areas[row], self.land_area_scale, Trim::Zeros);
+    }
+
+    /// Writes the water area in square miles, to the thousandth as the Gazetteer prints it.
+    pub fn write_water_area_sqmi(&self, json: &mut Json, row: usize) {
+        // Millionths of a square metre in a square mile.
+        const SQUARE_MILE: i128 = 2_589_988_110_336;
+        let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000 + SQUARE_MILE / 2) / SQUARE_MILE;
+        json.wide_decimal(thousandths, 3);
+    }
+
+    /// The primary county, for a table of ZCTAs.
+    pub fn primary_county(&self, row: usize) -> Option<PrimaryCounty<'_>> {
+        self.primary.as_ref().map(|primary| PrimaryCounty {
+            code: primary.codes.get(row),
+            name: primary.names.get(row),
+            land_share: (!primary.land_shares.is_null(row)).then(|| primary.land_shares.value(row)),
+            basis: primary.bases.at(row),
+        })
+    }
+
+    /// Postal code of the state whose counties' codes begin with these two digits.
+    pub fn state_of(&self, code: &str) -> Option<&str> {
+        let prefix = code.get(..2)?;
+        (0..self.codes.len()).find(|&row| self.codes.at(row).starts_with(prefix)).and_then(|row| self.states.get(row))
+    }
+}

@@ -1,0 +1,191 @@
+//! ZIP codes in memory: all of them, with their counties, by city, and in order of latitude.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use arrow::array::{Array, Float64Array};
+use bytes::Bytes;
+
+use crate::canonical::address::city_key;
+use crate::error::Result;
+use crate::serve::place::distance::Point;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::part_provenance::PartProvenance;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::store::Part;
+
+#[rustfmt::skip]
+const COLUMNS: [&str; 15] = [
+    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
+];
+
+/// What releases of the first version of `zip.zip` lack.
+const REGION: &str = "military_region";
+const BEFORE_REGIONS: &str = "1.0.0";
+
+/// The rows of `zip.zip`, sorted by code.
+#[derive(Debug)]
+pub struct Zips {
+    pub codes: Texts,
+    pub types: DictionaryColumn,
+    pub types_raw: DictionaryColumn,
+    pub cities: Texts,
+    pub other_cities: TextLists,
+    pub states: DictionaryColumn,
+    pub military_regions: DictionaryColumn,
+    pub state_names: DictionaryColumn,
+    pub state_fips: DictionaryColumn,
+    pub county_fips: DictionaryColumn,
+    pub county_names: DictionaryColumn,
+    latitudes: Float64Array,
+    longitudes: Float64Array,
+    pub accuracies: DictionaryColumn,
+    pub zctas: Texts,
+    pub zcta_matches: DictionaryColumn,
+    pub stamps: PartProvenance,
+    /// Those with coordinates, by latitude.
+    pub points: Vec<Point>,
+    /// By state and city as cities are compared.
+    by_city: HashMap<(String, String), Vec<u32>>,
+    pub counties: Option<ZipCounties>,
+}
+
+/// What follows the name of a county in the Census Bureau's lists.
+const KINDS_OF_COUNTIES: [&str; 7] = [" COUNTY", " PARISH", " CITY AND BOROUGH", " BOROUGH", " CENSUS AREA", " MUNICIPALITY", " MUNICIPIO"];
+
+/// The rows of `zip.county`, sorted by ZIP code.
+#[derive(Debug)]
+pub struct ZipCounties {
+    codes: Texts,
+    pub county_fips: Texts,
+    pub county_names: DictionaryColumn,
+    shares: Float64Array,
+    pub bases: DictionaryColumn,
+    pub stamps: PartProvenance,
+}
+
+impl Zips {
+    /// Reads the ZIP codes of a release; none when it has none.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+        let counties = match reader.parts_of("zip.county").next() {
+            Some(part) => Some(ZipCounties::read(part, reader.bytes(part).await?)?),
+            None => None,
+        };
+        let Some(part) = reader.parts_of("zip.zip").next() else { return Ok(None) };
+        let bytes = reader.bytes(part).await?;
+        let has_regions = reader.manifest().datasets.get("zip.zip").is_some_and(|dataset| dataset.schema_version != BEFORE_REGIONS);
+        Self::read(part, bytes, counties, has_regions).map(Some)
+    }
+
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, has_regions: bool) -> Result<Self> {
+        let regions = if has_regions { &[REGION][..] } else { &[] };
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], regions, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let codes = table.texts("zip")?;
+        codes.check_sorted(&part.path)?;
+        let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
+        let has_place = |row: &usize| !latitudes.is_null(*row) && !longitudes.is_null(*row);
+        let mut points: Vec<Point> =
+            (0..table.rows()).filter(has_place).map(|row| Point { lat: latitudes.value(row), lon: longitudes.value(row), row: row as u32 }).collect();
+        points.sort_by(|a, b| a.lat.total_cmp(&b.lat));
+        let mut zips = Self {
+            codes,
+            types: table.words("type")?,
+            types_raw: table.words("type_raw")?,
+            cities: table.texts("city")?,
+            other_cities: table.text_lists("other_cities")?,
+            states: table.words("state")?,
+            military_regions: if has_regions { table.words(REGION)? } else { no_words(table.rows())? },
+            state_names: table.words("state_name")?,
+            state_fips: table.words("state_fips")?,
+            county_fips: table.words("county_fips")?,
+            county_names: table.words("county_name")?,
+            latitudes,
+            longitudes,
+            accuracies: table.words("coordinate_accuracy")?,
+            zctas: table.texts("zcta")?,
+            zcta_matches: table.words("zcta_match")?,
+            stamps: PartProvenance::read("zip.zip", part, bytes, &table)?,
+            points,
+            by_city: HashMap::new(),
+            counties,
+        };
+        for row in 0..table.rows() {
+            for name in zips.city_names(row) {
+                zips.by_city.entry((zips.states.at(row).to_owned(), name)).or_default().push(row as u32);
+            }
+        }
+        Ok(zips)
+    }
+
+    /// Finds the row of a code.
+    pub fn find(&self, code: &str) -> Option<usize> {
+        self.codes.find(code)
+    }
+
+    /// Degrees north and east of the code's place.
+    pub fn place(&self, row: usize) -> Option<(f64, f64)> {
+        let is_known = !self.latitudes.is_null(row) && !self.longitudes.is_null(row);
+        is_known.then(|| (self.latitudes.value(row), self.longitudes.value(row)))
+    }
+
+    /// The names that a code's city is known by, as cities are compared.
+    pub fn city_names(&self, row: usize) -> Vec<String> {
+        std::iter::once(self.cities.at(row)).chain(self.other_cities.at(row)).map(city_key).collect()
+    }
+
+    /// The name of a code's county as cities are compared, without the word county.
+    pub fn county_as_city(&self, row: usize) -> Option<String> {
+        let name = city_key(self.county_names.get(row)?);
+        let kind = KINDS_OF_COUNTIES.into_iter().find_map(|kind| name.strip_suffix(kind));
+        Some(kind.unwrap_or(&name).to_owned())
+    }
+
+    /// The codes of a city.
+    pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
+        self.by_city.get(&(state.to_owned(), city_key(name))).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl ZipCounties {
+    fn read(part: &Part, bytes: Bytes) -> Result<Self> {
+        let columns = ["zip", "county_fips", "county_name", "share", "basis"];
+        let table = Table::read(bytes.clone(), &[&columns[..], &PartProvenance::COLUMNS].concat(), &part.path)?;
+        Ok(Self {
+            codes: table.texts("zip")?,
+            county_fips: table.texts("county_fips")?,
+            county_names: table.words("county_name")?,
+            shares: table.floats("share")?,
+            bases: table.words("basis")?,
+            stamps: PartProvenance::read("zip.county", part, bytes, &table)?,
+        })
+    }
+
+    /// The rows of a ZIP code.
+    pub fn of_zip(&self, code: &str) -> Range<usize> {
+        let first = |is_before: &dyn Fn(&str) -> bool| {
+            let (mut low, mut high) = (0, self.codes.len());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if is_before(self.codes.at(middle)) { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        first(&|known| known < code)..first(&|known| known <= code)
+    }
+
+    /// Part of the tabulation area's land in the county.
+    pub fn share(&self, row: usize) -> Option<f64> {
+        (!self.shares.is_null(row)).then(|| self.shares.value(row))
+    }
+}
+
+/// A column without a word.
+fn no_words(rows: usize) -> Result<DictionaryColumn> {
+    let mut words = DictionaryColumn::default();
+    (0..rows).try_for_each(|_| words.push(None))?;
+    Ok(words)
+}

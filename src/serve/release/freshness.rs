@@ -1,0 +1,112 @@
+//! How old a dataset is against its publisher's cadence and calendar.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use jiff::civil::Date;
+
+use crate::provenance::Snapshot;
+use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
+
+/// Age class of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freshness {
+    /// Within one publishing period.
+    Fresh,
+    /// Within three, or the last try to renew it failed, or its next edition is late.
+    Stale,
+    /// Older.
+    Expired,
+}
+
+impl Freshness {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Stale => "stale",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// Freshness of a release's datasets on one day.
+#[derive(Debug)]
+pub struct FreshnessOfDay {
+    day: Date,
+    by_dataset: BTreeMap<String, Freshness>,
+    /// Tasks of which an edition is late.
+    late: Vec<String>,
+}
+
+impl FreshnessOfDay {
+    pub fn of(&self, dataset_id: &str) -> Freshness {
+        self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
+    }
+
+    /// One letter for each dataset, and the tasks that are late: changes exactly when what an answer says of freshness can.
+    pub fn fingerprint(&self) -> impl Iterator<Item = u8> {
+        let freshness = self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0]);
+        freshness.chain(self.late.iter().flat_map(|task_id| task_id.bytes()))
+    }
+}
+
+/// The last day's freshness, kept because a day has many requests.
+#[derive(Debug, Default)]
+pub struct FreshnessCache(ArcSwapOption<FreshnessOfDay>);
+
+impl FreshnessCache {
+    /// Freshness of a release's datasets on a day.
+    pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<FreshnessOfDay> {
+        if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
+            return known;
+        }
+        let by_dataset = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today))).collect();
+        let late = manifest.tasks.keys().filter(|task_id| manifest.late_since(task_id, today).is_some()).cloned().collect();
+        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, late });
+        self.0.store(Some(computed.clone()));
+        computed
+    }
+}
+
+/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale or late.
+pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
+    let newest = dataset.parts.iter().max_by(|a, b| a.partition.cmp(&b.partition));
+    let by_age = newest.map_or(Freshness::Expired, |part| freshness_of_part(manifest, part, today));
+    let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
+    let is_behind = |task_id: &&str| manifest.tasks.get(*task_id).is_some_and(|task| task.is_stale) || manifest.late_since(task_id, today).is_some();
+    if tasks.iter().any(is_behind) { by_age.max(Freshness::Stale) } else { by_age }
+}
+
+fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness {
+    let task = manifest.tasks.get(&part.task_id);
+    task.map_or(Freshness::Expired, |task| freshness_by_age(task, source_date(manifest, part), today))
+}
+
+/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew it failed or its next edition is late.
+pub fn freshness_of_task(manifest: &Manifest, task_id: &str, today: Date) -> Freshness {
+    let Some(task) = manifest.tasks.get(task_id) else { return Freshness::Expired };
+    let by_age = freshness_by_age(task, newest_date(&task.inputs, &manifest.published_at), today);
+    if task.is_stale || manifest.late_since(task_id, today).is_some() { by_age.max(Freshness::Stale) } else { by_age }
+}
+
+fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshness {
+    let Some(age) = date.and_then(|date| today.since(date).ok()).map(|span| i64::from(span.get_days())) else { return Freshness::Expired };
+    match age {
+        age if age <= task.cadence_days => Freshness::Fresh,
+        age if age <= 3 * task.cadence_days => Freshness::Stale,
+        _ => Freshness::Expired,
+    }
+}
+
+/// Date of the newest file a part was built from, or of publication when no file has one.
+pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
+    let inputs = manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default();
+    newest_date(inputs, &manifest.published_at)
+}
+
+fn newest_date(inputs: &[Snapshot], published_at: &str) -> Option<Date> {
+    let newest = inputs.iter().filter_map(|input| input.source_date.parse().ok()).max();
+    newest.or_else(|| published_at.get(..10).and_then(|date| date.parse().ok()))
+}

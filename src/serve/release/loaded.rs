@@ -1,0 +1,69 @@
+//! A release that is ready to answer: its manifest, and what each family keeps of it in memory.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use jiff::civil::Date;
+
+use super::freshness::{FreshnessCache, FreshnessOfDay};
+use super::part_cache::PartCache;
+use super::part_reader::PartReader;
+use crate::contract::Contracts;
+use crate::error::Result;
+use crate::ids::ReleaseId;
+use crate::store::Manifest;
+
+/// What families keep of a release, one of each type: nothing below the route table knows all of them.
+#[derive(Default)]
+pub struct Tables(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Tables {
+    /// Keeps a table.
+    pub fn insert<T: Any + Send + Sync>(&mut self, table: T) {
+        self.0.insert(TypeId::of::<T>(), Box::new(table));
+    }
+
+    fn get<T: Any>(&self) -> Option<&T> {
+        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+/// Reads what a family keeps in memory. A dataset that the release lacks is left out.
+///
+/// # Errors
+/// `Store`, when a part is missing, damaged, or not as its contract says.
+pub type Load = for<'a> fn(PartReader<'a>, &'a Contracts, &'a mut Tables) -> BoxFuture<'a, Result<()>>;
+
+/// One release, ready to answer.
+pub struct Release {
+    pub manifest: Manifest,
+    tables: Tables,
+    freshness: FreshnessCache,
+}
+
+impl Release {
+    /// Loads a release, one family after the other.
+    ///
+    /// # Errors
+    /// `Store`, when the manifest or a part is missing, damaged, or not as the contract says.
+    pub async fn load(cache: &Arc<PartCache>, contracts: &Contracts, loads: &[Load], id: &ReleaseId) -> Result<Self> {
+        let manifest = cache.releases().manifest(id).await?;
+        let mut tables = Tables::default();
+        for load in loads {
+            load(PartReader::new(cache, &manifest), contracts, &mut tables).await?;
+        }
+        Ok(Self { manifest, tables, freshness: FreshnessCache::default() })
+    }
+
+    /// A family's table; none when the release lacks its dataset.
+    pub fn table<T: Any>(&self) -> Option<&T> {
+        self.tables.get()
+    }
+
+    /// Freshness of the datasets on a day.
+    pub fn freshness(&self, today: Date) -> Arc<FreshnessOfDay> {
+        self.freshness.of(&self.manifest, today)
+    }
+}

@@ -1,0 +1,202 @@
+//! Parts that are read when they are asked for. What was read is kept until its place is needed, under one bound for all datasets and
+//! releases; a part that two releases share is kept once. Nobody waits for a lock while a part is read, and all who ask for one part
+//! at the same time wait for one reading of it.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use bytes::Bytes;
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::{Digest, ReleaseId};
+use crate::store::{Copies, Manifest, Part, Releases};
+
+/// The most parts read at the same time: each takes memory beyond the bound until it is kept.
+const READING: usize = 4;
+
+/// A part in the form that answers are written from.
+pub trait CachedPart: Send + Sync + Sized + 'static {
+    const DATASET_ID: &'static str;
+
+    /// Reads a part whose digest is right.
+    ///
+    /// # Errors
+    /// `Store`, when it lacks a column or is out of order.
+    fn read(bytes: Bytes, place: &str) -> Result<Self>;
+
+    /// About how much memory it takes.
+    fn size_bytes(&self) -> usize;
+
+    /// The columns that a copy on disk depends on; none for a form of which no copies are made.
+    const COPIED: Option<&'static [&'static str]> = None;
+
+    /// All that it holds, for a copy.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be put into columns.
+    fn to_copy(&self) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
+
+    /// Takes a mapped copy.
+    ///
+    /// # Errors
+    /// `Store`, when it is not what [`CachedPart::to_copy`] made.
+    fn from_copy(_copy: RecordBatch, place: &str) -> Result<Self> {
+        Err(Error::store(format!("{place}: a copy of a part of which none are made")))
+    }
+}
+
+/// The parts in memory.
+pub struct PartCache {
+    releases: Releases,
+    copies: Copies,
+    limit_bytes: usize,
+    reading: Semaphore,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    by_digest: HashMap<(&'static str, Digest), Entry>,
+    size_bytes: usize,
+    /// Counts uses; the entry with the lowest count is the next to go.
+    clock: u64,
+}
+
+#[derive(Default)]
+struct Entry {
+    slot: Slot,
+    size_bytes: usize,
+    last_used: u64,
+}
+
+type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
+
+impl PartCache {
+    pub fn new(releases: Releases, copies: Copies, limit_bytes: usize) -> Self {
+        Self { releases, copies, limit_bytes, reading: Semaphore::new(READING), kept: Mutex::default() }
+    }
+
+    /// Returns a part, from memory or read now.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing, damaged, or not as its contract says.
+    pub async fn get<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
+        let key = (T::DATASET_ID, part.sha256);
+        let slot = self.slot(key);
+        let mut was_read = None;
+        let held = slot
+            .get_or_try_init(|| async {
+                let held = self.read::<T>(release_id, part).await?;
+                was_read = Some(held.size_bytes());
+                Ok::<_, Error>(Arc::new(held) as Arc<dyn Any + Send + Sync>)
+            })
+            .await?
+            .clone();
+        if let Some(size_bytes) = was_read {
+            self.keep(key, size_bytes);
+        }
+        held.downcast().map_err(|_| Error::store(format!("{}: the part is kept in another form", part.path)))
+    }
+
+    /// Reads a part without keeping it.
+    ///
+    /// # Errors
+    /// As for [`PartCache::get`].
+    pub async fn read<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<T> {
+        let _turn = self.reading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let failed = |error| Error::store(format!("reading a part failed: {error}"));
+        if let Some(columns) = T::COPIED {
+            let (copies, part) = (self.copies.clone(), part.clone());
+            let opened = tokio::task::spawn_blocking(move || copies.open(&part.sha256, columns)?.map(|copy| T::from_copy(copy, &part.path)).transpose());
+            match opened.await.map_err(failed)? {
+                Ok(Some(held)) => return Ok(held),
+                Ok(None) => {}
+                Err(error) => tracing::warn!("{error}"),
+            }
+        }
+        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        let (copies, part) = (self.copies.clone(), part.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            check_digest(&part, &bytes)?;
+            let held = T::read(bytes, &part.path)?;
+            let Some(columns) = T::COPIED.filter(|_| copies.is_large(held.size_bytes())) else { return Ok(held) };
+            let copied = held.to_copy().and_then(|copy| {
+                let copy = copy.map(|copy| copies.write(&part.sha256, columns, &copy)).transpose()?;
+                copy.map(|copy| T::from_copy(copy, &part.path)).transpose()
+            });
+            match copied {
+                Ok(copied) => Ok(copied.unwrap_or(held)),
+                Err(error) => {
+                    tracing::warn!("no copy of a part for fast answers: {error}");
+                    Ok(held)
+                }
+            }
+        });
+        reading.await.map_err(failed)?
+    }
+
+    /// Removes copies of parts that none of these releases has.
+    pub fn forget_all_but(&self, manifests: &[&Manifest]) {
+        self.copies.keep_only(manifests);
+    }
+
+    /// The bytes of a part, its digest checked.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing or damaged.
+    pub async fn bytes(&self, release_id: &ReleaseId, part: &Part) -> Result<Bytes> {
+        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        let part = part.clone();
+        let checking = tokio::task::spawn_blocking(move || check_digest(&part, &bytes).map(|()| bytes));
+        checking.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+    }
+
+    pub fn releases(&self) -> &Releases {
+        &self.releases
+    }
+
+    fn slot(&self, key: (&'static str, Digest)) -> Slot {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clock += 1;
+        let clock = kept.clock;
+        let entry = kept.by_digest.entry(key).or_default();
+        entry.last_used = clock;
+        entry.slot.clone()
+    }
+
+    /// Counts a part that was just read, and lets go of those not used for longest until all fit again.
+    fn keep(&self, key: (&'static str, Digest), size_bytes: usize) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = kept.by_digest.get_mut(&key) {
+            entry.size_bytes = size_bytes;
+            kept.size_bytes += size_bytes;
+        }
+        while kept.size_bytes > self.limit_bytes {
+            let others = kept.by_digest.iter().filter(|(other, entry)| **other != key && entry.size_bytes > 0);
+            let Some(oldest) = others.min_by_key(|(_, entry)| entry.last_used).map(|(other, _)| *other) else { return };
+            let freed = kept.by_digest.remove(&oldest).map_or(0, |entry| entry.size_bytes);
+            kept.size_bytes -= freed;
+        }
+    }
+}
+
+/// Refuses bytes that are not those the manifest names.
+///
+/// # Errors
+/// `Store`, with both digests.
+fn check_digest(part: &Part, bytes: &[u8]) -> Result<()> {
+    let digest = Digest::of(bytes);
+    if digest == part.sha256 {
+        return Ok(());
+    }
+    Err(Error::store(format!("{}: the file is damaged: its digest is {digest}, the manifest says {}", part.path, part.sha256))
+        .hint("`pubdata verify` lists damaged files; roll the channel back or publish again"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The provenance of rows that are in memory: from which file each comes, under which record id, and how its validation ended.
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::provenance::Snapshot;
+use crate::serve::json::Json;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::release::row_sources::RowSources;
+use crate::serve::release::table::{Table, Texts};
+use crate::store::{Manifest, Part};
+
+/// What the provenance of a part's rows is written from, for parts that are in memory.
+#[derive(Debug)]
+pub struct PartProvenance {
+    dataset_id: &'static str,
+    part: Part,
+    row_sources: RowSources,
+    record_ids: Texts,
+    statuses: DictionaryColumn,
+}
+
+impl PartProvenance {
+    /// The columns that `table` must have.
+    pub const COLUMNS: [&'static str; 2] = ["record_id", "validation_status"];
+
+    /// Reads a part.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column.
+    pub fn read(dataset_id: &'static str, part: &Part, bytes: Bytes, table: &Table) -> Result<Self> {
+        let row_sources = RowSources::read(bytes, &part.path)?;
+        Ok(Self { dataset_id, part: part.clone(), row_sources, record_ids: table.texts("record_id")?, statuses: table.words("validation_status")? })
+    }
+
+    /// Writes the provenance object of a row.
+    pub fn write(&self, json: &mut Json, manifest: &Manifest, row: usize) {
+        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).write(json, &self.row_sources, row, self.statuses.at(row), self.record_ids.at(row));
+    }
+
+    /// The file that a row comes from.
+    pub fn source<'a>(&self, manifest: &'a Manifest, row: usize) -> Option<&'a Snapshot> {
+        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).source(&self.row_sources, row)
+    }
+
+    pub fn record_id(&self, row: usize) -> &str {
+        self.record_ids.at(row)
+    }
+}

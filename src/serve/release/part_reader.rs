@@ -1,0 +1,59 @@
+//! The parts of one release, read through the cache that all releases share.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::part_cache::{CachedPart, PartCache};
+use crate::error::Result;
+use crate::store::{Manifest, Part};
+
+/// Reads parts of a release.
+#[derive(Clone, Copy)]
+pub struct PartReader<'a> {
+    cache: &'a Arc<PartCache>,
+    manifest: &'a Manifest,
+}
+
+impl<'a> PartReader<'a> {
+    pub fn new(cache: &'a Arc<PartCache>, manifest: &'a Manifest) -> Self {
+        Self { cache, manifest }
+    }
+
+    pub fn manifest(self) -> &'a Manifest {
+        self.manifest
+    }
+
+    pub fn cache(self) -> &'a Arc<PartCache> {
+        self.cache
+    }
+
+    /// The parts of a dataset; none when the release does not have it.
+    pub fn parts_of(self, dataset_id: &str) -> impl Iterator<Item = &'a Part> + use<'a> {
+        self.manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts)
+    }
+
+    /// Returns a part, from memory or read now.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing, damaged, or not as its contract says.
+    pub async fn get<T: CachedPart>(self, part: &Part) -> Result<Arc<T>> {
+        self.cache.get(&self.manifest.release_id, part).await
+    }
+
+    /// Reads a part without keeping it.
+    ///
+    /// # Errors
+    /// As for [`PartReader::get`].
+    pub async fn read<T: CachedPart>(self, part: &Part) -> Result<T> {
+        self.cache.read(&self.manifest.release_id, part).await
+    }
+
+    /// The bytes of a part, its digest checked.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing or damaged.
+    pub async fn bytes(self, part: &Part) -> Result<Bytes> {
+        self.cache.bytes(&self.manifest.release_id, part).await
+    }
+}

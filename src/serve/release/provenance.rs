@@ -1,0 +1,134 @@
+//! Writes the provenance object of a record: dataset and its version, source and its file, verdict, record id.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::provenance::Snapshot;
+use crate::serve::json::Json;
+use crate::serve::release::row_sources::RowSources;
+use crate::serve::release::table::read_pointers;
+use crate::store::{DatasetEntry, Manifest, Part};
+
+/// Which dataset and publisher's file records come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    pub dataset_id: String,
+    pub schema_version: String,
+    /// None when the part names no file, which only an empty part may.
+    pub snapshot: Option<Snapshot>,
+}
+
+impl Origin {
+    /// Writes the provenance object of one record.
+    pub fn write(&self, json: &mut Json, validation_status: &str, record_id: &str) {
+        let snapshot = self.snapshot.as_ref();
+        let source_id = snapshot.map_or("", |snapshot| snapshot.source_id.as_str());
+        write_provenance(json, (&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id);
+    }
+}
+
+/// Writes a provenance object: dataset and its version, source and its file, verdict, record.
+pub fn write_provenance(
+    json: &mut Json,
+    (dataset_id, schema_version): (&str, &str),
+    (source_id, snapshot): (&str, Option<&Snapshot>),
+    validation_status: &str,
+    record_id: &str,
+) {
+    json.object(|json| {
+        json.key("dataset_id").text(dataset_id);
+        json.key("source_id").optional_text(Some(source_id).filter(|source_id| !source_id.is_empty()));
+        json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
+        json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
+        json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
+        json.key("schema_version").text(schema_version);
+        json.key("validation_status").text(validation_status);
+        json.key("record_id").text(record_id);
+    });
+}
+
+/// What the origins of a part's rows are found with.
+#[derive(Debug, Clone)]
+pub struct PartOrigins {
+    dataset_id: String,
+    schema_version: String,
+    inputs: Vec<Snapshot>,
+}
+
+impl PartOrigins {
+    pub fn of(manifest: &Manifest, dataset_id: &str, part: &Part) -> Self {
+        let Origin { dataset_id, schema_version, .. } = origin(manifest, dataset_id, None);
+        Self { dataset_id, schema_version, inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.clone()).unwrap_or_default() }
+    }
+
+    /// Finds the origins of chosen rows: the file that the row's first pointer names.
+    ///
+    /// # Errors
+    /// `Store`, when the pointers cannot be read.
+    pub fn of_rows(&self, part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Origin>> {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&index| rows[index]);
+        let sorted: Vec<usize> = order.iter().map(|&index| rows[index]).collect();
+        let pointers = read_pointers(bytes, &sorted, &part.path)?;
+        let mut found: BTreeMap<usize, Origin> = BTreeMap::new();
+        for (&index, pointers) in order.iter().zip(pointers) {
+            let first = pointers.first();
+            let named = first.and_then(|pointer| self.inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id));
+            let snapshot = named.or(self.inputs.first()).cloned();
+            found.insert(index, Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot });
+        }
+        Ok(found.into_values().collect())
+    }
+}
+
+/// The origin of a dataset's records that come from `snapshot`.
+pub fn origin(manifest: &Manifest, dataset_id: &str, snapshot: Option<&Snapshot>) -> Origin {
+    let schema_version = manifest.datasets.get(dataset_id).map(|dataset| dataset.schema_version.clone()).unwrap_or_default();
+    Origin { dataset_id: dataset_id.to_owned(), schema_version, snapshot: snapshot.cloned() }
+}
+
+/// Writes provenance objects of one part's rows in one release.
+pub struct ProvenanceWriter<'a> {
+    dataset_id: &'a str,
+    schema_version: &'a str,
+    inputs: &'a [Snapshot],
+}
+
+impl<'a> ProvenanceWriter<'a> {
+    pub fn new(manifest: &'a Manifest, dataset_id: &'a str, part: &Part) -> Self {
+        let schema_version = manifest.datasets.get(dataset_id).map(|dataset: &DatasetEntry| dataset.schema_version.as_str()).unwrap_or_default();
+        Self { dataset_id, schema_version, inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default() }
+    }
+
+    /// For a dataset all parts of which are of one build.
+    pub fn of_dataset(manifest: &'a Manifest, dataset_id: &'a str) -> Self {
+        let dataset = manifest.datasets.get(dataset_id);
+        let task = dataset.and_then(|dataset| dataset.parts.first()).and_then(|part| manifest.tasks.get(&part.task_id));
+        Self {
+            dataset_id,
+            schema_version: dataset.map(|dataset| dataset.schema_version.as_str()).unwrap_or_default(),
+            inputs: task.map(|task| task.inputs.as_slice()).unwrap_or_default(),
+        }
+    }
+
+    /// The file that a row comes from.
+    pub fn source(&self, row_sources: &RowSources, row: usize) -> Option<&'a Snapshot> {
+        let head = row_sources.of(row)?;
+        self.inputs.iter().find(|input| *input.source_id == *head.source_id && input.sha256 == head.digest)
+    }
+
+    /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
+    /// the source's file in this release, which holds the same member.
+    pub fn write(&self, json: &mut Json, row_sources: &RowSources, row: usize, validation_status: &str, record_id: &str) {
+        let (source_id, snapshot) = match row_sources.of(row) {
+            Some(head) => {
+                let of_source = || self.inputs.iter().filter(|input| *input.source_id == *head.source_id);
+                (&*head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
+            }
+            None => ("", None),
+        };
+        write_provenance(json, (self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id);
+    }
+}

@@ -1,0 +1,351 @@
+//! Rows of large datasets: numbered over all parts while a release is loaded, decoded part by part when an answer needs them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+
+use crate::error::{Error, Result};
+use crate::serve::json::Json;
+use crate::serve::release::part_cache::CachedPart;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::release::row_sources::RowSources;
+use crate::serve::release::table::Table;
+use crate::store::{Manifest, Part};
+
+/// A dataset whose rows are written from decoded parts.
+pub trait Dataset: Send + Sync + 'static {
+    const ID: &'static str;
+    /// The column that a part is sorted by first.
+    const KEY: &'static str;
+    /// Every column an answer needs.
+    const COLUMNS: &'static [&'static str];
+}
+
+/// One decoded part.
+#[derive(Debug)]
+pub struct Rows<D> {
+    table: Table,
+    row_sources: RowSources,
+    /// Whether the table is mapped from a file, not in memory of ours.
+    is_mapped: bool,
+    dataset: PhantomData<fn() -> D>,
+}
+
+/// Column of a copy with the number of the file that each row comes from, and key of its metadata with the files.
+const HEAD: &str = "head";
+
+impl<D: Dataset> CachedPart for Rows<D> {
+    const DATASET_ID: &'static str = D::ID;
+    const COPIED: Option<&'static [&'static str]> = Some(D::COLUMNS);
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), place)?;
+        Ok(Self { table: Table::read(bytes, D::COLUMNS, place)?, row_sources, is_mapped: false, dataset: PhantomData })
+    }
+
+    fn size_bytes(&self) -> usize {
+        if self.is_mapped { self.row_sources.size_bytes() } else { self.table.size_bytes() + self.row_sources.size_bytes() }
+    }
+
+    fn to_copy(&self) -> Result<Option<RecordBatch>> {
+        let (of_rows, row_sources) = self.row_sources.to_copy();
+        let schema = self.table.batch().schema();
+        let fields = schema.fields().iter().cloned().chain([Arc::new(Field::new(HEAD, DataType::UInt32, false))]);
+        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), HashMap::from([(HEAD.to_owned(), row_sources)]));
+        let columns = self.table.batch().columns().iter().cloned().chain([Arc::new(of_rows) as ArrayRef]).collect();
+        Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
+    }
+
+    fn from_copy(copy: RecordBatch, place: &str) -> Result<Self> {
+        let not_ours = || Error::store(format!("{place}: its copy does not say which file a row comes from"));
+        let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
+        let row_sources = RowSources::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
+        Ok(Self { table: Table::of(copy, place), row_sources, is_mapped: true, dataset: PhantomData })
+    }
+}
+
+impl<D: Dataset> Rows<D> {
+    fn column<A: Array + 'static>(&self, name: &str) -> Option<&A> {
+        let column: &ArrayRef = self.table.column(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"));
+        column.as_any().downcast_ref::<A>()
+    }
+
+    /// The row of a key in the sorted column.
+    fn first(&self, key: &str) -> usize {
+        let Some(keys) = self.column::<StringArray>(D::KEY) else { return 0 };
+        let (mut low, mut high) = (0, keys.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if keys.value(middle) < key { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    fn rows_of(&self, key: &str) -> Range<usize> {
+        let start = self.first(key);
+        let Some(keys) = self.column::<StringArray>(D::KEY) else { return 0..0 };
+        let count = (start..keys.len()).take_while(|row| keys.value(*row) == key).count();
+        start..start + count
+    }
+}
+
+/// One row of a decoded part.
+pub struct Record<'a, D> {
+    rows: Arc<Rows<D>>,
+    part: &'a Part,
+    row: usize,
+}
+
+impl<D: Dataset> Record<'_, D> {
+    /// The part that holds the row.
+    pub fn part(&self) -> &Part {
+        self.part
+    }
+
+    /// Place of the row in its part.
+    pub fn place(&self) -> usize {
+        self.row
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let texts = self.rows.column::<StringArray>(name)?;
+        (!texts.is_null(self.row)).then(|| texts.value(self.row))
+    }
+
+    /// The text of a column that has one in every row.
+    pub fn at(&self, name: &str) -> &str {
+        self.text(name).unwrap_or_default()
+    }
+
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        let Some(lists) = self.rows.column::<ListArray>(name).filter(|lists| !lists.is_null(self.row)) else { return Vec::new() };
+        let Some(values) = lists.values().as_any().downcast_ref::<StringArray>() else { return Vec::new() };
+        let offsets = lists.value_offsets();
+        (offsets[self.row] as usize..offsets[self.row + 1] as usize).map(|index| values.value(index)).collect()
+    }
+
+    /// Days since 1970-01-01.
+    pub fn day(&self, name: &str) -> Option<i32> {
+        let days = self.rows.column::<Date32Array>(name)?;
+        (!days.is_null(self.row)).then(|| days.value(self.row))
+    }
+
+    pub fn float(&self, name: &str) -> Option<f64> {
+        let floats = self.rows.column::<Float64Array>(name)?;
+        (!floats.is_null(self.row)).then(|| floats.value(self.row))
+    }
+
+    /// Writes a member of the column's own name.
+    pub fn member(&self, json: &mut Json, name: &str) {
+        self.member_as(json, name, name);
+    }
+
+    /// Writes members of the columns' own names.
+    pub fn members(&self, json: &mut Json, names: &[&str]) {
+        names.iter().for_each(|name| self.member(json, name));
+    }
+
+    /// Writes a column's value under another name.
+    pub fn member_as(&self, json: &mut Json, key: &str, name: &str) {
+        json.key(key);
+        let (rows, row) = (&self.rows, self.row);
+        if rows.column::<ListArray>(name).is_some() {
+            return json.texts(self.texts(name));
+        }
+        if rows.table.column(name).is_none_or(|column| column.is_null(row)) {
+            return json.null();
+        }
+        if let Some(texts) = rows.column::<StringArray>(name) {
+            json.text(texts.value(row));
+        } else if let Some(days) = rows.column::<Date32Array>(name) {
+            json.day(days.value(row));
+        } else if let Some(decimals) = rows.column::<Decimal128Array>(name) {
+            json.wide_decimal(decimals.value(row), u8::try_from(decimals.scale()).unwrap_or(0));
+        } else if let Some(flags) = rows.column::<BooleanArray>(name) {
+            json.flag(flags.value(row));
+        } else if let Some(floats) = rows.column::<Float64Array>(name) {
+            json.float(floats.value(row));
+        } else if let Some(integers) = rows.column::<Int32Array>(name) {
+            json.integer(i64::from(integers.value(row)));
+        } else if let Some(integers) = rows.column::<Int64Array>(name) {
+            json.integer(integers.value(row));
+        } else {
+            json.null();
+        }
+    }
+
+    /// Writes an object of some columns under other names; null when all of them are.
+    pub fn object_or_null(&self, json: &mut Json, key: &str, members: &[(&str, &str)]) {
+        json.key(key);
+        let is_null = |name: &str| self.rows.table.column(name).is_none_or(|column| column.is_null(self.row));
+        if members.iter().all(|(_, name)| is_null(name)) {
+            return json.null();
+        }
+        json.object(|json| members.iter().for_each(|(key, name)| self.member_as(json, key, name)));
+    }
+
+    /// Writes the member `provenance`.
+    pub fn provenance(&self, json: &mut Json, manifest: &Manifest) {
+        let stamps = ProvenanceWriter::new(manifest, D::ID, self.part);
+        stamps.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
+    }
+}
+
+/// The parts of a dataset of a release with their rows numbered through.
+#[derive(Debug)]
+pub struct Numbered<D> {
+    parts: Vec<Part>,
+    /// Number of each part's first row, and of the row after the last.
+    starts: Vec<u32>,
+    dataset: PhantomData<fn() -> D>,
+}
+
+impl<D> Default for Numbered<D> {
+    fn default() -> Self {
+        Self { parts: Vec::new(), starts: vec![0], dataset: PhantomData }
+    }
+}
+
+impl<D: Dataset> Numbered<D> {
+    /// Takes the dataset's parts; none when the release has no such dataset.
+    ///
+    /// # Errors
+    /// `Store`, when there are more rows than can be numbered.
+    pub fn of(manifest: &Manifest) -> Result<Option<Self>> {
+        let Some(dataset) = manifest.datasets.get(D::ID) else { return Ok(None) };
+        let mut numbered = Self { parts: dataset.parts.clone(), ..Self::default() };
+        let mut end: u64 = 0;
+        for part in &numbered.parts {
+            end += part.rows;
+            numbered.starts.push(u32::try_from(end).map_err(|_| Error::store(format!("{}: more rows than an index can number", D::ID)))?);
+        }
+        Ok(Some(numbered))
+    }
+
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0) as usize
+    }
+
+    /// The numbers of a part's rows.
+    pub fn rows_of_part(&self, part: usize) -> Range<u32> {
+        self.starts[part]..self.starts[part + 1]
+    }
+
+    /// The part of a row.
+    pub fn part_of(&self, row: u32) -> usize {
+        self.starts.partition_point(|&start| start <= row) - 1
+    }
+
+    /// The value of the partition column of a row.
+    pub fn partition(&self, row: u32, column: &str) -> &str {
+        self.partition_of(self.part_of(row), column)
+    }
+
+    /// The value of a part's partition column.
+    pub fn partition_of(&self, part: usize, column: &str) -> &str {
+        self.parts[part].partition.get(column).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The different values of a partition column, in order.
+    pub fn values(&self, column: &str) -> Vec<&str> {
+        let values: std::collections::BTreeSet<&str> =
+            self.parts.iter().filter(|part| part.rows > 0).filter_map(|part| part.partition.get(column)).map(String::as_str).collect();
+        values.into_iter().collect()
+    }
+
+    /// Opens every part that is large enough to be read from a copy, so that none has to be decoded when an answer needs it.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<()> {
+        prepare::<D>(reader, self.parts.iter()).await
+    }
+
+    /// Rows by number, from their parts.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn fetch(&self, reader: PartReader<'_>, rows: &[u32]) -> Result<Vec<Record<'_, D>>> {
+        let mut parts: Vec<usize> = rows.iter().map(|row| self.part_of(*row)).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let tables = try_join_all(parts.iter().map(|part| reader.get::<Rows<D>>(&self.parts[*part]))).await?;
+        let tables: HashMap<usize, Arc<Rows<D>>> = parts.into_iter().zip(tables).collect();
+        let record = |row: &u32| {
+            let part = self.part_of(*row);
+            Record { rows: tables[&part].clone(), part: &self.parts[part], row: (row - self.starts[part]) as usize }
+        };
+        Ok(rows.iter().map(record).collect())
+    }
+}
+
+/// Compressed size from which a part is opened in advance.
+const LARGE_PART_BYTES: u64 = 1 << 20;
+/// Parts opened in advance at the same time.
+const PREPARING: usize = 2;
+
+async fn prepare<D: Dataset>(reader: PartReader<'_>, parts: impl Iterator<Item = &Part>) -> Result<()> {
+    let large: Vec<&Part> = parts.filter(|part| part.size_bytes >= LARGE_PART_BYTES).collect();
+    for some in large.chunks(PREPARING) {
+        try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
+    }
+    Ok(())
+}
+
+/// The parts of a dataset whose rows belong to those of another one that is spread over folders in the same way.
+#[derive(Debug)]
+pub struct Children<D> {
+    by_partition: HashMap<BTreeMap<String, String>, Part>,
+    dataset: PhantomData<fn() -> D>,
+}
+
+impl<D> Default for Children<D> {
+    fn default() -> Self {
+        Self { by_partition: HashMap::new(), dataset: PhantomData }
+    }
+}
+
+impl<D: Dataset> Children<D> {
+    /// Takes the dataset's parts.
+    pub fn of(manifest: &Manifest) -> Self {
+        let parts = manifest.datasets.get(D::ID).into_iter().flat_map(|dataset| &dataset.parts);
+        Self { by_partition: parts.map(|part| (part.partition.clone(), part.clone())).collect(), dataset: PhantomData }
+    }
+
+    /// As [`Numbered::prepare`].
+    ///
+    /// # Errors
+    /// As for [`Numbered::prepare`].
+    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<()> {
+        prepare::<D>(reader, self.by_partition.values()).await
+    }
+
+    /// The part beside a part of the dataset that the rows belong to.
+    pub fn beside(&self, part: &Part) -> Option<&Part> {
+        self.by_partition.get(&part.partition)
+    }
+
+    /// The rows that belong to a record, in their order.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn about<P: Dataset>(&self, reader: PartReader<'_>, parent: &Record<'_, P>) -> Result<Vec<Record<'_, D>>> {
+        let Some(part) = self.beside(parent.part) else { return Ok(Vec::new()) };
+        let rows = reader.get::<Rows<D>>(part).await?;
+        Ok(rows.rows_of(parent.at(P::KEY)).map(|row| Record { rows: rows.clone(), part, row }).collect())
+    }
+}

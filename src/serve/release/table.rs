@@ -1,0 +1,264 @@
+//! Reads chosen columns of a Parquet part into memory, and finds rows in them by a sorted key.
+
+use std::cmp::Ordering;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+};
+use arrow::compute::concat_batches;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+
+use crate::error::{Error, Result, ResultExt};
+use crate::provenance::{POINTERS, SourcePointer};
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::store::pointers_at;
+
+/// Rows of a piece of a part.
+const PIECE: usize = 65_536;
+
+/// Opens the named columns of a part.
+fn open(bytes: Bytes, columns: &[&str], place: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let present = builder.schema().clone();
+    if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
+        return Err(Error::store(format!("{place}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
+    }
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    Ok(builder.with_projection(mask))
+}
+
+/// Columns of one part, all rows, in the part's order.
+#[derive(Debug, Clone)]
+pub struct Table {
+    batch: RecordBatch,
+    /// The part, for messages.
+    place: String,
+}
+
+impl Table {
+    /// Reads the named columns of a part.
+    ///
+    /// # Errors
+    /// `Store`, when the file is not Parquet or lacks a column.
+    pub fn read(bytes: Bytes, columns: &[&str], place: &str) -> Result<Self> {
+        let builder = open(bytes, columns, place)?;
+        let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let reader = builder.with_batch_size(rows.max(1)).build()?;
+        let schema = RecordBatchReader::schema(&reader);
+        let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
+        Ok(Self { batch: concat_batches(&schema, &batches)?, place: place.to_owned() })
+    }
+
+    /// Reads the named columns of a part piece by piece, so that only one is in memory.
+    ///
+    /// # Errors
+    /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
+    pub fn each(bytes: Bytes, columns: &[&str], place: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        for batch in open(bytes, columns, place)?.with_batch_size(PIECE).build()? {
+            take(&Self { batch: batch?, place: place.to_owned() })?;
+        }
+        Ok(())
+    }
+
+    /// Columns that are in memory already.
+    pub fn of(batch: RecordBatch, place: &str) -> Self {
+        Self { batch, place: place.to_owned() }
+    }
+
+    /// The columns.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// A column of any type; none when it was not read.
+    pub fn column(&self, name: &str) -> Option<&ArrayRef> {
+        self.batch.column_by_name(name)
+    }
+
+    /// How much memory the columns take.
+    pub fn size_bytes(&self) -> usize {
+        self.batch.get_array_memory_size()
+    }
+
+    fn array<A: Array + Clone + 'static>(&self, name: &str) -> Result<A> {
+        let column: &ArrayRef = self.batch.column_by_name(name).ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.place)))?;
+        let typed = column.as_any().downcast_ref::<A>();
+        typed.cloned().ok_or_else(|| Error::store(format!("{}: column `{name}` has the type {}", self.place, column.data_type())))
+    }
+
+    /// A column of texts.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn texts(&self, name: &str) -> Result<Texts> {
+        Ok(Texts(self.array(name)?))
+    }
+
+    /// A column of 32-bit integers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn int32s(&self, name: &str) -> Result<Int32Array> {
+        self.array(name)
+    }
+
+    /// A column of 64-bit integers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn int64s(&self, name: &str) -> Result<Int64Array> {
+        self.array(name)
+    }
+
+    /// A column of floating point numbers.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn floats(&self, name: &str) -> Result<Float64Array> {
+        self.array(name)
+    }
+
+    /// A column of flags.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn flags(&self, name: &str) -> Result<BooleanArray> {
+        self.array(name)
+    }
+
+    /// A column of dates.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn dates(&self, name: &str) -> Result<Date32Array> {
+        self.array(name)
+    }
+
+    /// A column of decimals.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn decimals(&self, name: &str) -> Result<Decimal128Array> {
+        self.array(name)
+    }
+
+    /// A text column with few different values.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn words(&self, name: &str) -> Result<DictionaryColumn> {
+        let texts = self.texts(name)?;
+        let mut words = DictionaryColumn::default();
+        (0..texts.len()).try_for_each(|row| words.push(texts.get(row)))?;
+        Ok(words)
+    }
+
+    /// A column of lists of texts.
+    ///
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    pub fn text_lists(&self, name: &str) -> Result<TextLists> {
+        let lists: ListArray = self.array(name)?;
+        let values = lists.values().as_any().downcast_ref::<StringArray>().cloned();
+        let values = values.ok_or_else(|| Error::store(format!("{}: column `{name}` is not a list of texts", self.place)))?;
+        Ok(TextLists { lists, values })
+    }
+}
+
+/// A text column.
+#[derive(Debug, Clone)]
+pub struct Texts(StringArray);
+
+impl Texts {
+    pub fn get(&self, row: usize) -> Option<&str> {
+        (!self.0.is_null(row)).then(|| self.0.value(row))
+    }
+
+    /// The text of a column that has one in every row.
+    pub fn at(&self, row: usize) -> &str {
+        self.0.value(row)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Finds the row of a key in a sorted column.
+    pub fn find(&self, key: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.at(middle).cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// Proves that the keys ascend, which finding relies on.
+    ///
+    /// # Errors
+    /// `Store`, naming the first key out of order.
+    pub fn check_sorted(&self, place: &str) -> Result<()> {
+        match (1..self.len()).find(|&row| self.at(row - 1) >= self.at(row)) {
+            Some(row) => Err(Error::store(format!("{place}: key `{}` in row {row} is out of order or occurs twice", self.at(row)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A column of lists of texts.
+#[derive(Debug, Clone)]
+pub struct TextLists {
+    lists: ListArray,
+    values: StringArray,
+}
+
+impl TextLists {
+    /// The texts of a row; none when the list is null.
+    pub fn at(&self, row: usize) -> impl ExactSizeIterator<Item = &str> {
+        let offsets = self.lists.value_offsets();
+        let range = if self.lists.is_null(row) { 0..0 } else { offsets[row] as usize..offsets[row + 1] as usize };
+        range.map(|index| self.values.value(index))
+    }
+
+    /// Whether two lists are equal.
+    pub fn is_equal(&self, row: usize, other: &[String]) -> bool {
+        self.at(row).len() == other.len() && self.at(row).zip(other).all(|(a, b)| a == b)
+    }
+}
+
+/// Reads the source pointers of some rows (ascending) of a part, without decoding the others.
+///
+/// # Errors
+/// `Store`, when the part has no such column or a digest is damaged.
+pub fn read_pointers(bytes: Bytes, rows: &[usize], place: &str) -> Result<Vec<Vec<SourcePointer>>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), [POINTERS]);
+    let mut selectors = Vec::new();
+    let mut next = 0;
+    for &row in rows {
+        selectors.push(RowSelector::skip(row - next));
+        selectors.push(RowSelector::select(1));
+        next = row + 1;
+    }
+    let reader = builder.with_projection(mask).with_row_selection(RowSelection::from(selectors)).with_batch_size(rows.len().max(1)).build()?;
+    let mut pointers = Vec::with_capacity(rows.len());
+    for batch in reader {
+        let batch = batch?;
+        let column = batch.column_by_name(POINTERS).ok_or_else(|| Error::store(format!("{place}: there is no column `{POINTERS}`")))?;
+        for row in 0..batch.num_rows() {
+            pointers.push(pointers_at(column, row).context(|| place.to_owned())?);
+        }
+    }
+    Ok(pointers)
+}

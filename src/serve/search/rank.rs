@@ -1,0 +1,52 @@
+//! Puts rows that were found by name in order: by score, to which being active adds a little, then the newer first.
+
+use std::cmp::Reverse;
+
+use crate::serve::json::{Json, Trim};
+use crate::serve::search::row_names::RowHit;
+
+/// What it is worth that a row is active, in ten-thousandths.
+const ACTIVE: i32 = 200;
+const BEST: i32 = 10_000;
+
+/// A row that was found by name, with its final score.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranked {
+    pub row: u32,
+    score: i32,
+    label: &'static str,
+}
+
+impl Ranked {
+    /// A row that was asked for by its number.
+    pub fn exact(row: u32) -> Self {
+        Self { row, score: BEST, label: "exact" }
+    }
+
+    /// Writes the member `match`.
+    pub fn write(&self, json: &mut Json) {
+        json.key("match").object(|json| {
+            json.key("score").decimal(i64::from(self.score), 4, Trim::Zeros);
+            json.key("type").text(self.label);
+        });
+    }
+}
+
+/// Puts rows in order: by score, active ones first, newer ones first, then as the source has them. Only the first `count` are put in their places; the others follow
+/// in any order.
+pub fn ranked(hits: &[RowHit], count: usize, is_active: impl Fn(u32) -> bool, day: impl Fn(u32) -> i32) -> Vec<Ranked> {
+    let mut keyed: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            let active = is_active(hit.row);
+            let score = (hit.score + if active { ACTIVE } else { 0 }).min(BEST);
+            ((Reverse(score), !active, Reverse(day(hit.row)), hit.row), Ranked { row: hit.row, score, label: hit.label() })
+        })
+        .collect();
+    let first = match count < keyed.len() {
+        true => keyed.select_nth_unstable_by_key(count, |entry| entry.0).0,
+        false => keyed.as_mut_slice(),
+    };
+    first.sort_unstable_by_key(|entry| entry.0);
+    keyed.into_iter().map(|(_, ranked)| ranked).collect()
+}

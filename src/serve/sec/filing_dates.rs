@@ -1,0 +1,201 @@
+//! All filings of a release by date, newest first: eight bytes for each row of `sec.filing`, because there are tens of millions. Made when
+//! it is first asked for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::Date32Array;
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::sync::OnceCell;
+
+use crate::error::{Error, Result};
+use crate::ids::{AccessionNumber, ReleaseId};
+use crate::serve::release::dictionary::{Dictionary, DictionaryColumn};
+use crate::serve::release::part_cache::{CachedPart, PartCache};
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::table::Table;
+use crate::store::Part;
+
+/// How many parts are read at the same time.
+const READING: usize = 4;
+/// Marks a row of the same filing as the row before it: another registrant's.
+const SAME_FILING: u16 = 1 << 15;
+
+/// Filings by date.
+#[derive(Debug, Default)]
+pub struct FilingDates {
+    /// Days that have filings, newest first, and the place of each day's first.
+    days: Vec<(i32, usize)>,
+    /// Names of the buckets, by number.
+    buckets: Vec<String>,
+    forms: Dictionary,
+    form_numbers: Vec<u16>,
+    bucket_numbers: Vec<u16>,
+    rows: Vec<u32>,
+}
+
+/// Which days and forms a search wants.
+#[derive(Debug, Clone, Default)]
+pub struct FilingFilter {
+    /// Days since 1970-01-01, both inclusive.
+    pub from: Option<i32>,
+    pub to: Option<i32>,
+    /// Any form when empty.
+    pub forms: Vec<String>,
+}
+
+/// The index of one release, made once.
+#[derive(Debug, Clone, Default)]
+pub struct LazyDates(Arc<OnceCell<Arc<FilingDates>>>);
+
+impl LazyDates {
+    /// Returns the index; the first who asks waits until it is made. It is made to the end even when that request is given up.
+    ///
+    /// # Errors
+    /// `Store`, when a part cannot be read; the next request tries again.
+    pub async fn get(&self, reader: PartReader<'_>, of_buckets: impl Iterator<Item = (&str, &Part)>) -> Result<Arc<FilingDates>> {
+        if let Some(made) = self.0.get() {
+            return Ok(made.clone());
+        }
+        let mut wanted: Vec<(String, Part)> = of_buckets.map(|(bucket, part)| (bucket.to_owned(), part.clone())).collect();
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        let (cell, parts, release_id) = (self.0.clone(), reader.cache().clone(), reader.manifest().release_id.clone());
+        let making = tokio::spawn(async move { cell.get_or_try_init(|| FilingDates::read(&parts, &release_id, wanted)).await.cloned() });
+        making.await.map_err(|error| Error::store(format!("indexing filings by date failed: {error}")))?
+    }
+}
+
+/// The columns of a part that the index is made from.
+struct Dated {
+    accession_numbers: Vec<u64>,
+    forms: DictionaryColumn,
+    filed_dates: Date32Array,
+}
+
+impl CachedPart for Dated {
+    const DATASET_ID: &'static str = "sec.filing";
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        let table = Table::read(bytes, &["accession_number", "form", "filed_date"], place)?;
+        let texts = table.texts("accession_number")?;
+        let number = |row: usize| {
+            let number: std::result::Result<AccessionNumber, _> = texts.at(row).parse();
+            number.map(AccessionNumber::number).map_err(|error| Error::store(format!("{place}: row {row}: {error}")))
+        };
+        Ok(Self {
+            accession_numbers: (0..texts.len()).map(number).collect::<Result<_>>()?,
+            forms: table.words("form")?,
+            filed_dates: table.dates("filed_date")?,
+        })
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A row on its way into the index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    accession_number: u64,
+    bucket: u16,
+    form: u16,
+    row: u32,
+}
+
+impl FilingDates {
+    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: Vec<(String, Part)>) -> Result<Arc<Self>> {
+        let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
+        // Futures do nothing until they are asked; a list of them is a cheap list of things to do.
+        let reads: Vec<_> = wanted.iter().map(|(_, part)| parts.read::<Dated>(release_id, part)).collect();
+        let mut reading = stream::iter(reads).buffered(READING);
+        while let Some(part) = reading.try_next().await? {
+            made.add(&part, &mut by_day)?;
+        }
+        drop(reading);
+        made.buckets = wanted.into_iter().map(|(bucket, _)| bucket).collect();
+        let sorting = tokio::task::spawn_blocking(move || made.sorted(by_day));
+        sorting.await.map(Arc::new).map_err(|error| Error::store(format!("indexing filings by date failed: {error}")))
+    }
+
+    /// Adds the next bucket.
+    fn add(&mut self, part: &Dated, by_day: &mut BTreeMap<i32, Vec<Entry>>) -> Result<()> {
+        let too_many = || Error::store("more buckets or rows of filings than the index can number");
+        let bucket = u16::try_from(self.buckets.len()).ok().filter(|bucket| *bucket < SAME_FILING).ok_or_else(too_many)?;
+        // The names come later; until then the list counts.
+        self.buckets.push(String::new());
+        for (row, &accession_number) in part.accession_numbers.iter().enumerate() {
+            let form = self.forms.number(part.forms.get(row))?;
+            let entry = Entry { accession_number, bucket, form, row: u32::try_from(row).map_err(|_| too_many())? };
+            by_day.entry(part.filed_dates.value(row)).or_default().push(entry);
+        }
+        Ok(())
+    }
+
+    fn sorted(mut self, by_day: BTreeMap<i32, Vec<Entry>>) -> Self {
+        for (day, mut entries) in by_day.into_iter().rev() {
+            self.days.push((day, self.rows.len()));
+            entries.sort_unstable_by(|a, b| b.accession_number.cmp(&a.accession_number).then_with(|| a.cmp(b)));
+            let mut last = None;
+            for entry in entries {
+                let mark = if last == Some(entry.accession_number) { SAME_FILING } else { 0 };
+                last = Some(entry.accession_number);
+                self.form_numbers.push(entry.form);
+                self.bucket_numbers.push(entry.bucket | mark);
+                self.rows.push(entry.row);
+            }
+        }
+        self
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Finds filings, newest first: the places of each filing's rows.
+    pub fn find<'a>(&'a self, filter: &FilingFilter) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let start = filter.to.map_or(0, |to| self.place_of_day(|day| day > to));
+        let end = filter.from.map_or(self.len(), |from| self.place_of_day(|day| day >= from));
+        let numbers: Option<Vec<bool>> = (!filter.forms.is_empty()).then(|| {
+            let is_wanted = |number: u16| self.forms.text(number).is_some_and(|form| filter.forms.iter().any(|wanted| wanted == form));
+            (0..=self.forms.len()).map(|number| u16::try_from(number).is_ok_and(is_wanted)).collect()
+        });
+        let is_wanted = move |place: usize| numbers.as_ref().is_none_or(|numbers| numbers[usize::from(self.form_numbers[place])]);
+        let mut next = start;
+        std::iter::from_fn(move || {
+            while next < end {
+                let first = next;
+                next += 1;
+                while next < end && self.bucket_numbers[next] & SAME_FILING != 0 {
+                    next += 1;
+                }
+                if (first..next).any(&is_wanted) {
+                    return Some(first..next);
+                }
+            }
+            None
+        })
+    }
+
+    /// Bucket and row of a place.
+    pub fn row(&self, place: usize) -> (&str, usize) {
+        (&self.buckets[usize::from(self.bucket_numbers[place] & !SAME_FILING)], self.rows[place] as usize)
+    }
+
+    /// Whether any filing has the form.
+    pub fn has_form(&self, form: &str) -> bool {
+        self.forms.has(form)
+    }
+
+    /// The place after all days for which `is_before` holds; days run from new to old.
+    fn place_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
+        let index = self.days.partition_point(|(day, _)| is_before(*day));
+        self.days.get(index).map_or(self.len(), |(_, place)| *place)
+    }
+}
+
+#[cfg(test)]
+mod tests;

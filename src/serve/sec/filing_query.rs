@@ -1,0 +1,77 @@
+//! What questions about filings ask for: forms, days, items, numbers.
+
+use super::filing_table::FilingTable;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::filter::DayRange;
+use crate::serve::http::parameters::{Kind, Parameter};
+use crate::serve::http::problem::{Code, Problem, Result};
+
+pub const FORM: Parameter = Parameter {
+    name: "form",
+    kind: Kind::Form("^[A-Za-z0-9 ./-]{1,20}(,[A-Za-z0-9 ./-]{1,20})*$"),
+    description: "Comma list of form types, such as `10-K,8-K`.",
+};
+pub const FILED_FROM: Parameter = Parameter { name: "filed_from", kind: Kind::Date, description: "First filing date, inclusive." };
+pub const FILED_TO: Parameter = Parameter { name: "filed_to", kind: Kind::Date, description: "Last filing date, inclusive." };
+pub const PERIOD_FROM: Parameter = Parameter { name: "period_from", kind: Kind::Date, description: "First period of report, inclusive." };
+pub const PERIOD_TO: Parameter = Parameter { name: "period_to", kind: Kind::Date, description: "Last period of report, inclusive." };
+
+/// What the query says of filings.
+pub struct Filter<'a> {
+    /// Any form when empty.
+    pub forms: Vec<String>,
+    pub filed: DayRange,
+    period: DayRange,
+    items: Vec<&'a str>,
+    accession_number: Option<&'a str>,
+}
+
+impl<'a> Filter<'a> {
+    /// Reads the query; a name and its alias cannot both be given.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, naming it.
+    pub fn read(call: &'a Call<'_>) -> Result<Self> {
+        let either = |name: &'static str, alias: &'static str| match (call.query.get(name), call.query.get(alias)) {
+            (Some(_), Some(_)) => Err(Problem::of_field(Code::InvalidParameter, alias, format!("`{alias}` is the same as `{name}`: give one of them"))),
+            (None, Some(_)) => Ok(alias),
+            _ => Ok(name),
+        };
+        let (from, to, form) = (either("filed_from", "date_from")?, either("filed_to", "date_to")?, either("form", "form_type")?);
+        let is_form = |text: &str| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte));
+        let listed: Vec<&str> = call.query.get(form).map(|list| list.split(',').collect()).unwrap_or_default();
+        if let Some(wrong) = listed.iter().find(|text| !is_form(text)) {
+            return Err(Problem::of_field(Code::InvalidParameter, form, format!("`{form}`: `{wrong}` is not a form type such as `10-K` or `8-K`")));
+        }
+        let mut forms: Vec<String> = listed.into_iter().map(|form| form.trim().to_ascii_uppercase()).collect();
+        if call.query.get("include_amendments") == Some("true") {
+            let amendments: Vec<String> = forms.iter().filter(|form| !form.ends_with("/A")).map(|form| format!("{form}/A")).collect();
+            forms.extend(amendments);
+        }
+        Ok(Self {
+            forms,
+            filed: DayRange::of(call, from, to)?,
+            period: DayRange::of(call, "period_from", "period_to")?,
+            items: call.query.get("items").map(|list| list.split(',').collect()).unwrap_or_default(),
+            accession_number: call.query.get("accession_number"),
+        })
+    }
+
+    pub fn takes(&self, table: &FilingTable, row: usize) -> bool {
+        self.filed.has(Some(table.filed_dates.value(row)))
+            && (self.forms.is_empty() || self.forms.iter().any(|form| form == table.forms.at(row)))
+            && self.period.has(table.period_of_report(row))
+            && (self.items.is_empty() || table.items.at(row).any(|item| self.items.contains(&item)))
+            && self.accession_number.is_none_or(|accession_number| accession_number == table.accession_numbers.at(row))
+    }
+
+    /// Names a filter that only rows of known registrants can be asked for.
+    pub fn needs_registrant(&self) -> Option<&'static str> {
+        match self {
+            Self { accession_number: Some(_), .. } => Some("accession_number"),
+            Self { items, .. } if !items.is_empty() => Some("items"),
+            Self { period, .. } if !period.is_open() => Some("period_from"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Answers `GET /v1/filings/search`: filings of all forms, by registrant or by date.
+
+use futures_util::FutureExt;
+
+use super::company::cik_of;
+use super::filing_query::{FILED_FROM, FILED_TO, FORM, Filter, PERIOD_FROM, PERIOD_TO};
+use super::filing_record::Writer;
+use super::filings::{describe, of_all, of_registrants};
+use super::lookup::{check_name, with_tickers};
+use super::registrants::Registrants;
+use super::tables::{FILINGS, REGISTRANTS, SecTables};
+use crate::ids::Cik;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result, not_published};
+use crate::serve::json::Json;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::store::Scope;
+
+/// The most registrants whose filings one search joins.
+const MAX_REGISTRANTS: usize = 20;
+
+/// The parameters of the search over all registrants.
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "ticker", kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"), description: "Comma list of today's tickers, exact." },
+    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros." },
+    Parameter { name: "company", kind: Kind::Form("^.{1,120}$"), description: "Name or part of it: filings of the 20 registrants that fit best." },
+    FORM,
+    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`." },
+    Parameter { name: "include_amendments", kind: Kind::Flag, description: "`true`: each form of `form` also stands for its amendments (`/A`)." },
+    FILED_FROM,
+    FILED_TO,
+    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`." },
+    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`." },
+    PERIOD_FROM,
+    PERIOD_TO,
+    Parameter {
+        name: "items",
+        kind: Kind::Form("^[0-9]{1,2}(\\.[0-9]{2})?(,[0-9]{1,2}(\\.[0-9]{2})?)*$"),
+        description: "Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.",
+    },
+    Parameter {
+        name: "accession_number",
+        kind: Kind::Form("^[0-9]{10}-[0-9]{2}-[0-9]{6}$"),
+        description: "Only this filing; needs `ticker`, `cik` or `company`.",
+    },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/filings/search",
+    operation_id: "searchFilings",
+    summary: "Filings by company, form and date",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Filings",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer_search(call, json).boxed()),
+};
+
+async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
+    let filter = Filter::read(call)?;
+    let mut notes = Meta::default();
+    let (page, found) = match registrants_of(call, registrants, &mut notes)? {
+        Some(ciks) => of_registrants(call, &ciks, &filter).await?,
+        None => of_all(call, &filter, &mut notes).await?,
+    };
+    let writer = Writer { call, stamps: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
+    json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_item(json, registrants, rows))));
+    let mut meta = describe(call, page);
+    meta.notices.extend(notes.notices);
+    Ok(meta)
+}
+
+/// The registrants that a search names; none when it names none.
+fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) -> Result<Option<Vec<Cik>>> {
+    let given: Vec<(&str, &str)> = ["ticker", "cik", "company"].iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
+    let (name, text) = match given.as_slice() {
+        [] => return Ok(None),
+        [one] => *one,
+        [_, second, ..] => return Err(Problem::of_field(Code::InvalidParameter, second.0, "give only one of `ticker`, `cik` and `company`")),
+    };
+    let ciks = match name {
+        "ticker" => with_tickers(registrants, text, notes)?.into_iter().flatten().map(|row| registrants.cik(row)).collect(),
+        "cik" => vec![cik_of(text, "cik")?],
+        _ => {
+            check_name("company", text)?;
+            let (found, has_more) = registrants.search(text, MAX_REGISTRANTS);
+            if found.is_empty() {
+                notes.notice("COMPANY_UNKNOWN", "no registrant has such a name");
+            } else if has_more {
+                notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
+            }
+            found.iter().map(|found| registrants.cik(found.row as usize)).collect()
+        }
+    };
+    if name == "cik" && ciks.iter().any(|cik| registrants.find(*cik).is_none()) {
+        notes.notice("CIK_UNKNOWN", "no registrant with this CIK is published");
+    }
+    Ok(Some(ciks))
+}

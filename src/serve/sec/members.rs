@@ -1,0 +1,81 @@
+//! Says of each registrant whether its facts were published, and why not where they were not, so that nothing is just missing.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::error::{Error, Result};
+use crate::ids::Cik;
+use crate::serve::release::dictionary::Dictionary;
+use crate::serve::release::part_cache::CachedPart;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::table::{Table, Texts};
+
+/// How many parts are read at the same time while a release is loaded.
+const LOADING: usize = 8;
+
+/// What became of each registrant of the archive of facts: published, or why not.
+#[derive(Debug, Default)]
+pub struct Members {
+    /// By CIK.
+    outcomes: Vec<(u64, u16)>,
+    words: Dictionary,
+}
+
+/// The columns of one bucket.
+struct Bucket {
+    ciks: Texts,
+    outcomes: Texts,
+}
+
+impl CachedPart for Bucket {
+    const DATASET_ID: &'static str = Members::DATASET_ID;
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        let table = Table::read(bytes, &["cik", "outcome"], place)?;
+        Ok(Self { ciks: table.texts("cik")?, outcomes: table.texts("outcome")? })
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Members {
+    pub const DATASET_ID: &'static str = "sec.archive_member";
+
+    /// Reads every part of the dataset; empty when the release does not have it.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Self> {
+        let dataset = reader.manifest().datasets.get(Self::DATASET_ID);
+        let reads: Vec<_> = dataset.into_iter().flat_map(|dataset| &dataset.parts).map(|part| reader.read::<Bucket>(part)).collect();
+        let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
+        let mut members = Self::default();
+        for bucket in &buckets {
+            for row in 0..bucket.ciks.len() {
+                let cik: Cik = bucket.ciks.at(row).parse().map_err(|error| Error::store(format!("{}: {error}", Self::DATASET_ID)))?;
+                members.outcomes.push((cik.number(), members.words.number(bucket.outcomes.get(row))?));
+            }
+        }
+        members.outcomes.sort_unstable();
+        Ok(members)
+    }
+
+    /// What became of a registrant; none when the archive does not have it.
+    pub fn outcome(&self, cik: Cik) -> Option<&str> {
+        let index = self.outcomes.binary_search_by_key(&cik.number(), |(number, _)| *number).ok()?;
+        self.words.text(self.outcomes[index].1)
+    }
+
+    /// Registrants by outcome.
+    pub fn outcomes(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for outcome in self.outcomes.iter().filter_map(|(_, word)| self.words.text(*word)) {
+            *counts.entry(outcome).or_default() += 1;
+        }
+        counts
+    }
+}

@@ -1,0 +1,271 @@
+//! Registrants in memory, as far as finding and naming them needs; the rest of a profile is read with its bucket.
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::error::{Error, Result};
+use crate::ids::Cik;
+use crate::serve::json::Json;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::part_cache::CachedPart;
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::release::row_sources::RowSources;
+use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::serve::sec::names::{Found, Match, Named, Names};
+use crate::serve::sec::owners::Owners;
+
+const DATASET_ID: &str = "sec.registrant";
+/// How many parts are read at the same time while a release is loaded.
+const LOADING: usize = 8;
+/// Filer categories from large to small: of listed registrants that fit equally well the larger come first.
+const CATEGORIES: [&str; 3] = ["Large accelerated filer", "Accelerated filer", "Non-accelerated filer"];
+/// What stands for an exchange that the publisher does not say.
+pub const UNKNOWN: &str = "unknown";
+
+const COLUMNS: [&str; 12] = [
+    "cik",
+    "name",
+    "former_names",
+    "tickers",
+    "exchanges",
+    "fund_symbols",
+    "filer_category",
+    "sic",
+    "sic_description",
+    "fiscal_year_end",
+    "business_state_or_country",
+    "validation_status",
+];
+
+/// All registrants of a release, by CIK.
+#[derive(Debug, Default)]
+pub struct Registrants {
+    ciks: Vec<u64>,
+    names: TextColumn,
+    former_names: Lists,
+    tickers: Lists,
+    exchanges: Lists,
+    sics: DictionaryColumn,
+    sic_descriptions: DictionaryColumn,
+    fiscal_year_ends: DictionaryColumn,
+    states: DictionaryColumn,
+    validation_statuses: DictionaryColumn,
+    row_sources: RowSources,
+    /// Tickers and symbols of share classes as they are compared, and the rows that have them.
+    by_ticker: Vec<(Box<str>, u32)>,
+    search: Names,
+}
+
+/// One bucket as it is read.
+#[derive(Debug)]
+struct Bucket {
+    ciks: Vec<u64>,
+    names: Texts,
+    former_names: TextLists,
+    tickers: TextLists,
+    exchanges: TextLists,
+    fund_symbols: TextLists,
+    categories: Texts,
+    sics: Texts,
+    sic_descriptions: Texts,
+    fiscal_year_ends: Texts,
+    states: Texts,
+    validation_statuses: Texts,
+    row_sources: RowSources,
+}
+
+impl CachedPart for Bucket {
+    const DATASET_ID: &'static str = DATASET_ID;
+
+    fn read(bytes: Bytes, place: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), place)?;
+        let table = Table::read(bytes, &COLUMNS, place)?;
+        Ok(Self {
+            ciks: Owners::of(&table.texts("cik")?, place)?.iter().map(|(cik, _)| cik).collect(),
+            names: table.texts("name")?,
+            former_names: table.text_lists("former_names")?,
+            tickers: table.text_lists("tickers")?,
+            exchanges: table.text_lists("exchanges")?,
+            fund_symbols: table.text_lists("fund_symbols")?,
+            categories: table.texts("filer_category")?,
+            sics: table.texts("sic")?,
+            sic_descriptions: table.texts("sic_description")?,
+            fiscal_year_ends: table.texts("fiscal_year_end")?,
+            states: table.texts("business_state_or_country")?,
+            validation_statuses: table.texts("validation_status")?,
+            row_sources,
+        })
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Registrants {
+    /// Reads every part of the dataset; none when the release does not have it.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+        let Some(dataset) = reader.manifest().datasets.get(DATASET_ID) else { return Ok(None) };
+        let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Bucket>(part)).collect();
+        let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
+        let indexed = tokio::task::spawn_blocking(move || Self::of(&buckets)).await;
+        indexed.map_err(|error| Error::store(format!("indexing {DATASET_ID} failed: {error}")))?.map(Some)
+    }
+
+    fn of(buckets: &[Bucket]) -> Result<Self> {
+        let mut order: Vec<(u64, usize, usize)> = Vec::new();
+        for (number, bucket) in buckets.iter().enumerate() {
+            order.extend(bucket.ciks.iter().enumerate().map(|(row, cik)| (*cik, number, row)));
+        }
+        order.sort_unstable();
+        let mut all = Self::default();
+        for &(cik, number, row) in &order {
+            let bucket = &buckets[number];
+            let index = u32::try_from(all.ciks.len()).map_err(|_| Error::store("more registrants than an index can number"))?;
+            all.ciks.push(cik);
+            all.names.push(bucket.names.get(row).unwrap_or_default())?;
+            all.former_names.push(index, bucket.former_names.at(row))?;
+            all.tickers.push(index, bucket.tickers.at(row))?;
+            all.exchanges.push(index, bucket.exchanges.at(row))?;
+            let symbols = bucket.tickers.at(row).chain(bucket.fund_symbols.at(row));
+            all.by_ticker.extend(symbols.map(|symbol| (comparable(symbol).into_boxed_str(), index)));
+            all.sics.push(bucket.sics.get(row))?;
+            all.sic_descriptions.push(bucket.sic_descriptions.get(row))?;
+            all.fiscal_year_ends.push(bucket.fiscal_year_ends.get(row))?;
+            all.states.push(bucket.states.get(row))?;
+            all.validation_statuses.push(bucket.validation_statuses.get(row))?;
+            all.row_sources.push_of(&bucket.row_sources, row)?;
+        }
+        all.by_ticker.sort_unstable();
+        all.by_ticker.dedup();
+        all.search = Names::new(order.iter().map(|&(_, number, row)| {
+            let bucket = &buckets[number];
+            let size = CATEGORIES.iter().position(|category| bucket.categories.get(row) == Some(category)).unwrap_or(CATEGORIES.len());
+            let listing = u32::try_from(size).ok().filter(|_| bucket.tickers.at(row).len() > 0);
+            Named { name: bucket.names.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
+        }));
+        Ok(all)
+    }
+
+    /// Number of registrants.
+    pub fn len(&self) -> usize {
+        self.ciks.len()
+    }
+
+    /// The row of a registrant.
+    pub fn find(&self, cik: Cik) -> Option<usize> {
+        self.ciks.binary_search(&cik.number()).ok()
+    }
+
+    pub fn cik(&self, row: usize) -> Cik {
+        Cik::from_number(self.ciks[row]).expect("read from a CIK")
+    }
+
+    /// The registrant's name; none when no source has one.
+    pub fn name(&self, row: usize) -> Option<&str> {
+        Some(self.names.get(row)).filter(|name| !name.is_empty())
+    }
+
+    pub fn fiscal_year_end(&self, row: usize) -> Option<&str> {
+        self.fiscal_year_ends.get(row)
+    }
+
+    pub fn sic(&self, row: usize) -> Option<&str> {
+        self.sics.get(row)
+    }
+
+    pub fn sic_description(&self, row: usize) -> Option<&str> {
+        self.sic_descriptions.get(row)
+    }
+
+    /// State or country of the business address.
+    pub fn state(&self, row: usize) -> Option<&str> {
+        self.states.get(row)
+    }
+
+    /// Today's tickers, in the publisher's order.
+    pub fn tickers(&self, row: usize) -> impl Iterator<Item = &str> {
+        self.tickers.at(row)
+    }
+
+    /// Exchanges of the tickers, in their order.
+    pub fn exchanges(&self, row: usize) -> impl Iterator<Item = Option<&str>> {
+        self.exchanges.at(row).map(|exchange| Some(exchange).filter(|exchange| *exchange != UNKNOWN))
+    }
+
+    /// A former name, by its number among the registrant's.
+    pub fn former_name(&self, row: usize, number: u32) -> Option<&str> {
+        self.former_names.at(row).nth(number as usize)
+    }
+
+    /// Rows of the registrants that have a ticker today: one nearly always, two for a while when a company is reorganised.
+    pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
+        let wanted = comparable(ticker);
+        let start = self.by_ticker.partition_point(|(known, _)| **known < *wanted);
+        self.by_ticker[start..].iter().take_while(move |(known, _)| **known == *wanted).map(|(_, row)| *row as usize)
+    }
+
+    /// Finds registrants by name or, as the first, by a ticker that is the whole text; returns whether there may be more than `wanted`.
+    pub fn search(&self, text: &str, wanted: usize) -> (Vec<Found>, bool) {
+        let with_ticker = self.with_ticker(text).filter_map(|row| u32::try_from(row).ok());
+        self.search.search(text, with_ticker.map(|row| Found { row, matched: Match::Ticker, former: None }), wanted)
+    }
+
+    /// Writes the provenance object of a registrant.
+    pub fn write_provenance(&self, json: &mut Json, stamps: &ProvenanceWriter<'_>, row: usize) {
+        let record_id = format!("{DATASET_ID}:{}", self.cik(row));
+        stamps.write(json, &self.row_sources, row, self.validation_statuses.at(row), &record_id);
+    }
+}
+
+/// A ticker as it is compared: `brk.b`, `BRK/B` and `BRK-B` are one.
+fn comparable(ticker: &str) -> String {
+    ticker.trim().chars().map(|character| if matches!(character, '.' | '/' | ' ') { '-' } else { character.to_ascii_uppercase() }).collect()
+}
+
+/// Texts one after the other.
+#[derive(Debug, Default)]
+struct TextColumn {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl TextColumn {
+    fn push(&mut self, text: &str) -> Result<()> {
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).map_err(|_| Error::store("more than 4 GB of names"))?);
+        Ok(())
+    }
+
+    fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start as usize..self.ends[index] as usize]
+    }
+}
+
+/// Lists of texts of rows most of which have none.
+#[derive(Debug, Default)]
+struct Lists {
+    /// The row of each text, ascending.
+    rows: Vec<u32>,
+    texts: TextColumn,
+}
+
+impl Lists {
+    fn push<'a>(&mut self, row: u32, texts: impl Iterator<Item = &'a str>) -> Result<()> {
+        for text in texts {
+            self.rows.push(row);
+            self.texts.push(text)?;
+        }
+        Ok(())
+    }
+
+    fn at(&self, row: usize) -> impl Iterator<Item = &str> {
+        let start = self.rows.partition_point(|known| (*known as usize) < row);
+        (start..).take_while(move |&index| self.rows.get(index).is_some_and(|known| *known as usize == row)).map(|index| self.texts.get(index))
+    }
+}

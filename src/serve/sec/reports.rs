@@ -1,0 +1,62 @@
+//! Answers `GET companies/{cik}/filings`: the periodic reports of one registrant.
+
+use futures_util::FutureExt;
+
+use super::company::Company;
+use super::filing_query::{FILED_FROM, FILED_TO, Filter, PERIOD_FROM, PERIOD_TO};
+use super::filing_record::Writer;
+use super::filings::{describe, of_registrants};
+use super::forms::PERIODIC;
+use super::tables::FILINGS;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::Result;
+use crate::serve::json::Json;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::store::Scope;
+
+/// The parameters of one registrant's reports.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "form",
+        kind: Kind::Words(PERIODIC),
+        description: "Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`.",
+    },
+    FILED_FROM,
+    FILED_TO,
+    PERIOD_FROM,
+    PERIOD_TO,
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/sec/companies/{cik}/filings",
+    operation_id: "getCompanyFilings",
+    summary: "Annual and quarterly reports of a company",
+    access: Access::Scope(Scope::Sec),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Reports",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer_company(call, json).boxed()),
+};
+
+async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let company = Company::of_path(call).await?;
+    let mut filter = Filter::read(call)?;
+    if filter.forms.is_empty() {
+        filter.forms = PERIODIC.iter().map(|form| (*form).to_owned()).collect();
+    }
+    let (page, found) = of_registrants(call, &[company.cik], &filter).await?;
+    let writer = Writer { call, stamps: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
+    json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
+    let mut meta = describe(call, page);
+    meta.notice("PERIODIC_REPORTS", "Annual and quarterly reports and their amendments; /v1/filings/search has filings of all forms.");
+    Ok(meta)
+}

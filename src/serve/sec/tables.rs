@@ -1,0 +1,58 @@
+//! What the family keeps of a release: registrants whole, the large datasets by the bucket that a registrant is in.
+
+use super::filing_dates::LazyDates;
+use super::filing_table::FilingTable;
+use super::line_table::LineTable;
+use super::links::Links;
+use super::members::Members;
+use super::profile_table::ProfileTable;
+use super::registrants::Registrants;
+use super::value_table::ValueTable;
+use crate::contract::Contracts;
+use crate::error::Result;
+use crate::serve::release::bucketed::Buckets;
+use crate::serve::release::loaded::Release;
+use crate::serve::release::part_reader::PartReader;
+
+pub const VALUES: &str = "sec.financial_value";
+pub const LINES: &str = "sec.statement_line";
+pub const FILINGS: &str = "sec.filing";
+pub const REGISTRANTS: &str = "sec.registrant";
+
+/// The securities family's tables. A dataset that the release lacks is none or empty.
+#[derive(Debug, Default)]
+pub struct SecTables {
+    pub registrants: Option<Registrants>,
+    pub members: Members,
+    pub profiles: Buckets<ProfileTable>,
+    pub values: Buckets<ValueTable>,
+    pub lines: Buckets<LineTable>,
+    pub filings: Buckets<FilingTable>,
+    pub filing_dates: LazyDates,
+    pub links: Links,
+}
+
+impl SecTables {
+    /// Those of a release, which are always there.
+    pub fn of(release: &Release) -> &Self {
+        release.table().expect("every release is loaded with the tables of all families")
+    }
+
+    /// Reads what is kept in memory, and takes note of the parts that are read when they are asked for.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
+        let manifest = reader.manifest();
+        Ok(Self {
+            registrants: Registrants::load(reader).await?,
+            members: Members::load(reader).await?,
+            profiles: Buckets::of(manifest)?,
+            values: Buckets::of(manifest)?,
+            lines: Buckets::of(manifest)?,
+            filings: Buckets::of(manifest)?,
+            filing_dates: LazyDates::default(),
+            links: Links::of(contracts),
+        })
+    }
+}

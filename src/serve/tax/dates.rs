@@ -1,0 +1,15 @@
+//! The day that a question about sales tax is about.
+
+use jiff::civil::Date;
+
+use crate::serve::http::problem::{Code, Problem, Result};
+
+/// Reads a date; the present day when none is given.
+///
+/// # Errors
+/// `invalid_parameter`, when it is no date.
+pub fn date_of(text: Option<&str>, today: Date, field: &str) -> Result<Date> {
+    let Some(text) = text else { return Ok(today) };
+    let date = text.parse().ok().filter(|_| text.len() == 10);
+    date.ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: expected a date such as 2026-01-31")))
+}

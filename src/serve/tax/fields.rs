@@ -1,0 +1,202 @@
+//! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes through binary floating point.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use crate::serve::http::nearest;
+use crate::serve::http::problem::{Code, Problem, Result};
+
+/// An object whose fields are all known.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    /// Where it stands in the body, as it stands before the names of its fields: `line_items[2].`.
+    place: String,
+    fields: BTreeMap<String, &'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
+    pub fn of_body(bytes: &'a [u8], known: &[&str]) -> Result<Self> {
+        let value: &RawValue =
+            serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
+        if !value.get().starts_with('{') {
+            return Err(Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"));
+        }
+        Self::read(value, String::new(), known)
+    }
+
+    fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
+        let fields: BTreeMap<String, &'a RawValue> = serde_json::from_str(value.get()).map_err(|_| {
+            Problem::of_field(Code::InvalidParameter, place.trim_end_matches('.'), format!("`{}` must be an object", place.trim_end_matches('.')))
+        })?;
+        match fields.keys().find(|key| !known.contains(&key.as_str())) {
+            Some(key) => {
+                let key: String = key.chars().take(64).collect();
+                let message = format!("there is no field `{place}{key}` here; {}", nearest::hint(&key, known));
+                Err(Problem::of_field(Code::UnknownParameter, &format!("{place}{key}"), message))
+            }
+            None => Ok(Self { place, fields }),
+        }
+    }
+
+    /// What stands before the names of this object's fields.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// A problem with a field.
+    pub fn wrong(&self, name: &str, message: &str) -> Problem {
+        let field = format!("{}{name}", self.place);
+        Problem::of_field(Code::InvalidParameter, &field, format!("`{field}`: {message}"))
+    }
+
+    /// A problem with a field that must be there.
+    pub fn missing(&self, name: &str) -> Problem {
+        let field = format!("{}{name}", self.place);
+        Problem::of_field(Code::MissingParameter, &field, format!("the body needs `{field}`"))
+    }
+
+    /// A field; none when it is absent or null.
+    fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.fields.get(name).copied().filter(|value| value.get() != "null")
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// A text of one line and at most so many characters.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn text(&self, name: &str, max: usize) -> Result<Option<String>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let text: Option<String> = serde_json::from_str(value.get()).ok();
+        let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
+        text.filter(is_fit).map(Some).ok_or_else(|| self.wrong(name, &format!("expected a string of one line and at most {max} characters")))
+    }
+
+    /// One of these words.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn word(&self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>> {
+        let Some(text) = self.text(name, 64)? else { return Ok(None) };
+        match words.iter().find(|word| **word == text) {
+            Some(word) => Ok(Some(word)),
+            None => Err(self.wrong(name, &format!("`{text}` is not valid; {}", nearest::hint(&text, words)))),
+        }
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        serde_json::from_str(value.get()).map(Some).map_err(|_| self.wrong(name, "expected true or false"))
+    }
+
+    /// A number of units of 10^-`scale` whose magnitude is at most `max` whole ones.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is no number, has more decimals, or is too large.
+    pub fn decimal(&self, name: &str, scale: u8, max: i64) -> Result<Option<i64>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let bound = i128::from(max) * 10i128.pow(u32::from(scale));
+        let units = units_of(value.get(), scale).filter(|units| units.abs() <= bound).and_then(|units| i64::try_from(units).ok());
+        units.map(Some).ok_or_else(|| self.wrong(name, &format!("expected a number with at most {scale} decimals, from -{max} to {max}")))
+    }
+
+    /// An object.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else; `unknown_parameter`, when it has other fields.
+    pub fn object(&self, name: &str, known: &[&str]) -> Result<Option<Self>> {
+        self.get(name).map(|value| Self::read(value, format!("{}{name}.", self.place), known)).transpose()
+    }
+
+    /// The values of a list.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is no list or is empty; what `too_many` makes of its length, when it has more than `max`.
+    pub fn list(&self, name: &str, max: usize, too_many: impl Fn(usize) -> Problem) -> Result<Option<Vec<&'a RawValue>>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let values: Vec<&'a RawValue> = serde_json::from_str(value.get()).map_err(|_| self.wrong(name, "expected a list"))?;
+        match values.len() {
+            0 => Err(self.wrong(name, "the list is empty")),
+            count if count > max => Err(too_many(count)),
+            _ => Ok(Some(values)),
+        }
+    }
+
+    /// One object of a list.
+    ///
+    /// # Errors
+    /// As for [`Fields::object`].
+    pub fn item(&self, name: &str, index: usize, value: &'a RawValue, known: &[&str]) -> Result<Self> {
+        Self::read(value, format!("{}{name}[{index}].", self.place), known)
+    }
+}
+
+/// Reads a JSON number in units of 10^-`scale`; none when it has more decimals or far too many digits.
+fn units_of(text: &str, scale: u8) -> Option<i128> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 40)?),
+        None => (text, 0),
+    };
+    let (sign, magnitude) = mantissa.strip_prefix('-').map_or((1, mantissa), |magnitude| (-1, magnitude));
+    let (whole, fraction) = magnitude.split_once('.').unwrap_or((magnitude, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || digits.len() > 30 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let value: i128 = digits.parse().ok()?;
+    let shift = i32::from(scale) + exponent - i32::try_from(fraction.len()).ok()?;
+    let power = |places: u32| 10i128.checked_pow(places);
+    let units = if shift >= 0 {
+        value.checked_mul(power(shift.unsigned_abs())?)?
+    } else {
+        let divisor = power(shift.unsigned_abs())?;
+        if value % divisor != 0 {
+            return None;
+        }
+        value / divisor
+    };
+    Some(sign * units)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::serve::tax::fields::units_of;
+
+    #[test]
+    fn numbers_are_read_to_the_digit() {
+        for (text, scale, expected) in [
+            ("19.99", 2, Some(1_999)),
+            ("-0.1", 2, Some(-10)),
+            ("0.1000", 1, Some(1)),
+            ("1e3", 2, Some(100_000)),
+            ("1250e-2", 2, Some(1_250)),
+            ("1.5E+1", 0, Some(15)),
+            ("0", 2, Some(0)),
+            ("-0", 2, Some(0)),
+            ("1000000000000.000001", 6, Some(1_000_000_000_000_000_001)),
+            ("0.001", 2, None),
+            ("1e-3", 2, None),
+            ("1e400", 2, None),
+            ("99999999999999999999999999999999", 2, None),
+            ("\"1\"", 2, None),
+            ("true", 2, None),
+            ("[1]", 2, None),
+            ("1e", 2, None),
+        ] {
+            assert_eq!(units_of(text, scale), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Where a sale goes: an address as asked, normalised, with the state that it lies in.
+
+use crate::canonical::address::{Address, city, city_key, parse_line, parse_street};
+use crate::canonical::state::usps;
+use crate::serve::http::meta::Notice;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::place::zips::Zips;
+
+/// An address as a caller writes it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// The whole on one line, in place of the others.
+    pub address: Option<&'a str>,
+    pub street: Option<&'a str>,
+    pub city: Option<&'a str>,
+    pub state: Option<&'a str>,
+    pub zip: Option<&'a str>,
+}
+
+/// A place whose state is known.
+#[derive(Debug)]
+pub struct Location {
+    pub address: Address,
+    pub state: &'static str,
+    /// Row of its ZIP code.
+    pub zip_row: Option<usize>,
+    pub notices: Vec<Notice>,
+}
+
+impl Location {
+    /// Reads an address. `place` stands before the names of fields in messages, such as `to.`.
+    ///
+    /// # Errors
+    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or there is no such state; `not_found`, when there is
+    /// no such ZIP code and no state is given.
+    pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
+        let field = |name: &str| format!("{place}{name}");
+        let mut address = address_of(asked, &field)?;
+        if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
+            return Err(Problem::of_field(Code::MissingParameter, &field("zip"), format!("an address needs `{}`, or city and state", field("zip"))));
+        }
+        let zip_row = if address.zip.is_empty() { None } else { zips.and_then(|zips| zips.find(&address.zip)) };
+        let of_zip = zips.zip(zip_row).and_then(|(zips, row)| usps(zips.states.at(row)));
+        let mut notices = Vec::new();
+        let mut notice = |code: &'static str, message: String| notices.push(Notice { code, message });
+        let state = match (usps(&address.state), of_zip) {
+            // The source names another region for some military codes than their first digits are of.
+            (Some(given), Some(_)) if zips.zip(zip_row).is_some_and(|(zips, row)| zips.military_regions.get(row) == Some(given)) => given,
+            (Some(given), Some(of_zip)) if given != of_zip => {
+                notice("ZIP_STATE_MISMATCH", format!("ZIP code {} is in {of_zip}, the address says {given}: the answer is for {given}.", address.zip));
+                given
+            }
+            (Some(state), _) | (None, Some(state)) => state,
+            (None, None) => {
+                return Err(Problem::of_field(
+                    Code::NotFound,
+                    &field("zip"),
+                    format!("no ZIP code {} is known; with a state the question may be answered", address.zip),
+                ));
+            }
+        };
+        if let (Some(zips), Some(row)) = (zips, zip_row)
+            && !address.city.is_empty()
+            && !zips.city_names(row).contains(&city_key(&address.city))
+        {
+            notice(
+                "CITY_ZIP_MISMATCH",
+                format!("ZIP code {} is of {}, the address says {}: the ZIP code counts.", address.zip, zips.cities.at(row), address.city),
+            );
+        }
+        address.state = state.to_owned();
+        Ok(Self { address, state, zip_row, notices })
+    }
+
+    /// The ZIP code as a number.
+    pub fn zip(&self) -> Option<u32> {
+        self.address.zip.parse().ok()
+    }
+
+    /// The ZIP+4 code as a number of nine digits.
+    pub fn zip9(&self) -> Option<u32> {
+        Some(self.zip()? * 10_000 + self.address.zip4.parse::<u32>().ok()?)
+    }
+}
+
+fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {
+    let Asked { address: line, street, city: city_name, state, zip } = asked;
+    if let Some(line) = line {
+        if street.or(city_name).or(state).or(zip).is_some() {
+            return Err(Problem::of_field(Code::InvalidParameter, &field("address"), "give the address on one line, or street, city, state and zip"));
+        }
+        return Ok(parse_line(line));
+    }
+    let mut address = parse_street(street.unwrap_or_default());
+    address.city = city(city_name.unwrap_or_default());
+    if let Some(zip) = zip {
+        (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip)))?;
+    }
+    if let Some(state) = state {
+        let code = usps(state).ok_or_else(|| {
+            Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: `{}` is no postal code or name of a state", field("state"), shown(state)))
+        })?;
+        address.state = code.to_owned();
+    }
+    Ok(address)
+}
+
+/// Reads five digits, or nine with a hyphen or without.
+pub fn zip_of(text: &str) -> Option<(String, String)> {
+    let digits = match text.split_once('-') {
+        Some((five, four)) if five.len() == 5 && four.len() == 4 => format!("{five}{four}"),
+        Some(_) => return None,
+        None => text.to_owned(),
+    };
+    let is_code = matches!(digits.len(), 5 | 9) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_code.then(|| (digits[..5].to_owned(), digits[5..].to_owned()))
+}
+
+/// What is wrong with a text that is no ZIP code.
+pub fn wrong_zip(text: &str) -> String {
+    format!("expected a ZIP code of five digits, or nine such as 55103-1234, got `{}`", shown(text))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(64).collect()
+}

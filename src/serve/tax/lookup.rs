@@ -1,0 +1,266 @@
+//! From a place and a day to its rates: how the state taxes decides where to look, and what could not be found out is said.
+
+use crate::serve::place::zips::Zips;
+use crate::serve::tax::table::TaxTables;
+use jiff::civil::Date;
+
+use crate::provenance::Snapshot;
+use crate::serve::days;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::Notice;
+use crate::serve::http::problem::not_published;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::tax::candidate::{Candidate, Category};
+use crate::serve::tax::location::Location;
+use crate::serve::tax::search::{Level, Matches, Search};
+use crate::serve::tax::table::boundaries::Jurisdictions;
+use crate::store::Manifest;
+
+/// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
+const CHOICE: Choice = Choice::Lowest;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Lowest,
+    /// A later draft of the agreement has it for digital goods: a build may choose it.
+    Highest,
+}
+
+/// What else decides the rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    pub date: Date,
+    /// Whether the caller gave the date.
+    pub is_date_given: bool,
+    /// State that a sale comes from.
+    pub origin: Option<&'a str>,
+    /// By which rate several are put in order.
+    pub category: Category,
+}
+
+/// The rates of a place.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// None when nothing is known of the state.
+    pub search: Option<Search<'a>>,
+    pub location: Location,
+    pub level: Level,
+    /// The one that is answered first; empty when nothing is known of the state.
+    pub candidates: Vec<Candidate<'a>>,
+    pub coverage: &'static str,
+    /// The last day that the state's rate file is for, in days since 1970-01-01; none where no file has its rates.
+    pub rates_until: Option<i32>,
+    pub notices: Vec<Notice>,
+}
+
+impl Found<'_> {
+    /// Whether delivery charges are taxed; none where that is not known.
+    pub fn freight_taxable(&self) -> Option<bool> {
+        self.search.and_then(|search| search.rules.freight_taxable(search.rule))
+    }
+}
+
+/// Looks up the rates of a place. `field` names the date in messages.
+///
+/// # Errors
+/// `invalid_parameter`, when no record holds on the date; `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data.
+pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field: &str) -> Result<Found<'a>> {
+    let tax = TaxTables::of(call.release);
+    if tax.rules.is_none() {
+        return Err(not_published("tax.state"));
+    }
+    let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
+    let search = Search::new(tax, call.release.table::<Zips>(), location.state, days::since_epoch(terms.date), is_interstate);
+    let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, notices: Vec::new() };
+    found.notices.append(&mut found.location.notices);
+    let Some(search) = search else {
+        found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
+        return Ok(found);
+    };
+    let declared = coverage(&search);
+    match (declared, search.rules.methods.at(search.rule)) {
+        ("none", _) => {
+            found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()));
+        }
+        (_, "no_tax") => {
+            check_day(&search, terms, field)?;
+            found.candidates.push(Candidate::default());
+        }
+        ("full", "boundaries" | "places") => found.find_local(&search, terms, field)?,
+        (coverage, _) => {
+            if coverage == "state_only" {
+                let note = search.rules.local_notes.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
+                let message =
+                    format!("Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}", search.state_name());
+                found.notice("LOCAL_RATES_NOT_COVERED", message);
+            }
+            found.candidates.push(Candidate::of(&search, &Jurisdictions::state_only(), None));
+        }
+    }
+    found.finish(&search, terms, field)?;
+    found.rates_until = rates_until(&search, &call.release.manifest);
+    found.coverage = coverage_of_day(&search, &call.release.manifest);
+    found.add_age_notice(&search, terms);
+    Ok(found)
+}
+
+/// What is known of a state on the day of the question: less than all, where districts that tax cannot be told, or where the rate file is long past its quarter.
+pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
+    let is_expired = || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS);
+    match coverage(search) {
+        "full" if search.lacks_districts() || is_expired() => "partial",
+        level => level,
+    }
+}
+
+/// The last day of the quarter that the newest rate file of a state is for: of the quarter in its version or, when it has none, of that in which the file was published.
+fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
+    let quarter = |snapshot: &Snapshot| {
+        let of_version = snapshot.source_version.split_once('Q').and_then(|(year, quarter)| Some((year.parse().ok()?, quarter.parse().ok()?)));
+        let of_date = || snapshot.source_date.parse().ok().map(|date: Date| (date.year(), (date.month() + 2) / 3));
+        of_version.filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter)).or_else(of_date)
+    };
+    let files = search.state.rates.iter().filter_map(|rates| rates.stamps.source(manifest, 0));
+    let (year, quarter) = files.filter_map(quarter).max()?;
+    Some(days::since_epoch(Date::new(year, 3 * quarter, 1).ok()?.last_of_month()))
+}
+
+/// What is known of a state. That local rates could be known is not enough: the release must have them.
+pub fn coverage(search: &Search<'_>) -> &'static str {
+    let declared = search.rules.coverages.at(search.rule);
+    let is_local = matches!(search.rules.methods.at(search.rule), "boundaries" | "places");
+    match declared {
+        "full" if !is_local || !search.state.rates.is_empty() => "full",
+        "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => "state_only",
+        _ => "none",
+    }
+}
+
+/// Days of a quarter, the cadence of rate files.
+const QUARTER_DAYS: i32 = 92;
+
+impl Found<'_> {
+    /// Says so when the day is after those that the state's rate file is for.
+    fn add_age_notice(&mut self, search: &Search<'_>, terms: &Terms<'_>) {
+        let is_of_file = self.candidates.iter().flat_map(|candidate| &candidate.components).any(|component| component.row.is_some());
+        let Some(until) = self.rates_until.filter(|until| is_of_file && *until < search.day) else { return };
+        let age = if search.day - until > 3 * QUARTER_DAYS { ". It has expired: the rates may be others by now" } else { "" };
+        let message = format!(
+            "The newest rate file of {} here is for the quarter to {}: what changed after it is not in the rates for {}{age}.",
+            search.state_name(),
+            days::date(until),
+            terms.date
+        );
+        self.notice("RATES_OUT_OF_DATE", message);
+    }
+
+    fn notice(&mut self, code: &'static str, message: String) {
+        self.notices.push(Notice { code, message });
+    }
+}
+
+impl<'a> Found<'a> {
+    fn find_local(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
+        let matches = if search.state.boundaries.is_none() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
+        self.level = matches.level;
+        let is_named_only = matches!(self.level, Level::Place | Level::County) && search.rules.methods.at(search.rule) == "places";
+        if is_named_only && search.state.boundaries.is_some() {
+            let message = format!(
+                "{} publishes its rates by the names of cities and counties, without boundaries: they are those of the ZIP code or of the address, and parts of either may lie in others.",
+                search.state_name()
+            );
+            self.notice("BOUNDARIES_NOT_PUBLISHED", message);
+        }
+        let rank = search.rank(&self.location);
+        self.candidates = matches.sets.iter().map(|(set, hit)| Candidate { rank: rank(set), ..Candidate::of(search, set, *hit) }).collect();
+        Ok(())
+    }
+
+    fn by_name(&mut self, search: &Search<'a>) -> Result<Matches<'a>> {
+        let districts = if search.lacks_districts() { ", and of its districts, some of which tax on this day, none is counted" } else { "" };
+        let message =
+            format!("The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.", search.state_name());
+        self.notice("BOUNDARIES_NOT_PUBLISHED", message);
+        search.by_name(&self.location).ok_or_else(|| not_found(search, &self.location))
+    }
+
+    fn by_boundaries(&self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<Matches<'a>> {
+        if let Some(matches) = search.by_boundaries(&self.location) {
+            return Ok(matches);
+        }
+        let any = search.of_any_day(&self.location);
+        if any.is_empty() {
+            return Err(not_found(search, &self.location));
+        }
+        let first = any.iter().map(|hit| hit.days().0).min().unwrap_or(0);
+        let last = any.iter().map(|hit| hit.days().1.unwrap_or(i32::MAX)).max().unwrap_or(i32::MAX);
+        let until = if last == i32::MAX { "on".to_owned() } else { format!("to {}", days::date(last)) };
+        let message =
+            format!("no boundary record of {} holds on {}; those of this place hold from {} {until}", search.state_name(), terms.date, days::date(first));
+        Err(wrong_day(terms, field, message))
+    }
+
+    /// Puts the candidates in order and says what they lack.
+    fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
+        let is_without_state = |candidate: &Candidate<'_>| candidate.missing.iter().any(|code| code == search.state_code);
+        if self.candidates.iter().any(is_without_state) {
+            return Err(wrong_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
+        }
+        let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
+        self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.combined(terms.category)));
+        if let [first, .., last] = self.candidates.as_slice() {
+            let (which, narrows) = match (first.rank < last.rank, first.rank) {
+                (true, 0) => ("that of the city itself, in the county that most of its ZIP codes are listed in", " A ZIP code or street address narrows."),
+                (true, 1) => ("that of the city itself", " A ZIP code or street address narrows."),
+                (true, _) => ("that of the county that most of the city's ZIP codes are listed in", " A ZIP code or street address narrows."),
+                (false, _) => ("the lowest", ""),
+            };
+            let message = format!(
+                "{} sets of jurisdictions have a part of the place; the rate is {which}, the others are in `match.alternatives`.{narrows}",
+                self.candidates.len()
+            );
+            self.notice("SEVERAL_RATES", message);
+        }
+        let Some(first) = self.candidates.first() else { return Ok(()) };
+        let missing = first.missing.join(", ");
+        let of_food = first.food_notice().filter(|_| terms.category == Category::FoodDrug);
+        if !missing.is_empty() {
+            self.notice(
+                "JURISDICTION_WITHOUT_RATE",
+                format!("The boundary names {missing}, for which no rate is published on {}: none is counted.", terms.date),
+            );
+        }
+        self.notices.extend(of_food);
+        let is_origin_sourced = matches!(search.rules.sourcings.at(search.rule), "origin" | "mixed");
+        if is_origin_sourced && !search.is_interstate {
+            let message = format!(
+                "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place.",
+                search.state_name()
+            );
+            self.notice("ORIGIN_SOURCED_STATE", message);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a day before the one from which the state's rule is known.
+fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
+    match search.rule_day() {
+        Some(first) if days::since_epoch(terms.date) < first => {
+            Err(wrong_day(terms, field, format!("how {} taxes sales is known from {} on, not for {}", search.state_name(), days::date(first), terms.date)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn wrong_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
+    let hint = if terms.is_date_given { "" } else { "; another day can be asked for" };
+    Problem::of_field(Code::InvalidParameter, field, format!("{message}{hint}"))
+}
+
+fn not_found(search: &Search<'_>, location: &Location) -> Problem {
+    let place = if location.address.zip.is_empty() { location.address.city.clone() } else { format!("ZIP code {}", location.address.zip) };
+    let of_zip = search.zips.zip(location.zip_row).map(|(zips, row)| zips.states.at(row)).filter(|of_zip| *of_zip != location.state);
+    let mismatch = of_zip.map(|of_zip| format!(", which is in {of_zip}: leave out the state, or correct it")).unwrap_or_default();
+    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{mismatch}", location.state))
+}

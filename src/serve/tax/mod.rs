@@ -1,0 +1,35 @@
+//! Sales tax: the rate of a place on a day, and the tax of a sale.
+
+mod batch;
+mod calculate;
+mod calculation;
+mod candidate;
+mod dates;
+mod fields;
+mod invoice;
+pub mod location;
+mod lookup;
+pub mod range;
+mod rate;
+mod search;
+pub mod table;
+pub mod write;
+
+use crate::error::Result;
+use crate::serve::http::endpoint::Family;
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
+use futures_util::FutureExt;
+use table::TaxTables;
+
+/// What the route table takes.
+pub static FAMILY: Family =
+    Family { load: |reader, _, tables| load(reader, tables).boxed(), endpoints: &[rate::ENDPOINT, calculate::ENDPOINT, batch::ENDPOINT], placeholders: &[] };
+
+async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+    let tax = TaxTables::load(reader).await?;
+    let (boundaries, boundary_bytes) = tax.boundary_size();
+    tracing::debug!(boundaries, boundary_bytes, "indexed sales tax");
+    tables.insert(tax);
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The lowest and highest rate that somewhere in a ZIP code has: a ZIP code alone has no one rate.
+
+use crate::serve::place::zips::Zips;
+use crate::serve::tax::table::TaxTables;
+use jiff::civil::Date;
+
+use crate::canonical::address::Address;
+use crate::canonical::state::usps;
+use crate::serve::http::endpoint::Call;
+use crate::serve::json::Json;
+use crate::serve::tax::candidate::{Candidate, Category};
+use crate::serve::tax::location::Location;
+use crate::serve::tax::lookup::coverage_of_day;
+use crate::serve::tax::search::Search;
+use crate::serve::tax::table::boundaries::Jurisdictions;
+use crate::serve::tax::write::write_rate_stamp;
+use crate::store::Manifest;
+
+/// Rates of a ZIP code in millionths.
+#[derive(Debug)]
+pub struct Range<'a> {
+    pub min: i64,
+    pub max: i64,
+    pub as_of: Date,
+    search: Search<'a>,
+    candidates: Vec<Candidate<'a>>,
+}
+
+/// The rates of a row's ZIP code today; none where the state's local rates are not covered, or no record has the code.
+pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
+    let zips = call.release.table::<Zips>()?;
+    let tax = TaxTables::of(call.release);
+    let as_of = call.today();
+    let state = usps(zips.states.at(row))?;
+    let is_interstate = false;
+    let search = Search::new(tax, Some(zips), state, crate::serve::days::since_epoch(as_of), is_interstate)
+        .filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
+    let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
+    let location = Location { address, state, zip_row: Some(row), notices: Vec::new() };
+    let sets = match search.rules.methods.at(search.rule) {
+        "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
+        "boundaries" | "places" if search.state.boundaries.is_none() => search.by_name(&location)?.sets,
+        "boundaries" | "places" => match search.sets_of_zip(location.zip()?) {
+            sets if sets.is_empty() => search.by_boundaries(&location)?.sets,
+            sets => sets,
+        },
+        _ => vec![(Jurisdictions::state_only(), None)],
+    };
+    let candidates: Vec<Candidate<'a>> = sets.iter().map(|(set, hit)| Candidate::of(&search, set, *hit)).collect();
+    let is_whole = |candidate: &Candidate<'_>| !candidate.missing.iter().any(|code| code == state);
+    let rates = || candidates.iter().map(|candidate| candidate.combined(Category::General));
+    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole))?;
+    Some(Range { min, max, as_of, search, candidates })
+}
+
+impl Range<'_> {
+    /// Writes the records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
+    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
+        self.search.rules.stamps.write(json, manifest, self.search.rule);
+        let ends = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.combined(Category::General) == rate));
+        let [first, last] = ends;
+        let ends = if self.min == self.max { [first, None] } else { [first, last] };
+        let mut written = Vec::new();
+        for candidate in ends.into_iter().flatten() {
+            if let Some(hit) = candidate.hit {
+                hit.write_provenance(json, manifest);
+            }
+            for component in &candidate.components {
+                let key = component.row.map(|(rates, row)| rates.stamps.record_id(row));
+                if key.is_some() && !written.contains(&key) {
+                    written.push(key);
+                    write_rate_stamp(component, json, manifest);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Answers `GET /v1/tax/rate`: the sales tax rate of a place on a day.
+
+use crate::canonical::state::usps;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::serve::place::zips::Zips;
+use crate::serve::tax::candidate::Category;
+use crate::serve::tax::dates::date_of;
+use crate::serve::tax::location::{Asked, Location};
+use crate::serve::tax::lookup::{Found, Terms, look_up};
+use crate::serve::tax::table::{BOUNDARIES, RATES, STATES};
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/tax/rate",
+    operation_id: "getTaxRate",
+    summary: "Sales tax rate of a place on a day",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "TaxRate",
+    validity: Validity::Date,
+    handler: Handler::Memory(rate),
+};
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "address", kind: Kind::Text { min: 5, max: 200 }, description: "The address on one line, in place of street, city, state and zip." },
+    Parameter { name: "street", kind: Kind::Text { min: 1, max: 120 }, description: "House number and street." },
+    Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
+    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state." },
+    Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
+    Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
+    Parameter { name: "origin_state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State that the sale comes from; from within the state when absent." },
+    Parameter { name: "category", kind: Kind::Word(&["general", "food_drug"]), description: "What is bought; general goods when absent." },
+    RELEASE,
+    AS_OF,
+];
+
+/// Answers `GET /v1/tax/rate`.
+///
+/// # Errors
+/// `missing_parameter`, when the place has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or no
+/// record holds on the date; `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data.
+pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let query = call.query;
+    let asked = Asked { address: query.get("address"), street: query.get("street"), city: query.get("city"), state: query.get("state"), zip: query.get("zip") };
+    let location = Location::of(call.release.table::<Zips>(), asked, "")?;
+    let date = query.get("date");
+    let terms = Terms {
+        date: date_of(date, call.today(), "date")?,
+        is_date_given: date.is_some(),
+        origin: origin_of(query.get("origin_state"), "origin_state")?,
+        category: Category::of(query.get("category")),
+    };
+    let found = look_up(call, location, &terms, "date")?;
+    found.write_rate(json, &call.release.manifest, &terms);
+    Ok(describe(&found))
+}
+
+/// The state that a sale comes from.
+///
+/// # Errors
+/// `invalid_parameter`, when there is no such state.
+pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>> {
+    let unknown = |text: &str| {
+        let shown: String = text.chars().take(64).collect();
+        Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: `{shown}` is no postal code or name of a state"))
+    };
+    text.map(|text| usps(text).ok_or_else(|| unknown(text))).transpose()
+}
+
+/// What `meta` says of rates that were found.
+pub fn describe(found: &Found<'_>) -> Meta {
+    let scope = match found.coverage {
+        "full" => format!("sales tax of {}: state and local", found.location.state),
+        "partial" => format!("sales tax of {}: state and local, as far as the notices say", found.location.state),
+        "state_only" => format!("sales tax of {}: the state's own", found.location.state),
+        _ => format!("sales tax of {}: nothing", found.location.state),
+    };
+    Meta {
+        datasets: [STATES, RATES, BOUNDARIES].map(str::to_owned).into(),
+        notices: found.notices.clone(),
+        coverage: Some(Coverage { scope, ..Coverage::default() }),
+        ..Meta::default()
+    }
+}

@@ -1,0 +1,338 @@
+//! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code, ZIP code, named place; and, for states whose boundaries are not published here,
+//! the county and city by name.
+
+use std::collections::BTreeMap;
+
+use crate::canonical::address::city_key;
+use crate::canonical::state;
+use crate::serve::json::Json;
+use crate::serve::place::zips::Zips;
+use crate::serve::tax::table::boundaries::{Boundaries, Jurisdictions};
+use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
+use crate::serve::tax::table::rules::Rules;
+use crate::serve::tax::table::{StateTax, TaxTables};
+use crate::store::Manifest;
+
+use crate::serve::tax::location::Location;
+
+/// States whose files list addresses with a local tax and no others: elsewhere in their ZIP codes only the state taxes.
+const ONLY_TAXED_ADDRESSES: [&str; 1] = ["VT"];
+
+/// A boundary record.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit<'a> {
+    boundaries: &'a Boundaries,
+    row: u32,
+}
+
+impl<'a> Hit<'a> {
+    pub fn days(&self) -> (i32, Option<i32>) {
+        self.boundaries.days(self.row)
+    }
+
+    pub fn jurisdictions(&self) -> &'a Jurisdictions {
+        self.boundaries.jurisdictions(self.row)
+    }
+
+    /// Whether two records of a state are of the same jurisdictions. A ZIP code may have thousands, of few sets.
+    fn is_alike(&self, other: &Self) -> bool {
+        self.boundaries.set(self.row) == other.boundaries.set(other.row) || self.jurisdictions() == other.jurisdictions()
+    }
+
+    /// Writes the provenance object of the record.
+    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
+        self.boundaries.write_provenance(json, manifest, self.row);
+    }
+}
+
+/// How near to the place the answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Address,
+    Zip9,
+    Zip5,
+    Zip5Consensus,
+    Zip5Lowest,
+    Place,
+    County,
+    State,
+}
+
+impl Level {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Zip9 => "zip9",
+            Self::Zip5 => "zip5",
+            Self::Zip5Consensus => "zip5_consensus",
+            Self::Zip5Lowest => "zip5_lowest",
+            Self::Place => "place",
+            Self::County => "county",
+            Self::State => "state",
+        }
+    }
+}
+
+/// Sets of jurisdictions that a place may lie in, each with the record that says so.
+#[derive(Debug)]
+pub struct Matches<'a> {
+    pub level: Level,
+    pub sets: Vec<(Jurisdictions, Option<Hit<'a>>)>,
+}
+
+/// One question about a state on a day.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    pub zips: Option<&'a Zips>,
+    pub rules: &'a Rules,
+    /// The state's row of the rules.
+    pub rule: usize,
+    pub state: &'a StateTax,
+    pub state_code: &'static str,
+    /// Days since 1970-01-01.
+    pub day: i32,
+    pub is_interstate: bool,
+}
+
+impl<'a> Search<'a> {
+    /// A question; none when nothing is known of the state.
+    pub fn new(index: &'a TaxTables, zips: Option<&'a Zips>, state_code: &'static str, day: i32, is_interstate: bool) -> Option<Self> {
+        let rules = index.rules.as_ref()?;
+        let rule = rules.states.find(state_code)?;
+        Some(Self { zips, rules, rule, state: index.state(state_code), state_code, day, is_interstate })
+    }
+
+    pub fn rule_rate(&self) -> Option<i64> {
+        self.rules.rate(self.rule)
+    }
+
+    pub fn rule_day(&self) -> Option<i32> {
+        self.rules.effective_day(self.rule)
+    }
+
+    /// The statute by which food bears no tax, whatever the rate files repeat for it; none where they have its rates.
+    pub fn food_exemption(&self) -> Option<&'a str> {
+        self.rules.food_exemption(self.rule)
+    }
+
+    pub fn state_name(&self) -> &'a str {
+        self.rules.names.at(self.rule)
+    }
+
+    /// Looks the place up in the boundary records; none when no record of the day has it.
+    pub fn by_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
+        let Some(zip) = location.zip() else { return self.by_city(location) };
+        let of_zip = self.by_address(zip, location).or_else(|| self.by_zip9(location)).or_else(|| self.by_zip5(zip)).or_else(|| self.by_parts_of_zip(zip));
+        of_zip.or_else(|| self.by_place(location))
+    }
+
+    /// Every record of any day that has the place in it: what tells a place that is not there from a day that is not.
+    pub fn of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
+        let zips: Vec<u32> = location.zip().map_or_else(|| self.zips_of_city(location), |zip| vec![zip]);
+        let mut hits: Vec<Hit<'a>> = zips.into_iter().flat_map(|zip| self.in_zip(zip)).collect();
+        let counties = self.counties(location);
+        hits.extend(self.places(location).iter().flat_map(|name| self.all(|boundaries| boundaries.of_place(name, &counties))));
+        hits.extend(self.in_counties(&counties));
+        hits
+    }
+
+    /// All sets of jurisdictions in a ZIP code on the day.
+    pub fn sets_of_zip(&self, zip: u32) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
+        let of_code = self.holding(self.all(|boundaries| boundaries.of_zip5(zip).chain(boundaries.of_any_zip9(zip))));
+        self.with_addresses(zip, of_code)
+    }
+
+    /// Adds what address ranges say of a ZIP code. Where only taxed addresses are listed they do not speak for the rest of it.
+    fn with_addresses(&self, zip: u32, of_code: Vec<Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
+        let has_code = !of_code.is_empty();
+        let mut sets = distinct(of_code.into_iter().chain(self.holding(self.all(|boundaries| boundaries.of_any_address(zip)))));
+        let is_sparse = ONLY_TAXED_ADDRESSES.contains(&self.state_code) && !has_code;
+        if is_sparse && !sets.is_empty() && sets.iter().all(|(set, _)| *set != Jurisdictions::state_only()) {
+            sets.push((Jurisdictions::state_only(), None));
+        }
+        sets
+    }
+
+    fn in_zip(&self, zip: u32) -> Vec<Hit<'a>> {
+        self.all(|boundaries| boundaries.of_zip5(zip).chain(boundaries.of_any_zip9(zip)).chain(boundaries.of_any_address(zip)))
+    }
+
+    fn all<I: IntoIterator<Item = u32>>(&self, rows: impl Fn(&'a Boundaries) -> I) -> Vec<Hit<'a>> {
+        self.state.boundaries.iter().flat_map(|boundaries| rows(boundaries).into_iter().map(move |row| Hit { boundaries, row })).collect()
+    }
+
+    fn holding(&self, hits: impl IntoIterator<Item = Hit<'a>>) -> Vec<Hit<'a>> {
+        let is_on = |hit: &Hit<'a>| {
+            let (begin, end) = hit.days();
+            begin <= self.day && end.is_none_or(|end| self.day <= end)
+        };
+        hits.into_iter().filter(is_on).collect()
+    }
+
+    /// Records that hold an address: one of a part of the building before one of the whole, the narrower range first.
+    fn by_address(&self, zip: u32, location: &Location) -> Option<Matches<'a>> {
+        let boundaries = self.state.boundaries.iter();
+        let fits = boundaries.flat_map(|boundaries| boundaries.of_address(zip, &location.address).into_iter().map(move |fit| (boundaries, fit)));
+        let on_day: Vec<_> = fits.filter(|(boundaries, fit)| !self.holding([Hit { boundaries, row: fit.row }]).is_empty()).collect();
+        let rank = |fit: &crate::serve::tax::table::addresses::Fit| (fit.is_whole_building, fit.width);
+        let best = on_day.iter().map(|(_, fit)| rank(fit)).min()?;
+        let hits = on_day.into_iter().filter(|(_, fit)| rank(fit) == best).map(|(boundaries, fit)| Hit { boundaries, row: fit.row });
+        Some(Matches { level: Level::Address, sets: distinct(hits) })
+    }
+
+    /// Records of the narrowest range of ZIP+4 codes: a wide one is only the default of those inside it.
+    fn by_zip9(&self, location: &Location) -> Option<Matches<'a>> {
+        let zip9 = location.zip9()?;
+        let ranges = self.state.boundaries.iter().flat_map(|boundaries| boundaries.of_zip9(zip9).map(move |(row, width)| (Hit { boundaries, row }, width)));
+        let on_day: Vec<_> = ranges.filter(|(hit, _)| !self.holding([*hit]).is_empty()).collect();
+        let narrowest = on_day.iter().map(|(_, width)| *width).min()?;
+        let hits = on_day.into_iter().filter(|(_, width)| *width == narrowest).map(|(hit, _)| hit);
+        Some(Matches { level: Level::Zip9, sets: distinct(hits) })
+    }
+
+    fn by_zip5(&self, zip: u32) -> Option<Matches<'a>> {
+        let sets = distinct(self.holding(self.all(|boundaries| boundaries.of_zip5(zip))));
+        let level = if sets.len() > 1 { Level::Zip5Lowest } else { Level::Zip5 };
+        (!sets.is_empty()).then_some(Matches { level, sets })
+    }
+
+    /// What the parts of a ZIP code say of the whole.
+    fn by_parts_of_zip(&self, zip: u32) -> Option<Matches<'a>> {
+        let sets = self.with_addresses(zip, self.holding(self.all(|boundaries| boundaries.of_any_zip9(zip))));
+        let level = if sets.len() == 1 { Level::Zip5Consensus } else { Level::Zip5Lowest };
+        (!sets.is_empty()).then_some(Matches { level, sets })
+    }
+
+    /// A named place; where the name has no record, the rest of its county.
+    fn by_place(&self, location: &Location) -> Option<Matches<'a>> {
+        let counties = self.counties(location);
+        let of_name = |name: &String| distinct(self.holding(self.all(|boundaries| boundaries.of_place(name, &counties))));
+        if let Some(sets) = self.places(location).iter().map(of_name).find(|sets| !sets.is_empty()) {
+            return Some(Matches { level: Level::Place, sets });
+        }
+        let sets = distinct(self.holding(self.in_counties(&counties)));
+        (!sets.is_empty()).then_some(Matches { level: Level::County, sets })
+    }
+
+    fn in_counties(&self, counties: &[String]) -> Vec<Hit<'a>> {
+        counties.iter().flat_map(|county| self.all(|boundaries| boundaries.of_county(county).iter().copied())).collect()
+    }
+
+    /// A city without a ZIP code: a named place, or whatever its ZIP codes are.
+    fn by_city(&self, location: &Location) -> Option<Matches<'a>> {
+        self.by_place(location).or_else(|| {
+            let sets = self.zips_of_city(location).into_iter().flat_map(|zip| self.sets_of_zip(zip));
+            let sets = merged(sets.collect());
+            (!sets.is_empty()).then_some(Matches { level: Level::Place, sets })
+        })
+    }
+
+    /// The names of the place, as cities are compared: that of the address where its ZIP code has it, else those of the ZIP code.
+    fn places(&self, location: &Location) -> Vec<String> {
+        let of_zip = self.zips.zip(location.zip_row).map(|(zips, row)| zips.city_names(row)).unwrap_or_default();
+        let city = &city_key(&location.address.city);
+        // A city that is not the ZIP code's does not count.
+        if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) { of_zip } else { vec![city.clone()] }
+    }
+
+    /// FIPS codes of the counties that the place's ZIP code touches, or any of the city's.
+    fn counties(&self, location: &Location) -> Vec<String> {
+        let Some(zips) = self.zips else { return Vec::new() };
+        let rows: Vec<usize> = match location.zip_row {
+            Some(row) => vec![row],
+            None => zips.of_city(self.state_code, &location.address.city).iter().map(|row| *row as usize).collect(),
+        };
+        let mut counties: Vec<String> = rows.into_iter().flat_map(|row| counties_of(zips, row)).collect();
+        counties.sort();
+        counties.dedup();
+        counties
+    }
+
+    fn zips_of_city(&self, location: &Location) -> Vec<u32> {
+        let Some(zips) = self.zips else { return Vec::new() };
+        zips.of_city(self.state_code, &location.address.city).iter().filter_map(|row| zips.codes.at(*row as usize).parse().ok()).collect()
+    }
+
+    /// Whether districts tax on the day, and nothing here says where.
+    pub fn lacks_districts(&self) -> bool {
+        let taxes = |rates: &Rates| rates.of_class(TaxClass::Special).any(|row| rates.is_on(row, self.day) && rates.general(row, self.is_interstate) > Some(0));
+        self.state.boundaries.is_none() && matches!(self.rules.methods.at(self.rule), "boundaries" | "places") && self.state.rates.iter().any(taxes)
+    }
+
+    /// How far a set of jurisdictions is from the city that a place is named by: without the tax of the city of that name, outside of the county that most of the city's ZIP codes
+    /// are listed in. Where a ZIP code is given it tells the place, and all are alike.
+    pub fn rank(&self, location: &Location) -> impl Fn(&Jurisdictions) -> u8 + use<'a> {
+        let is_named = location.address.zip.is_empty();
+        let codes: Vec<&str> = self.state.rates.iter().flat_map(|rates| rates.cities(&location.address.city)).collect();
+        let county = self.listed_county(location).filter(|code| self.taxes(TaxClass::County, code));
+        move |set| {
+            let has_city = set.place.as_deref().is_some_and(|place| codes.contains(&place));
+            if is_named { 2 * u8::from(!has_city) + u8::from(set.county != county) } else { 0 }
+        }
+    }
+
+    /// Code of the county that most ZIP codes of the city are listed in.
+    fn listed_county(&self, location: &Location) -> Option<String> {
+        let zips = self.zips?;
+        let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in zips.of_city(self.state_code, &location.address.city) {
+            if let Some(fips) = zips.county_fips.get(*row as usize) {
+                *counted.entry(fips).or_default() += 1;
+            }
+        }
+        let (fips, _) = counted.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        fips.get(2..).map(str::to_owned)
+    }
+
+    fn taxes(&self, class: TaxClass, code: &str) -> bool {
+        self.state.rates.iter().any(|rates| rates.on(class, code, self.day).next().is_some())
+    }
+
+    /// County and city by name: for a state with rates whose boundaries are not here.
+    pub fn by_name(&self, location: &Location) -> Option<Matches<'a>> {
+        // A ZIP code may be of another state than the one that is asked for.
+        let state_fips = state::fips(self.state_code)?;
+        let counties: Vec<String> = self.counties(location).iter().filter_map(|fips| fips.strip_prefix(state_fips).map(str::to_owned)).collect();
+        let names = self.places(location);
+        let codes = |name: &String| self.state.rates.iter().flat_map(|rates| rates.cities(name)).find(|code| self.taxes(TaxClass::City, code));
+        let city = names.iter().find_map(codes);
+        if counties.is_empty() {
+            return None;
+        }
+        let set = |county: &String| {
+            let county = Some(county.clone()).filter(|code| self.taxes(TaxClass::County, code));
+            (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
+        };
+        let sets = merged(counties.iter().map(set).collect());
+        Some(Matches { level: if city.is_some() { Level::Place } else { Level::County }, sets })
+    }
+}
+
+/// Codes of a ZIP code's counties: all that its area touches, or that of its place.
+fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
+    let touched: Vec<String> = zips
+        .counties
+        .as_ref()
+        .map_or_else(Vec::new, |counties| counties.of_zip(zips.codes.at(row)).map(|row| counties.county_fips.at(row).to_owned()).collect());
+    if touched.is_empty() { zips.county_fips.get(row).map(str::to_owned).into_iter().collect() } else { touched }
+}
+
+/// One record for each set of jurisdictions: the one that began last.
+fn distinct<'a>(hits: impl IntoIterator<Item = Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
+    let mut found: Vec<Hit<'a>> = Vec::new();
+    for hit in hits {
+        match found.iter_mut().find(|known| known.is_alike(&hit)) {
+            Some(known) if known.days().0 < hit.days().0 => *known = hit,
+            Some(_) => {}
+            None => found.push(hit),
+        }
+    }
+    found.into_iter().map(|hit| (hit.jurisdictions().clone(), Some(hit))).collect()
+}
+
+fn merged<'a>(mut sets: Vec<(Jurisdictions, Option<Hit<'a>>)>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
+    sets.sort_by(|a, b| a.0.cmp(&b.0));
+    sets.dedup_by(|a, b| a.0 == b.0);
+    sets
+}

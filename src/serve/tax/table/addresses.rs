@@ -1,0 +1,226 @@
+//! Address ranges of a state, by ZIP code and street: which of them hold a house number, and a unit where the range names units. Streets
+//! must be equal in all their parts; nothing is guessed.
+
+use std::collections::HashMap;
+
+use crate::canonical::address::{Address, AddressKind};
+use crate::error::{Error, Result};
+
+/// Address ranges: sorted by ZIP code and street, 28 bytes each.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    ranges: Vec<Range>,
+    /// Numbers of streets by directionals, name and suffix.
+    streets: HashMap<Box<str>, u32>,
+    others: Vec<Other>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Range {
+    zip: u32,
+    street: u32,
+    low: u32,
+    high: u32,
+    row: u32,
+    /// Place among the others, from 1; 0 is none.
+    other: u32,
+    parity: Parity,
+}
+
+/// Which numbers of a range are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Parity {
+    Both,
+    Odd,
+    Even,
+}
+
+impl Parity {
+    /// Reads the contract's word.
+    pub fn of(word: Option<&str>) -> Self {
+        match word {
+            Some("odd") => Self::Odd,
+            Some("even") => Self::Even,
+            _ => Self::Both,
+        }
+    }
+
+    fn holds(self, number: u32) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Odd => number % 2 == 1,
+            Self::Even => number.is_multiple_of(2),
+        }
+    }
+}
+
+/// What few ranges have: numbers that are not plain, and units.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Other {
+    /// First and last number as text, where one is not plain.
+    numbers: Option<(String, String)>,
+    unit: Option<Unit>,
+}
+
+/// A range of units in a building.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unit {
+    pub kind: String,
+    pub low: String,
+    pub high: String,
+    pub parity: Parity,
+}
+
+/// One record of an address range as published.
+#[derive(Debug)]
+pub struct Record<'a> {
+    pub zip: u32,
+    pub street: [&'a str; 4],
+    pub low: &'a str,
+    pub high: &'a str,
+    pub parity: Parity,
+    pub unit: Option<Unit>,
+    pub row: u32,
+}
+
+/// A range that holds an address; the least is the most specific.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fit {
+    pub is_whole_building: bool,
+    pub width: u32,
+    pub row: u32,
+}
+
+impl Addresses {
+    /// Adds a record; its street in the parts of [`street_key`].
+    ///
+    /// # Errors
+    /// `Store`, when there are too many streets.
+    pub fn push(&mut self, record: Record<'_>) -> Result<()> {
+        let too_many = |_| Error::store("more streets than numbers");
+        let key = record.street.join("|");
+        let street = match self.streets.get(key.as_str()) {
+            Some(street) => *street,
+            None => {
+                let next = u32::try_from(self.streets.len()).map_err(too_many)?;
+                self.streets.insert(key.into_boxed_str(), next);
+                next
+            }
+        };
+        let plain = plain(record.low).zip(plain(record.high));
+        let (low, high) = plain.unwrap_or((0, u32::MAX));
+        let numbers = plain.is_none().then(|| (record.low.to_owned(), record.high.to_owned()));
+        let mut other = 0;
+        if numbers.is_some() || record.unit.is_some() {
+            self.others.push(Other { numbers, unit: record.unit });
+            other = u32::try_from(self.others.len()).map_err(too_many)?;
+        }
+        self.ranges.push(Range { zip: record.zip, street, low, high, row: record.row, other, parity: record.parity });
+        Ok(())
+    }
+
+    /// Brings the ranges into the order in which they are looked up.
+    pub fn finish(&mut self) {
+        self.ranges.sort_unstable();
+        self.ranges.shrink_to_fit();
+    }
+
+    /// The ranges that hold an address, of any day, in the order they are kept in.
+    pub fn holding(&self, zip: u32, address: &Address) -> Vec<Fit> {
+        let Some(&street) = self.streets.get(street_key(address).as_str()).filter(|_| address.kind == AddressKind::Street) else { return Vec::new() };
+        let first = self.ranges.partition_point(|range| (range.zip, range.street) < (zip, street));
+        let on_street = self.ranges[first..].iter().take_while(|range| (range.zip, range.street) == (zip, street));
+        on_street.filter_map(|range| self.fit(range, address)).collect()
+    }
+
+    fn fit(&self, range: &Range, address: &Address) -> Option<Fit> {
+        let other = range.other.checked_sub(1).map(|index| &self.others[index as usize]);
+        let number = plain(&address.number);
+        let holds = match (number, other.and_then(|other| other.numbers.as_ref())) {
+            (Some(number), None) => (range.low..=range.high).contains(&number) && range.parity.holds(number),
+            // A number with letters or a fraction is compared as text, and only with a range of such numbers.
+            (None, Some((low, high))) => low.as_str() <= address.number.as_str() && address.number.as_str() <= high.as_str(),
+            _ => false,
+        };
+        let unit = other.and_then(|other| other.unit.as_ref());
+        let has_unit = unit.is_none_or(|unit| unit.holds(address));
+        (holds && has_unit).then(|| Fit { is_whole_building: unit.is_none(), width: range.high - range.low, row: range.row })
+    }
+
+    /// The rows of all ranges in a ZIP code.
+    pub fn of_zip(&self, zip: u32) -> impl Iterator<Item = u32> {
+        let first = self.ranges.partition_point(|range| range.zip < zip);
+        self.ranges[first..].iter().take_while(move |range| range.zip == zip).map(|range| range.row)
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        let streets: usize = self.streets.keys().map(|key| key.len() + 32).sum();
+        size_of::<Range>() * self.ranges.capacity() + streets + 160 * self.others.capacity()
+    }
+}
+
+impl Unit {
+    fn holds(&self, address: &Address) -> bool {
+        if self.kind != address.unit_kind {
+            return false;
+        }
+        match (plain(&self.low), plain(&self.high), plain(&address.unit)) {
+            (Some(low), Some(high), Some(unit)) => (low..=high).contains(&unit) && self.parity.holds(unit),
+            (None, None, None) => self.low <= address.unit && address.unit <= self.high,
+            _ => false,
+        }
+    }
+}
+
+/// A street in the form in which streets are equal: blank parts are blank on both sides.
+fn street_key(address: &Address) -> String {
+    [&*address.predirectional, &address.street, &address.suffix, &address.postdirectional].join("|")
+}
+
+/// A number of digits only.
+fn plain(text: &str) -> Option<u32> {
+    let is_plain = !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_plain { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::address::parse_street;
+    use crate::serve::tax::table::addresses::{Addresses, Parity, Record, Unit};
+
+    fn found(addresses: &Addresses, line: &str) -> Vec<u32> {
+        let mut fits = addresses.holding(37_072, &parse_street(line));
+        fits.sort_unstable();
+        fits.into_iter().map(|fit| fit.row).collect()
+    }
+
+    #[test]
+    fn ranges_hold_numbers_of_their_parity_and_the_most_specific_comes_first() {
+        let mut addresses = Addresses::default();
+        let street = ["", "NORTHWIND", "DR", ""];
+        let unit = |low: &str, high: &str| Some(Unit { kind: "APT".to_owned(), low: low.to_owned(), high: high.to_owned(), parity: Parity::Both });
+        for (row, low, high, parity, unit) in [
+            (0, "332", "398", Parity::Even, None),
+            (1, "300", "500", Parity::Both, None),
+            (2, "340", "340", Parity::Even, unit("1", "20")),
+            (3, "N6W100", "N6W300", Parity::Both, None),
+            (4, "340", "340", Parity::Even, unit("A", "F")),
+        ] {
+            addresses.push(Record { zip: 37_072, street, low, high, parity, unit, row }).unwrap();
+        }
+        addresses.push(Record { zip: 37_072, street: ["N", "NORTHWIND", "DR", ""], low: "1", high: "999", parity: Parity::Both, unit: None, row: 9 }).unwrap();
+        addresses.finish();
+        assert_eq!(found(&addresses, "332 Northwind Drive"), [0, 1]);
+        assert_eq!(found(&addresses, "333 Northwind Dr"), [1]);
+        assert_eq!(found(&addresses, "340 Northwind Dr Apt 7"), [2, 0, 1]);
+        assert_eq!(found(&addresses, "340 Northwind Dr Apt C"), [4, 0, 1]);
+        assert_eq!(found(&addresses, "340 Northwind Dr Apt 21"), [0, 1]);
+        assert_eq!(found(&addresses, "N6W200 Northwind Dr"), [3]);
+        assert_eq!(found(&addresses, "340 N Northwind Dr"), [9], "a directional that the file lacks is another street");
+        assert_eq!(found(&addresses, "340 1/2 Northwind Dr"), [0; 0]);
+        assert_eq!(found(&addresses, "340 Northwind Ln"), [0; 0]);
+        assert_eq!(found(&addresses, "PO Box 340"), [0; 0]);
+        assert_eq!(addresses.of_zip(37_072).count(), 6);
+        assert_eq!(addresses.of_zip(37_071).count(), 0);
+    }
+}

@@ -1,0 +1,401 @@
+//! Which jurisdictions tax at a place: the boundary records of one state, found by ZIP code, ZIP+4 code, address, city or county. Records
+//! of every day are kept; the caller picks those that hold on the day that is asked for.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, Date32Array};
+use bytes::Bytes;
+
+use crate::canonical::address::{Address, city_key};
+use crate::error::{Error, Result};
+use crate::serve::json::Json;
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::release::row_sources::RowSources;
+use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::serve::tax::table::addresses::{Addresses, Parity, Record, Unit};
+use crate::serve::tax::table::ids::Ids;
+use crate::serve::tax::table::interval_index::{IntervalIndex, Span};
+use crate::serve::tax::table::rates::Class;
+use crate::store::{Manifest, Part};
+
+#[rustfmt::skip]
+const COLUMNS: [&str; 26] = [
+    "record_id", "record_type", "begin_date", "end_date", "zip_low", "zip_high", "plus4_low", "plus4_high", "number_low", "number_high", "parity", "predirectional", "street",
+    "street_suffix", "postdirectional", "secondary_kind", "secondary_low", "secondary_high", "secondary_parity", "city", "county_fips", "has_state_tax", "county_code", "place_code", "special_codes",
+    "validation_status",
+];
+
+/// Type code of the state's own tax; a district that bears it counts twice when it is added.
+const STATE_TYPE: &str = "45";
+
+/// Which jurisdictions tax somewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Jurisdictions {
+    pub has_state_tax: bool,
+    pub county: Option<String>,
+    pub place: Option<String>,
+    /// Type and code of each other.
+    pub special: Vec<(String, String)>,
+}
+
+impl Jurisdictions {
+    /// Only the state.
+    pub const fn state_only() -> Self {
+        Self { has_state_tax: true, county: None, place: None, special: Vec::new() }
+    }
+
+    /// Class and code of each, the state's own apart.
+    pub fn local(&self) -> impl Iterator<Item = (Class, &str)> {
+        let own = self.county.iter().map(|code| (Class::County, code.as_str())).chain(self.place.iter().map(|code| (Class::City, code.as_str())));
+        own.chain(self.special.iter().map(|(type_raw, code)| (class_of_type(type_raw), code.as_str())))
+    }
+}
+
+fn class_of_type(type_raw: &str) -> Class {
+    match type_raw {
+        "00" => Class::County,
+        "01" => Class::City,
+        _ => Class::Special,
+    }
+}
+
+/// The boundary records of a state, in sorted arrays by kind.
+#[derive(Debug)]
+pub struct Boundaries {
+    sections: Vec<Section>,
+    ids: Ids,
+    statuses: DictionaryColumn,
+    rows: Vec<Row>,
+    sets: Vec<Jurisdictions>,
+    zip5: IntervalIndex,
+    /// ZIP+4 codes as numbers of nine digits.
+    zip9: IntervalIndex,
+    addresses: Addresses,
+    /// Named places by name as cities are compared, each with its county where that is known.
+    places: Places,
+    /// What lies outside of named places, by FIPS code of the county.
+    counties: HashMap<Box<str>, Vec<u32>>,
+}
+
+/// Rows of named places by name, each with its county where that is known.
+type Places = HashMap<String, Vec<(u32, Option<Box<str>>)>>;
+
+/// The rows of one part: those from its first on, to the next section's.
+#[derive(Debug)]
+struct Section {
+    first: usize,
+    part: Part,
+    row_sources: RowSources,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    begin: i32,
+    end: i32,
+    set: u32,
+}
+
+/// No last day.
+const OPEN: i32 = i32::MAX;
+
+/// Takes the parts of a state one after the other.
+#[derive(Default)]
+pub struct Builder {
+    sections: Vec<Section>,
+    ids: Ids,
+    rows: Vec<Row>,
+    sets: Sets,
+    zip5: Vec<Span>,
+    zip9: Vec<Span>,
+    addresses: Addresses,
+    places: Places,
+    counties: HashMap<Box<str>, Vec<u32>>,
+    statuses: DictionaryColumn,
+}
+
+impl Boundaries {
+    /// Number of records.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Records of ranges of ZIP codes that hold one.
+    pub fn of_zip5(&self, zip: u32) -> impl Iterator<Item = u32> {
+        self.zip5.meeting(zip, zip).map(|span| span.row)
+    }
+
+    /// Records of ranges of ZIP+4 codes that hold one, each with the width of its range.
+    pub fn of_zip9(&self, zip9: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.zip9.meeting(zip9, zip9).map(|span| (span.row, span.high - span.low))
+    }
+
+    /// Records of ranges of ZIP+4 codes that have one of a ZIP code.
+    pub fn of_any_zip9(&self, zip: u32) -> impl Iterator<Item = u32> {
+        self.zip9.meeting(zip * 10_000, zip * 10_000 + 9_999).map(|span| span.row)
+    }
+
+    /// Address ranges that hold an address.
+    pub fn of_address(&self, zip: u32, address: &Address) -> Vec<crate::serve::tax::table::addresses::Fit> {
+        self.addresses.holding(zip, address)
+    }
+
+    /// Address ranges in a ZIP code.
+    pub fn of_any_address(&self, zip: u32) -> impl Iterator<Item = u32> {
+        self.addresses.of_zip(zip)
+    }
+
+    /// Records of a named place; of several places of a name those in one of the counties, where there are such.
+    pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
+        let places = self.places.get(&city_key(name)).map_or(&[][..], Vec::as_slice);
+        let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
+        let has_one = places.iter().any(|(_, county)| is_within(county));
+        places.iter().filter(|(_, county)| !has_one || is_within(county)).map(|(row, _)| *row).collect()
+    }
+
+    /// Records of what lies in a county outside of named places.
+    pub fn of_county(&self, fips: &str) -> &[u32] {
+        self.counties.get(fips).map_or(&[], Vec::as_slice)
+    }
+
+    /// First and last day of a record, in days since 1970-01-01.
+    pub fn days(&self, row: u32) -> (i32, Option<i32>) {
+        let row = self.rows[row as usize];
+        (row.begin, (row.end != OPEN).then_some(row.end))
+    }
+
+    pub fn jurisdictions(&self, row: u32) -> &Jurisdictions {
+        &self.sets[self.set(row)]
+    }
+
+    /// Number of a record's set of jurisdictions: records of one number have equal sets.
+    pub fn set(&self, row: u32) -> usize {
+        self.rows[row as usize].set as usize
+    }
+
+    /// Writes the provenance object of a record.
+    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest, row: u32) {
+        let row = row as usize;
+        let section = &self.sections[self.sections.partition_point(|section| section.first <= row) - 1];
+        ProvenanceWriter::new(manifest, "tax.boundary", &section.part).write(
+            json,
+            &section.row_sources,
+            row - section.first,
+            self.statuses.at(row),
+            &self.ids.get(row),
+        );
+    }
+
+    /// About how much memory the records take.
+    pub fn size_bytes(&self) -> usize {
+        let rows = (size_of::<Row>() + 2) * self.rows.capacity();
+        let places: usize = self.places.iter().map(|(name, rows)| name.len() + 64 + 32 * rows.capacity()).sum();
+        rows + 160 * self.sets.capacity()
+            + self.sections.iter().map(|section| section.row_sources.size_bytes()).sum::<usize>()
+            + self.ids.size_bytes()
+            + self.zip5.size_bytes()
+            + self.zip9.size_bytes()
+            + self.addresses.size_bytes()
+            + places
+    }
+}
+
+impl Builder {
+    /// Adds the records of a part of `tax.boundary`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column or holds what no code is.
+    pub fn add_part(&mut self, part: Part, bytes: Bytes) -> Result<()> {
+        let row_sources = RowSources::read(bytes.clone(), &part.path)?;
+        self.rows.reserve(part.rows as usize);
+        let first = self.rows.len();
+        Table::each(bytes, &COLUMNS, &part.path, |table| self.add(table, &part.path))?;
+        self.sections.push(Section { first, part, row_sources });
+        Ok(())
+    }
+
+    /// Brings the records into the order in which they are looked up.
+    pub fn finish(mut self) -> Boundaries {
+        self.addresses.finish();
+        self.rows.shrink_to_fit();
+        Boundaries {
+            sections: self.sections,
+            ids: self.ids,
+            statuses: self.statuses,
+            rows: self.rows,
+            sets: self.sets.sets,
+            zip5: IntervalIndex::new(self.zip5),
+            zip9: IntervalIndex::new(self.zip9),
+            addresses: self.addresses,
+            places: self.places,
+            counties: self.counties,
+        }
+    }
+
+    fn add(&mut self, table: &Table, place: &str) -> Result<()> {
+        let columns = Columns::of(table)?;
+        for index in 0..table.rows() {
+            let row = u32::try_from(self.rows.len()).map_err(|_| Error::store(format!("{place}: more records than numbers")))?;
+            let wrong = || Error::store(format!("{place}: boundary `{}` has a code that is no number", columns.ids.at(index)));
+            self.ids.push(columns.ids.at(index))?;
+            self.statuses.push(columns.statuses.get(index))?;
+            let end = if columns.ends.is_null(index) { OPEN } else { columns.ends.value(index) };
+            self.rows.push(Row { begin: columns.begins.value(index), end, set: self.sets.number(&columns, index)? });
+            match columns.kinds.at(index) {
+                "zip5" => self.zip5.push(columns.zip5(index, row).ok_or_else(wrong)?),
+                "zip9" => self.zip9.push(columns.zip9(index, row).ok_or_else(wrong)?),
+                "place" => self.add_place(&columns, index, row),
+                _ => self.add_address(&columns, index, row).ok_or_else(wrong)??,
+            }
+        }
+        Ok(())
+    }
+
+    fn add_place(&mut self, columns: &Columns, index: usize, row: u32) {
+        match (columns.cities.get(index), columns.county_fips.get(index)) {
+            (Some(name), county) => self.places.entry(city_key(name)).or_default().push((row, county.map(Box::from))),
+            (None, Some(county)) => self.counties.entry(county.into()).or_default().push(row),
+            (None, None) => {}
+        }
+    }
+
+    /// None when its ZIP code is no number. A range without one matches nothing.
+    fn add_address(&mut self, columns: &Columns, index: usize, row: u32) -> Option<Result<()>> {
+        let Some(zip) = columns.zip_low.get(index) else { return Some(Ok(())) };
+        let text = |texts: &Texts| texts.get(index).unwrap_or_default().to_owned();
+        let unit = columns.unit_kinds.get(index).map(|kind| Unit {
+            kind: kind.to_owned(),
+            low: text(&columns.unit_low),
+            high: text(&columns.unit_high),
+            parity: Parity::of(columns.unit_parities.get(index)),
+        });
+        let record = Record {
+            zip: zip.parse().ok()?,
+            street: [&columns.predirectionals, &columns.streets, &columns.suffixes, &columns.postdirectionals]
+                .map(|texts| texts.get(index).unwrap_or_default()),
+            low: columns.number_low.get(index).unwrap_or_default(),
+            high: columns.number_high.get(index).or(columns.number_low.get(index)).unwrap_or_default(),
+            parity: Parity::of(columns.parities.get(index)),
+            unit,
+            row,
+        };
+        Some(self.addresses.push(record))
+    }
+}
+
+/// Sets of jurisdictions, each kept once.
+#[derive(Default)]
+struct Sets {
+    sets: Vec<Jurisdictions>,
+    numbers: HashMap<String, u32>,
+    key: String,
+}
+
+impl Sets {
+    fn number(&mut self, columns: &Columns, index: usize) -> Result<u32> {
+        let (county, place) = (columns.counties.get(index), columns.place_codes.get(index));
+        let has_state_tax = columns.state_taxes.value(index);
+        self.key.clear();
+        self.key.push(if has_state_tax { '1' } else { '0' });
+        let own = [county.unwrap_or_default(), place.unwrap_or_default()];
+        own.into_iter().chain(columns.special_codes.at(index)).for_each(|code| {
+            self.key.push('|');
+            self.key.push_str(code);
+        });
+        if let Some(number) = self.numbers.get(&self.key) {
+            return Ok(*number);
+        }
+        let number = u32::try_from(self.sets.len()).map_err(|_| Error::store("more sets of jurisdictions than numbers"))?;
+        let mut special: Vec<(String, String)> = columns
+            .special_codes
+            .at(index)
+            .filter_map(|text| text.split_once('='))
+            .filter(|(type_raw, _)| *type_raw != STATE_TYPE)
+            .map(|(type_raw, code)| (type_raw.to_owned(), code.to_owned()))
+            .collect();
+        special.sort();
+        special.dedup();
+        self.sets.push(Jurisdictions { has_state_tax, county: county.map(str::to_owned), place: place.map(str::to_owned), special });
+        self.numbers.insert(self.key.clone(), number);
+        Ok(number)
+    }
+}
+
+struct Columns {
+    ids: Texts,
+    kinds: Texts,
+    statuses: Texts,
+    begins: Date32Array,
+    ends: Date32Array,
+    zip_low: Texts,
+    zip_high: Texts,
+    plus4_low: Texts,
+    plus4_high: Texts,
+    number_low: Texts,
+    number_high: Texts,
+    parities: Texts,
+    predirectionals: Texts,
+    streets: Texts,
+    suffixes: Texts,
+    postdirectionals: Texts,
+    unit_kinds: Texts,
+    unit_low: Texts,
+    unit_high: Texts,
+    unit_parities: Texts,
+    cities: Texts,
+    county_fips: Texts,
+    state_taxes: arrow::array::BooleanArray,
+    counties: Texts,
+    place_codes: Texts,
+    special_codes: TextLists,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Result<Self> {
+        let texts = |name: &str| table.texts(name);
+        Ok(Self {
+            ids: texts("record_id")?,
+            kinds: texts("record_type")?,
+            statuses: texts("validation_status")?,
+            begins: table.dates("begin_date")?,
+            ends: table.dates("end_date")?,
+            zip_low: texts("zip_low")?,
+            zip_high: texts("zip_high")?,
+            plus4_low: texts("plus4_low")?,
+            plus4_high: texts("plus4_high")?,
+            number_low: texts("number_low")?,
+            number_high: texts("number_high")?,
+            parities: texts("parity")?,
+            predirectionals: texts("predirectional")?,
+            streets: texts("street")?,
+            suffixes: texts("street_suffix")?,
+            postdirectionals: texts("postdirectional")?,
+            unit_kinds: texts("secondary_kind")?,
+            unit_low: texts("secondary_low")?,
+            unit_high: texts("secondary_high")?,
+            unit_parities: texts("secondary_parity")?,
+            cities: texts("city")?,
+            county_fips: texts("county_fips")?,
+            state_taxes: table.flags("has_state_tax")?,
+            counties: texts("county_code")?,
+            place_codes: texts("place_code")?,
+            special_codes: table.text_lists("special_codes")?,
+        })
+    }
+
+    fn zip5(&self, index: usize, row: u32) -> Option<Span> {
+        let low = self.zip_low.get(index)?.parse().ok()?;
+        let high = self.zip_high.get(index).map_or(Some(low), |high| high.parse().ok())?;
+        Some(Span { low, high, row })
+    }
+
+    /// A range from one ZIP+4 code to another, which may run over several ZIP codes.
+    fn zip9(&self, index: usize, row: u32) -> Option<Span> {
+        let zips = self.zip5(index, row)?;
+        let plus4 = |texts: &Texts, missing: u32| texts.get(index).map_or(Some(missing), |text| text.parse().ok());
+        Some(Span { low: zips.low * 10_000 + plus4(&self.plus4_low, 0)?, high: zips.high * 10_000 + plus4(&self.plus4_high, 9_999)?, row })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Answers `POST /v1/zip/batch`: what is known of many ZIP codes at once.
+
+use super::code::{describe, find, published};
+use super::record::{Chosen, FIELDS};
+use crate::serve::http::body::Body;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::store::Scope;
+
+/// The most items of a batch.
+const MAX_ITEMS: usize = 100;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/zip/batch",
+    operation_id: "getZips",
+    summary: "Up to 100 ZIP codes",
+    access: Access::Scope(Scope::General),
+    parameters: OF_RELEASE,
+    body: Some("ZipBatchRequest"),
+    data: "ZipBatch",
+    validity: Validity::Release,
+    handler: Handler::Memory(batch),
+};
+
+/// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the problem.
+pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let zips = published(call)?;
+    let body = Body::read(call.body, &["zips", "fields"])?;
+    let codes = body.texts("zips")?.ok_or_else(|| Problem::of_field(Code::MissingParameter, "zips", "the body needs `zips`"))?;
+    let fields = body.texts("fields")?;
+    if let Some(fields) = &fields {
+        body.positions("fields", fields, &FIELDS)?;
+    }
+    match codes.len() {
+        0 => return Err(Problem::of_field(Code::InvalidParameter, "zips", "`zips` is empty")),
+        1..=MAX_ITEMS => {}
+        count => return Err(Problem::of_field(Code::BatchTooLarge, "zips", format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"))),
+    }
+    call.charge(codes.len())?;
+    let chosen = Chosen::of(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>()).as_deref());
+    let mut meta = describe(zips, &chosen);
+    json.array(|json| {
+        for code in &codes {
+            let outcome = find(call, zips, code);
+            json.object(|json| {
+                json.key("input").text(code);
+                json.key("found").flag(outcome.is_ok());
+                match &outcome {
+                    Ok(record) => record.write(json.key("result"), &chosen),
+                    Err(_) => json.key("result").null(),
+                }
+                match &outcome {
+                    Ok(_) => json.key("error").null(),
+                    Err(problem) => problem.write_item(json.key("error"), call.service.public_url()),
+                }
+            });
+            if let Ok(record) = outcome {
+                record.note(&mut meta, &chosen);
+            }
+        }
+    });
+    let mut seen = Vec::new();
+    meta.notices.retain(|notice| {
+        let is_new = !seen.contains(notice);
+        seen.push(notice.clone());
+        is_new
+    });
+    Ok(meta)
+}

@@ -1,0 +1,50 @@
+//! Finds the ZIP code that a request names.
+
+use super::record::{Chosen, Record};
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::problem::{Code, Problem, Result, not_published};
+use crate::serve::place::zips::Zips;
+use crate::serve::tax::location::{wrong_zip, zip_of};
+
+pub const ZIPS: &str = "zip.zip";
+pub const COUNTIES: &str = "zip.county";
+
+/// The ZIP codes of the release.
+///
+/// # Errors
+/// `coverage_unavailable`, when it has none.
+pub fn published<'a>(call: &Call<'a>) -> Result<&'a Zips> {
+    call.release.table::<Zips>().ok_or_else(|| not_published(ZIPS))
+}
+
+/// Finds a ZIP code as asked.
+///
+/// # Errors
+/// `invalid_parameter`, when it is not five digits, or nine; `not_found`, when there is no such code.
+pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Record<'a>> {
+    let (code, _) = zip_of(input).filter(|_| input.len() != 9).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "zip", wrong_zip(input)))?;
+    match zips.find(&code) {
+        Some(row) => Ok(Record { call, zips, row, input }),
+        None => Err(Problem::of_field(Code::NotFound, "zip", format!("no ZIP code {code} is known"))),
+    }
+}
+
+pub fn describe(zips: &Zips, chosen: &Chosen) -> Meta {
+    let mut datasets = vec![ZIPS, COUNTIES];
+    if chosen.has("demographics") || chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
+        datasets.extend(["geo.zcta_metric", "geo.geography"]);
+    }
+    if chosen.has("sales_tax") {
+        datasets.extend(["tax.state", "tax.rate", "tax.boundary"]);
+    }
+    Meta {
+        datasets: datasets.into_iter().map(str::to_owned).collect(),
+        coverage: Some(Coverage { scope: scope(zips), ..Coverage::default() }),
+        ..Meta::default()
+    }
+}
+
+pub fn scope(zips: &Zips) -> String {
+    format!("{} ZIP codes", zips.codes.len())
+}

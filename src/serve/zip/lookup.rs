@@ -1,0 +1,39 @@
+//! Answers `GET /v1/zip/{zip}`: what is known of a ZIP code.
+
+use super::code::{describe, find, published};
+use super::record::{Chosen, FIELDS};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::problem::Result;
+use crate::serve::json::Json;
+use crate::store::Scope;
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/zip/{zip}",
+    operation_id: "getZip",
+    summary: "A ZIP code: places, counties, area, people, sales tax",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "Zip",
+    validity: Validity::Day,
+    handler: Handler::Memory(zip),
+};
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] =
+    &[Parameter { name: "fields", kind: Kind::Words(&FIELDS), description: "Comma list of the fields to answer; all when absent." }, RELEASE, AS_OF];
+
+/// Answers `GET /v1/zip/{zip}`.
+pub fn zip(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let zips = published(call)?;
+    let chosen = Chosen::of(call.listed("fields").as_deref());
+    let record = find(call, zips, call.path_value("zip"))?;
+    record.write(json, &chosen);
+    let mut meta = describe(zips, &chosen);
+    record.note(&mut meta, &chosen);
+    Ok(meta)
+}

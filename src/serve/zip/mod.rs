@@ -1,0 +1,22 @@
+//! ZIP codes: what is known of one, of many at once, and which lie around one.
+
+mod batch;
+mod code;
+mod lookup;
+mod nearby;
+mod record;
+
+use crate::serve::http::endpoint::{Family, Placeholder};
+use futures_util::FutureExt;
+
+/// What the route table takes.
+pub static FAMILY: Family = Family {
+    load: |_, _, _| std::future::ready(Ok(())).boxed(),
+    endpoints: &[lookup::ENDPOINT, batch::ENDPOINT, nearby::ENDPOINT],
+    placeholders: &[Placeholder {
+        name: "zip",
+        pattern: "^[0-9]{5}(-[0-9]{4})?$",
+        example: "10001",
+        description: "ZIP code of five digits, or nine, of which the last four are not looked at.",
+    }],
+};

@@ -1,0 +1,110 @@
+//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
+
+use super::code::{ZIPS, find, published, scope};
+use crate::serve::http::cursor;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta, Page};
+use crate::serve::http::paging::Paging;
+use crate::store::Scope;
+
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::{Json, Trim};
+use crate::serve::place::distance::{distance_mi, within};
+use crate::serve::place::zips::Zips;
+
+const DEFAULT_RADIUS: f64 = 10.0;
+const KM_IN_MI: f64 = 1.609_344;
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "radius",
+        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS) },
+        description: "Great-circle distance between the codes' points, in `unit`.",
+    },
+    Parameter { name: "unit", kind: Kind::Word(&["mi", "km"]), description: "Statute miles (when absent) or kilometres." },
+    Parameter { name: "type", kind: Kind::OneOf("zip.zip", "type"), description: "Only codes of this kind." },
+    Parameter { name: "include_self", kind: Kind::Flag, description: "`true`: the code itself is among the answers." },
+    LIMIT,
+    CURSOR,
+    RELEASE,
+    AS_OF,
+];
+
+/// Declared for the route table.
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/zip/{zip}/nearby",
+    operation_id: "getNearbyZips",
+    summary: "ZIP codes around a ZIP code",
+    access: Access::Scope(Scope::General),
+    parameters: PARAMETERS,
+    body: None,
+    data: "NearbyZips",
+    validity: Validity::Day,
+    handler: Handler::Memory(nearby),
+};
+
+/// A code within the radius: hundredths of the unit, as shown and sorted by, and its row.
+type Near = (u32, usize);
+
+/// Answers `GET /v1/zip/{zip}/nearby`.
+///
+/// # Errors
+/// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it has no coordinates; `invalid_cursor`;
+/// `coverage_unavailable`, when the release has no ZIP codes.
+pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let (zips, query) = (published(call)?, call.query);
+    let center = find(call, zips, call.path_value("zip"))?.row;
+    let place = zips.place(center);
+    let place = place
+        .ok_or_else(|| Problem::of_field(Code::NotFound, "zip", format!("ZIP code {} has no coordinates, so nothing can be near it", zips.codes.at(center))))?;
+    let unit = query.get("unit").unwrap_or("mi");
+    let miles = if unit == "km" { KM_IN_MI } else { 1.0 };
+    let radius: f64 = query.parsed("radius").unwrap_or(DEFAULT_RADIUS);
+    let paging = Paging::of(call)?;
+    let limit = paging.limit;
+    let has_self = query.get("include_self") == Some("true");
+
+    let is_wanted = |row: usize| (has_self || row != center) && query.get("type").is_none_or(|wanted| zips.types.at(row) == wanted);
+    let shown = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * miles * 100.0).round() as u32);
+    let rows = within(&zips.points, place, radius / miles).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
+    let mut near: Vec<Near> = rows.map(|row| (shown(row), row)).collect();
+    let total = near.len();
+    // Rows are in the order of their codes.
+    near.sort_unstable();
+    if let Some(key) = &paging.after {
+        let last = key.split_once(':').and_then(|(hundredths, row)| Some((hundredths.parse().ok()?, row.parse().ok()?))).ok_or_else(cursor::not_a_cursor)?;
+        near.retain(|near| *near > last);
+    }
+    let has_more = near.len() > limit;
+    near.truncate(limit);
+    let next_cursor = near.last().filter(|_| has_more).map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
+    json.array(|json| near.iter().for_each(|near| write_near(json, call, zips, *near, unit)));
+
+    let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true };
+    let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
+    let mut meta = Meta { datasets: vec![ZIPS.to_owned()], page: Some(page), coverage, ..Meta::default() };
+    meta.notice(
+        "CENTROID_DISTANCE",
+        "Distances are straight lines between the codes' points: a code whose point is within the radius counts, whatever else of it is.",
+    );
+    Ok(meta)
+}
+
+fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): Near, unit: &str) {
+    let (lat, lon) = zips.place(row).unwrap_or((f64::NAN, f64::NAN));
+    json.object(|json| {
+        json.key("zip").text(zips.codes.at(row));
+        json.key("type").text(zips.types.at(row));
+        json.key("city").text(zips.cities.at(row));
+        json.key("state").text(zips.states.at(row));
+        json.key("lat").float(lat);
+        json.key("lon").float(lon);
+        json.key("distance").decimal(i64::from(hundredths), 2, Trim::Zeros);
+        json.key("unit").text(unit);
+        json.key("basis").text("centroid");
+        zips.stamps.write(json.key("provenance"), &call.release.manifest, row);
+    });
+}
