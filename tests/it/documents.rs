@@ -1,3 +1,5 @@
+//! What the documents say against what they speak of: the data dictionary, links, licences, and what is covered.
+
 use std::path::{Path, PathBuf};
 
 use pubdata::contract::data_dictionary;
@@ -48,4 +50,63 @@ fn links_between_documents_lead_somewhere() {
         }
     }
     assert_eq!(broken, Vec::<String>::new());
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path)).unwrap()
+}
+
+/// Terms that stand in a declaration only are read by nobody who uses the data.
+#[test]
+fn page_of_licences_has_the_row_of_every_pipeline() {
+    let page = read("docs/LICENCES.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let rows =
+        declarations.pipelines.iter().map(|(pipeline_id, declaration)| format!("| `{pipeline_id}` | {} | {} |", declaration.publisher, declaration.licence));
+    let missing: Vec<String> = rows.filter(|row| !page.lines().any(|line| line == row)).collect();
+    assert_eq!(missing, Vec::<String>::new(), "docs/LICENCES.md lacks these rows");
+}
+
+/// A cell of the row that begins with a label, empty where there is none.
+fn cell<'t>(text: &'t str, label: &str, column: usize) -> &'t str {
+    let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    rows.filter(|cells| cells.get(1) == Some(&label)).find_map(|cells| cells.get(column).copied()).unwrap_or_default()
+}
+
+#[test]
+fn readme_says_which_states_and_cities_are_covered() {
+    let readme = read("README.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let mut missing = Vec::new();
+    for (pipeline_id, declaration) in &declarations.pipelines {
+        let text = |table: &toml::Table, key: &str| table.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        let state = text(&declaration.settings, "state");
+        let is_there = match pipeline_id.split('.').next().unwrap_or_default() {
+            "business" => !cell(&readme, &state, 2).is_empty(),
+            "license" if !state.is_empty() => !cell(&readme, &state, 3).is_empty(),
+            "permit" => {
+                let jurisdiction = declaration.settings["jurisdiction"].as_table().unwrap();
+                cell(&readme, &text(jurisdiction, "state"), 4).contains(&text(jurisdiction, "name"))
+            }
+            _ => true,
+        };
+        if !is_there {
+            missing.push(pipeline_id.clone());
+        }
+    }
+    for line in read("pipelines/tax/states.csv").lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let label = match (cells[1], cells[2]) {
+            ("full", "boundaries") => "by ZIP code or address, with local rates",
+            ("full", "places") => "by city or county, with local rates",
+            ("full", "statewide") => "one rate for the whole state",
+            ("full", "no_tax") => "no sales tax",
+            ("state_only", _) => "the state's own rate only",
+            _ => "nothing yet",
+        };
+        if !cell(&readme, label, 2).split(' ').any(|state| state == cells[0]) {
+            missing.push(format!("{} under `{label}`", cells[0]));
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new(), "the README does not say that these are covered");
 }
