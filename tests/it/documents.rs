@@ -110,3 +110,33 @@ fn readme_says_which_states_and_cities_are_covered() {
     }
     assert_eq!(missing, Vec::<String>::new(), "the README does not say that these are covered");
 }
+
+/// The page lists by hand what the builder of permits reads, and our words: both as the declarations and types have them today.
+#[test]
+fn page_about_adding_a_city_lists_every_column_and_word() {
+    let page = read("docs/ADDING-A-DATASET.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let mut missing = Vec::new();
+    for (pipeline_id, declaration) in declarations.pipelines.iter().filter(|(pipeline_id, _)| pipeline_id.starts_with("permit.")) {
+        let text = read(&format!("pipelines/{}.toml", pipeline_id.replace('.', "/")));
+        let settings = text.split("[settings]").nth(1).unwrap_or_default();
+        for column in declaration.sources.iter().flat_map(|source| source.columns.keys()) {
+            // `contact_12_name` is `…_name` of a party, and a piece of an address is named by a setting.
+            let of_a_party = column.match_indices('_').any(|(place, _)| page.contains(&format!("`…{}`", &column[place..])));
+            if !page.contains(&format!("`{column}`")) && !of_a_party && !settings.contains(column.as_str()) {
+                missing.push(format!("{pipeline_id}: `{column}`"));
+            }
+        }
+    }
+    let types: toml::Table = read("schemas/_types.toml").parse().unwrap();
+    for (table, kind) in
+        [("type", "permit_type"), ("status", "permit_status"), ("work_class", "work_class"), ("property_class", "property_class"), ("role", "contact_role")]
+    {
+        let words: Vec<String> = types[kind]["values"].as_array().unwrap().iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();
+        let row = format!("| `[settings.{table}]` | {} |", words.join(", "));
+        if !page.contains(&row) {
+            missing.push(row);
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new(), "docs/ADDING-A-DATASET.md lacks these");
+}
