@@ -35,15 +35,25 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
+/// What a heading is called in a link: lower case, blanks as `-`, without punctuation.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    let is_kept = |character: &char| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_');
+    headings.map(|heading| heading.chars().filter(is_kept).collect::<String>().replace(' ', "-")).collect()
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut broken = Vec::new();
     for document in documents() {
         let text = std::fs::read_to_string(&document).unwrap();
         for (number, line) in text.lines().enumerate() {
-            for target in line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-                let is_local = !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:");
-                if is_local && !document.parent().unwrap().join(target).exists() {
+            let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            for target in targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:")) {
+                let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let path = if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
+                let is_named = || std::fs::read_to_string(&path).is_ok_and(|text| anchors(&text).iter().any(|name| name == anchor));
+                if !path.exists() || (!anchor.is_empty() && !is_named()) {
                     broken.push(format!("{}:{}: {target}", document.display(), number + 1));
                 }
             }
