@@ -26,7 +26,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// The name in the order in which it is spoken: `THOMAS J CLARKE II`.
+    /// The name in the order in which it is spoken: `GEROLD J TESTON II`.
     pub fn in_order(&self) -> String {
         let parts = [&self.first, &self.middle, &self.last, &self.suffix];
         parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -36,9 +36,9 @@ impl Person {
 /// Which part of a person's name comes first when no comma says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// `STOKES JOHN R`
+    /// `SAMPON LENA R`
     LastFirst,
-    /// `THOMAS J CLARKE II`
+    /// `GEROLD J TESTON II`
     FirstLast,
     /// 20 characters of last name, 14 of first name, then initials: `VALENCIA            KATHERINE     A`
     Columns,
@@ -230,12 +230,12 @@ mod tests {
         [person.first, person.middle, person.last, person.suffix]
     }
 
-    /// Names of real rows: CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
+    /// Names as they stand in rows of CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
     #[test]
     fn organizations() {
         let cases = [
             ("ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES LLC", "ACE 1 ENTERPRISES", Some("LLC")),
-            ("PETER AGLIARDO CONTRACTOR", "PETER AGLIARDO CONTRACTOR", "PETER AGLIARDO CONTRACTOR", None),
+            ("NADIA DUMMWOOD CONTRACTOR", "NADIA DUMMWOOD CONTRACTOR", "NADIA DUMMWOOD CONTRACTOR", None),
             ("ADJUSTABLE FORMS, INC.", "ADJUSTABLE FORMS INC", "ADJUSTABLE FORMS", Some("INC")),
             ("435 WEST 50TH STREET LLC", "435 WEST 50TH STREET LLC", "435 WEST 50TH STREET", Some("LLC")),
             ("WIDGETS L L C", "WIDGETS LLC", "WIDGETS", Some("LLC")),
@@ -246,9 +246,9 @@ mod tests {
             ("R.A.P CONSULTING LLC", "RAP CONSULTING LLC", "RAP CONSULTING", Some("LLC")),
             ("THE DEWY DANDELION LLC", "DEWY DANDELION LLC", "DEWY DANDELION", Some("LLC")),
             ("WPPP LEGACY LIMITED LIABILITY COMPANY", "WPPP LEGACY LLC", "WPPP LEGACY", Some("LLC")),
-            ("T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO", Some("INC")),
-            ("T. Wood Construction Company, Incorporated", "T WOOD CONSTRUCTION CO INC", "T WOOD CONSTRUCTION CO", Some("INC")),
-            ("AMY HERNANDEZ MD , INC.", "AMY HERNANDEZ MD INC", "AMY HERNANDEZ MD", Some("INC")),
+            ("T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO", Some("INC")),
+            ("T. Tesa Construction Company, Incorporated", "T TESA CONSTRUCTION CO INC", "T TESA CONSTRUCTION CO", Some("INC")),
+            ("AMY SAMPLEMAN MD , INC.", "AMY SAMPLEMAN MD INC", "AMY SAMPLEMAN MD", Some("INC")),
             ("C C & R", "CC AND R", "CC AND R", None),
             ("Builder J V", "BUILDER JV", "BUILDER JV", None),
             ("Acme Widgets, Inc., Dissolved July 1, 2010", "ACME WIDGETS INC", "ACME WIDGETS", Some("INC")),
@@ -272,19 +272,19 @@ mod tests {
     #[test]
     fn persons() {
         let cases = [
-            ("AYALA, LOUIS G", Order::LastFirst, ["LOUIS", "G", "AYALA", ""]),
-            ("HARTON, HAROLD WINDELL", Order::LastFirst, ["HAROLD", "WINDELL", "HARTON", ""]),
-            ("CLEVENGER, JACK A JR", Order::LastFirst, ["JACK", "A", "CLEVENGER", "JR"]),
-            ("AGLIARDO JR, PETER", Order::LastFirst, ["PETER", "", "AGLIARDO", "JR"]),
-            ("MARTINEZ, EVA Q.", Order::FirstLast, ["EVA", "Q.", "MARTINEZ", ""]),
+            ("PLACI, COLAN G", Order::LastFirst, ["COLAN", "G", "PLACI", ""]),
+            ("SAMPTO, HAROLD WALDO", Order::LastFirst, ["HAROLD", "WALDO", "SAMPTO", ""]),
+            ("FICTINGLY, HANS A JR", Order::LastFirst, ["HANS", "A", "FICTINGLY", "JR"]),
+            ("DUMMWOOD JR, NADIA", Order::LastFirst, ["NADIA", "", "DUMMWOOD", "JR"]),
+            ("DUMMFORD, ZOE Q.", Order::FirstLast, ["ZOE", "Q.", "DUMMFORD", ""]),
             ("Smith, John, Jr.", Order::LastFirst, ["John", "", "Smith", "Jr"]),
-            ("STOKES JOHN R", Order::LastFirst, ["JOHN", "R", "STOKES", ""]),
-            ("THOMAS J CLARKE II", Order::FirstLast, ["THOMAS", "J", "CLARKE", "II"]),
-            ("LEROY BARRETT", Order::FirstLast, ["LEROY", "", "BARRETT", ""]),
+            ("SAMPON LENA R", Order::LastFirst, ["LENA", "R", "SAMPON", ""]),
+            ("GEROLD J TESTON II", Order::FirstLast, ["GEROLD", "J", "TESTON", "II"]),
+            ("ALLAN FICTNER", Order::FirstLast, ["ALLAN", "", "FICTNER", ""]),
             ("O'BRIEN, MARY", Order::LastFirst, ["MARY", "", "O'BRIEN", ""]),
-            ("VALENCIA            KATHERINE     A       ", Order::Columns, ["KATHERINE", "A", "VALENCIA", ""]),
-            ("PROFIRIO DA SILVA   EDIANO                ", Order::Columns, ["EDIANO", "", "PROFIRIO DA SILVA", ""]),
-            ("PIMENTEL            PAULA SOARES  P       ", Order::Columns, ["PAULA", "SOARES P", "PIMENTEL", ""]),
+            ("EXAMFORD            KATHERINE     A       ", Order::Columns, ["KATHERINE", "A", "EXAMFORD", ""]),
+            ("EXAMPLO DA SILVA    ESTEVO                ", Order::Columns, ["ESTEVO", "", "EXAMPLO DA SILVA", ""]),
+            ("MOCKWELL            PAULA SAMPLE  P       ", Order::Columns, ["PAULA", "SAMPLE P", "MOCKWELL", ""]),
             ("CHER", Order::FirstLast, ["", "", "CHER", ""]),
         ];
         for (text, order, expected) in cases {

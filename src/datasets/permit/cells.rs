@@ -52,7 +52,7 @@ impl<'f> Rows<'f> {
     }
 }
 
-/// A link or telephone of a Socrata portal is the first of a list: `[5123455147, null]`.
+/// A link or telephone of a Socrata portal is the first of a list: `[5125550100, null]`.
 fn unlisted(cell: &str) -> Option<&str> {
     let text = match cell.strip_prefix('[').and_then(|rest| rest.strip_suffix(", null]")) {
         Some("null") => "",
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn lists_of_a_portal_are_their_first_item() {
-        assert_eq!(unlisted("[5123455147, null]"), Some("5123455147"));
+        assert_eq!(unlisted("[5125550100, null]"), Some("5125550100"));
         assert_eq!(unlisted("[null, null]"), None);
         assert_eq!(unlisted("[sic] as written"), Some("[sic] as written"));
     }

@@ -30,7 +30,7 @@ const EXAMPLES: [(&str, &str); 29] = [
     ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
     ("searchBusinesses", "/v1/business/search?name=radar%20associates&limit=2"),
     ("getBusiness", "/v1/business/FL-A23000000520"),
-    ("verifyLicense", "/v1/license/verify?number=21907&state=TX&name=Louis%20Ayala"),
+    ("verifyLicense", "/v1/license/verify?number=21907&state=TX&name=Colan%20Placi"),
     ("searchLicenses", "/v1/license/search?name=dicks%20artesian%20well"),
     ("searchPermits", "/v1/permits/search?address=11436%20Flushwing%20Dr,%20Austin,%20TX&type=building"),
     ("getContractor", "/v1/contractors/WA-lni-SERVPG*892PL"),
