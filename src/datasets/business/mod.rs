@@ -2,6 +2,7 @@
 //! federal tax numbers, e-mail addresses or the streets of persons.
 
 mod entities;
+mod ids;
 mod names;
 mod officers;
 mod rows;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
-use super::entities::{entity_id, record_id};
+use super::ids::{entity_id, record_id};
 use super::settings::Settings;
 use super::{ENTITY, OFFICER};
 use crate::canonical::email;

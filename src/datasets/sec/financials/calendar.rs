@@ -1,84 +1,12 @@
 //! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and period. Both come from dates; the SEC's
 //! stamps only show whether a registrant names its years one lower.
 
-use crate::datasets::sec::fact::{FilingPeriod, Form};
+use crate::datasets::sec::fact::Form;
+use crate::datasets::sec::financials::observation::Cell;
+use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Placement, Series};
 use crate::datasets::sec::financials::report::{Family, Report};
-use crate::datasets::sec::financials::select::{Cell, NO_START};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
 use crate::normalise::Day;
-
-/// Which history a figure belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Series {
-    Annual,
-    Quarterly,
-    /// Periods between two fiscal calendars, and short first years.
-    Transition,
-}
-
-impl Series {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Annual => "annual",
-            Self::Quarterly => "quarterly",
-            Self::Transition => "transition",
-        }
-    }
-}
-
-/// Position of a period in the fiscal year.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FiscalPeriod {
-    Fy,
-    Q1,
-    Q2,
-    Q3,
-    Q4,
-    Tp,
-}
-
-impl FiscalPeriod {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fy => "FY",
-            Self::Q1 => "Q1",
-            Self::Q2 => "Q2",
-            Self::Q3 => "Q3",
-            Self::Q4 => "Q4",
-            Self::Tp => "TP",
-        }
-    }
-
-    /// Whether the SEC's stamp says the same.
-    pub fn agrees_with(self, stamp: FilingPeriod) -> bool {
-        matches!(
-            (self, stamp),
-            (Self::Fy, FilingPeriod::Fy)
-                | (Self::Q1, FilingPeriod::Q1)
-                | (Self::Q2, FilingPeriod::Q2)
-                | (Self::Q3, FilingPeriod::Q3)
-                | (Self::Q4, FilingPeriod::Q4)
-                | (Self::Tp, _)
-        )
-    }
-}
-
-/// What the dates of a figure say about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
-    Placed {
-        series: Series,
-        fiscal_year: i32,
-        fiscal_period: FiscalPeriod,
-        is_ytd: bool,
-        /// Away from the company's calendar.
-        is_off: bool,
-    },
-    /// Of no series by rule: a comparative of the other family, a total since inception.
-    Passed,
-    /// Belongs to a series and cannot be given a place in it: the finding's code.
-    Unplaced(&'static str),
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Band {

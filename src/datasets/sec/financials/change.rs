@@ -4,45 +4,9 @@
 use std::cell::OnceCell;
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
+use crate::datasets::sec::financials::observation::{Cell, Change, Observation, same_period};
 use crate::datasets::sec::financials::report::{MAX_ZEROS, Reports, Scales, power_of_ten, trailing_zeros};
-use crate::datasets::sec::financials::select::{Cell, Observation, same_period};
 use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
-
-/// What an observation is to the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    First,
-    Equal,
-    /// Differs by less than the coarser filing's scale.
-    Rounding,
-    Value,
-    Split,
-    ScaleError,
-    /// Differs, and is another concept: another measure of the same thing, no restatement.
-    ConceptChanged,
-    /// A count as of another cover date: not comparable, no restatement.
-    OtherDate,
-}
-
-impl Change {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Equal => "equal",
-            Self::Rounding => "rounding",
-            Self::Value => "value",
-            Self::Split => "split",
-            Self::ScaleError => "scale_error",
-            Self::ConceptChanged => "concept_changed",
-            Self::OtherDate => "other_date",
-        }
-    }
-
-    /// Whether the later figure restates the earlier.
-    pub fn is_restatement(self) -> bool {
-        matches!(self, Self::Value | Self::Split | Self::ScaleError)
-    }
-}
 
 /// Compares observations of one registrant.
 pub struct Comparer<'a> {

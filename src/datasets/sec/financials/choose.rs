@@ -2,8 +2,8 @@
 //! nearly as often as the most used one.
 
 use crate::datasets::sec::fact::Fact;
+use crate::datasets::sec::financials::observation::Cell;
 use crate::datasets::sec::financials::report::Report;
-use crate::datasets::sec::financials::select::Cell;
 use crate::datasets::sec::financials::settings::{Measure, Persistence};
 use crate::normalise::Day;
 

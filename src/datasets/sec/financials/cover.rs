@@ -1,10 +1,10 @@
 //! Share counts of cover pages: one per report, placed at the end of the report's own period although it was counted later. Counts as of
 //! different dates are never compared.
 
-use crate::datasets::sec::financials::calendar::{FiscalPeriod, Placement};
-use crate::datasets::sec::financials::change::Change;
+use crate::datasets::sec::financials::observation::{Cell, Change};
+use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Place, Placement};
 use crate::datasets::sec::financials::report::index;
-use crate::datasets::sec::financials::select::{Cell, NO_START, Place, Selection};
+use crate::datasets::sec::financials::selection::Selection;
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 

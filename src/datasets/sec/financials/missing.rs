@@ -2,9 +2,9 @@
 
 use crate::datasets::sec::fact::CompanyFacts;
 use crate::datasets::sec::filing::Filing;
-use crate::datasets::sec::financials::calendar::Series;
+use crate::datasets::sec::financials::candidates::Candidates;
+use crate::datasets::sec::financials::period::{Period, Series};
 use crate::datasets::sec::financials::report::{Family, Report, family_of};
-use crate::datasets::sec::financials::select::{Candidates, Period};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 
 /// A metric that a registrant never reported in a series, and why.

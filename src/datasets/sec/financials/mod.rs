@@ -4,14 +4,18 @@
 
 mod build;
 mod calendar;
+mod candidates;
 mod change;
 mod checks;
 mod choose;
 mod cover;
 mod frames;
 mod missing;
+mod observation;
+mod period;
 mod report;
 mod select;
+mod selection;
 mod settings;
 #[cfg(test)]
 mod tests;

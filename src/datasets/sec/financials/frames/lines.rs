@@ -3,8 +3,8 @@
 use polars::prelude::*;
 
 use super::{Common, LINES, Source, Texts, dates, push_amount, push_period, texts};
+use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::report::form_name;
-use crate::datasets::sec::financials::select::Period;
 use crate::datasets::sec::financials::settings::{Line, Rules};
 use crate::error::Result;
 

@@ -7,9 +7,10 @@ use polars::prelude::*;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::sec::fact::{Amount, Unit};
-use crate::datasets::sec::financials::calendar::Series as History;
+use crate::datasets::sec::financials::observation::{Finding, Observation};
+use crate::datasets::sec::financials::period::{NO_START, Period, Series as History};
 use crate::datasets::sec::financials::report::form_name;
-use crate::datasets::sec::financials::select::{Finding, NO_START, Observation, Period, Selected};
+use crate::datasets::sec::financials::select::Selected;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::Warnings;
 use crate::error::Result;
