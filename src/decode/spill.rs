@@ -8,7 +8,7 @@ use polars::prelude::*;
 
 use super::text_frame::{builders, frame_of};
 use crate::error::{Error, IoExt, Result};
-use crate::ids::bucket_of;
+use crate::ids::hash_bucket;
 use crate::provenance::POINTERS;
 
 /// Splits the rows of one file, frame by frame, into a file for each bucket: comma-separated cells, then offset and length. Memory holds
@@ -40,7 +40,7 @@ impl Spill<'_> {
         let mut writers: Vec<csv::Writer<Vec<u8>>> = (0..self.count).map(|_| csv::Writer::from_writer(Vec::new())).collect();
         for (row, numbers) in pointers.amortized_iter().enumerate() {
             let key = keys.get(row).or_else(|| fallback_keys.and_then(|keys| keys.get(row)));
-            let bucket = key.map_or(0, |key| bucket_of(key, self.count));
+            let bucket = key.map_or(0, |key| hash_bucket(key, self.count));
             if self.only.is_some_and(|only| only != bucket) {
                 continue;
             }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::primary_county::{self, PrimaryCounty};
 use crate::datasets::context::finding;
-use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled};
@@ -28,7 +28,9 @@ struct Settings {
     states: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     if settings.states.contains_key(&settings.connecticut_state_fips) {
         return Ok(());
@@ -36,7 +38,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     Err(Error::config(format!("pipelines/census/gazetteer.toml: settings.states lacks `{}`", settings.connecticut_state_fips)))
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     Ok(vec![build_geography(context, &settings)?, build_county(context)?])
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::{SourceArchive, finding};
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::decode::Member;
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
@@ -63,7 +63,9 @@ impl Part {
     }
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     let path = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
     for source in &declaration.sources {
@@ -79,7 +81,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     Ok(())
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut archives = Vec::new();
     for source in &context.declaration.sources {

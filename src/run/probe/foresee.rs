@@ -140,8 +140,8 @@ fn is_of_answers(finding: &SourceFinding) -> bool {
 
 /// Why the dataset's code cannot be run on what came.
 fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
-    if let Ok(pipeline) = datasets::pipeline(&task.declaration.pipeline_id)
-        && matches!(pipeline.build, Build::Sharded(_))
+    if let Ok(builder) = datasets::builder(&task.declaration.pipeline_id)
+        && matches!(builder.build, Build::Sharded(_))
     {
         return Some(super::excerpt::documents());
     }

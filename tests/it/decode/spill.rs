@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use polars::prelude::DataFrame;
 use proptest::prelude::*;
 use pubdata::decode::{Spill, Task, decode_chunks, read_spilled};
-use pubdata::ids::bucket_of;
+use pubdata::ids::hash_bucket;
 use pubdata::provenance::POINTERS;
 
 use super::{MAX_BYTES, Source, delimited, places, plan_of};
@@ -58,7 +58,7 @@ proptest! {
         let keys = whole.column("key").unwrap().str().unwrap();
         for row in 0..whole.height() {
             let key = keys.get(row).or_else(|| whole.column(fallback_key?).unwrap().str().unwrap().get(row));
-            let bucket = key.map_or(0, |key| bucket_of(key, count));
+            let bucket = key.map_or(0, |key| hash_bucket(key, count));
             expected[bucket as usize].push(cells(&whole, row));
         }
         for (bucket, frame) in split(&source, rows, count, fallback_key).iter().enumerate() {

@@ -32,14 +32,24 @@ pub struct Calendar {
     quarter_ends: Vec<Day>,
     /// Ends of the own periods of quarterly reports.
     own_quarter_ends: Vec<Day>,
-    /// Starts that differ by a few days from what most reports say of the same period: family, end, start, and the usual start.
-    variants: Vec<(Family, Day, Day, Day)>,
+    /// Sorted by family, end and start.
+    variants: Vec<StartVariant>,
     /// Transition periods and short first years of annual reports, as (end, start).
     transitions: Vec<(Day, Day)>,
     /// The same of quarterly reports.
     stubs: Vec<(Day, Day)>,
     /// Added to the year of the label: 0, or -1 for companies that name a year by its first months.
     label_offset: i32,
+}
+
+/// A start that differs by a few days from what most reports say of the same period.
+#[derive(Debug, Clone, Copy)]
+struct StartVariant {
+    family: Family,
+    end: Day,
+    start: Day,
+    /// What most reports say.
+    usual: Day,
 }
 
 const YEAR: i32 = 365;
@@ -85,8 +95,8 @@ impl Calendar {
 
     /// The start most reports give for a period that a report gives with a start a few days off; none when its start is the usual one.
     pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
-        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.0, variant.1, variant.2)).ok()?;
-        Some(self.variants[found].3)
+        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.family, variant.end, variant.start)).ok()?;
+        Some(self.variants[found].usual)
     }
 
     /// Whether a duration lies between two fiscal years, filling the gap between them.
@@ -218,6 +228,15 @@ type Weighed = (Day, u32);
 const OWN_YEAR: u32 = 1_000_000;
 const OWN_SHORT_YEAR: u32 = 1_000;
 
+/// The start that a report gives of a duration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ReportedStart {
+    family: Family,
+    end: Day,
+    start: Day,
+    report: u32,
+}
+
 #[derive(Default)]
 struct Evidence {
     year_ends: Vec<Weighed>,
@@ -233,8 +252,7 @@ struct Evidence {
     ytd_starts: Vec<(Day, u32)>,
     /// As `ytd_starts` for a first quarter, or any.
     quarter_starts: Vec<(Day, u32)>,
-    /// Family, end, start and report of every duration.
-    starts: Vec<(Family, Day, Day, u32)>,
+    starts: Vec<ReportedStart>,
     range: Option<(Day, Day)>,
 }
 
@@ -246,7 +264,7 @@ impl Evidence {
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
-        self.starts.push((report.family, end, start, cell.report));
+        self.starts.push(ReportedStart { family: report.family, end, start, report: cell.report });
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -353,17 +371,18 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
 }
 
 /// Finds the starts that are a few days off what most figures of the same end say; of equally many, the one that was reported first holds.
-fn variants(mut starts: Vec<(Family, Day, Day, u32)>, same_start: i32) -> Vec<(Family, Day, Day, Day)> {
+fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant> {
     starts.sort_unstable();
     let mut variants = Vec::new();
-    for of_end in starts.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        for near in of_end.chunk_by(|a, b| b.2.since(a.2) <= same_start) {
-            if near[0].2 == near[near.len() - 1].2 {
+    for of_end in starts.chunk_by(|a, b| (a.family, a.end) == (b.family, b.end)) {
+        for near in of_end.chunk_by(|a, b| b.start.since(a.start) <= same_start) {
+            if near[0].start == near[near.len() - 1].start {
                 continue;
             }
-            let equal = || near.chunk_by(|a, b| a.2 == b.2);
-            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].3))) else { continue };
-            variants.extend(equal().filter(|same| same[0].2 != usual[0].2).map(|same| (same[0].0, same[0].1, same[0].2, usual[0].2)));
+            let equal = || near.chunk_by(|a, b| a.start == b.start);
+            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report))) else { continue };
+            let unusual = equal().map(|same| same[0]).filter(|same| same.start != usual[0].start);
+            variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual: usual[0].start }));
         }
     }
     variants

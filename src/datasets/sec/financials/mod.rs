@@ -21,12 +21,14 @@ mod settings;
 mod tests;
 mod warnings;
 
-use crate::datasets::settings as read_settings;
+use crate::datasets::{Build, Builder, settings as read_settings};
 use crate::error::Result;
 use crate::pipeline::Declaration;
 
-pub(in crate::datasets) use build::prepare;
+use build::prepare;
 use settings::Rules;
+
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check };
 
 /// Reads and checks the declaration's settings.
 ///
@@ -40,6 +42,6 @@ pub fn rules(declaration: &Declaration) -> Result<Rules> {
 ///
 /// # Errors
 /// As [`rules`].
-pub fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> Result<()> {
     rules(declaration).map(drop)
 }

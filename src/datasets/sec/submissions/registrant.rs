@@ -48,7 +48,7 @@ impl Span {
 impl Activity {
     /// Counts a filing.
     pub(super) fn add(&mut self, form: &str, filed: Day) {
-        let form = Form::of_text(form);
+        let form = Form::from_text(form.as_bytes());
         self.all.add(filed);
         if form.is_annual() {
             self.annual.add(filed);
