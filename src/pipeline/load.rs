@@ -190,8 +190,8 @@ impl Declarations {
         check_format(source, &mapped, report);
         super::sftp::check(source, report);
         if let Some(listing) = &source.listing {
-            if let Err(error) = listing.check() {
-                report("listing", error.to_string());
+            if let Err((key, message)) = listing.check() {
+                report(&format!("listing.{key}"), message);
             }
             if !source.variables.is_empty() || source.url.contains('{') || source.pages.is_some() || source.on_demand.is_some() {
                 report("listing", "the URL is the page's: without variables and pages, and not on demand".to_owned());
