@@ -21,7 +21,7 @@ use polars::prelude::DataFrame;
 pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use rows_read::RowsRead;
-pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
+pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;

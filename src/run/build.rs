@@ -83,7 +83,7 @@ pub(super) struct ValidatedTables {
     pub(super) tables: Vec<BuiltTable>,
     pub(super) issues: Vec<Issue>,
     /// Pointer numbers of the rows of records set aside.
-    pub(super) set_aside: Vec<u64>,
+    pub(super) quarantined_pointers: Vec<u64>,
     /// Pointer numbers of rows that repeat another.
     pub(super) repeated: Vec<u64>,
     /// Why nothing may be published; empty when all may.
@@ -120,7 +120,7 @@ pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs,
         let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
         let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
-        checked.set_aside.extend(verdict.set_aside);
+        checked.quarantined_pointers.extend(verdict.quarantined_pointers);
         checked.repeated.extend(verdict.repeated);
         if !verdict.quarantine.is_empty() {
             let contract = contract(settings, QUARANTINE)?;

@@ -72,7 +72,7 @@ pub(super) fn task_id_of(entry: &TaskEntry) -> String {
     entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
 }
 
-/// The stamp of a build: its inputs and the hash of everything that decides its bytes.
+/// What a build is known by: its inputs and the hash of everything that decides its bytes.
 pub(super) fn entry(
     settings: &RunSettings,
     task: &Selected<'_>,

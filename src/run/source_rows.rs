@@ -39,7 +39,7 @@ impl RowUses {
                 add(list.as_ref().u64()?.rechunk().cont_slice()?, first, others);
             }
         }
-        add(&checked.set_aside, Use::Quarantined, Use::Quarantined);
+        add(&checked.quarantined_pointers, Use::Quarantined, Use::Quarantined);
         add(&checked.repeated, Use::LeftOut("repeated"), Use::LeftOut("repeated"));
         left_out.iter().for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
         // A warning about a row that no record was made from says why.
@@ -150,7 +150,7 @@ mod tests {
                 table(QUARANTINE, &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()]),
             ],
             issues: vec![warning(20), warning(60), warning(70)],
-            set_aside: [at(30), at(40)].concat(),
+            quarantined_pointers: [at(30), at(40)].concat(),
             repeated: at(50).to_vec(),
             blocked: Vec::new(),
         };

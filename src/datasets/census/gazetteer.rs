@@ -114,7 +114,7 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     let counties = primary_county::read(context, &settings.connecticut_state_fips, GEOGRAPHY, &mut issues)?;
     let codes = text(&areas.frame, "geoid")?.clone();
     if !context.is_replay() {
-        find_strangers(&codes, &counties, &mut issues);
+        find_orphans(&codes, &counties, &mut issues);
     }
     let primary: Vec<Option<&PrimaryCounty>> = codes.iter().map(|code| code.and_then(|code| counties.get(code))).collect();
     let shares = check_parts(&mut areas, &primary);
@@ -163,7 +163,7 @@ fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Opt
 }
 
 /// Finds ZCTAs of the relationship file that the Gazetteer lacks: both list the ZCTAs of the 2020 Census.
-fn find_strangers(codes: &StringChunked, counties: &BTreeMap<String, PrimaryCounty>, issues: &mut Vec<Issue>) {
+fn find_orphans(codes: &StringChunked, counties: &BTreeMap<String, PrimaryCounty>, issues: &mut Vec<Issue>) {
     let known: HashSet<&str> = codes.iter().flatten().collect();
     for zcta in counties.keys().filter(|zcta| !known.contains(zcta.as_str())) {
         let record = format!("{GEOGRAPHY}:{zcta}");

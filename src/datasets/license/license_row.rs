@@ -152,7 +152,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let expiration_date = warnings.date(row, "expiration_date", settings);
     let status = status(settings, row, &mut warnings);
     let profession = profession(settings, row, &mut warnings);
-    let place = Place::of(row);
+    let location = Location::of(row);
     let bond = joined.bond(row);
     let insurance = joined.insurance(row);
     let workers_comp = row.text("workers_comp").map(|text| {
@@ -198,9 +198,9 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         expiration_date,
         last_renewed_date: warnings.date(row, "last_renewed_date", settings),
         suspended_date: warnings.date(row, "suspended_date", settings),
-        city: place.city,
-        address_state: place.state,
-        zip: place.zip,
+        city: location.city,
+        address_state: location.state,
+        zip: location.zip,
         county: own("county"),
         phone: row.text("phone").filter(|_| is_organization).and_then(phone::phone),
         bond_surety: bond.text("bond_surety").map(str::to_owned),
@@ -322,13 +322,13 @@ fn classifications(settings: &Settings, row: Row<'_>) -> String {
 
 /// Where the holder is, without the street.
 #[derive(Default)]
-struct Place {
+struct Location {
     city: Option<String>,
     state: Option<String>,
     zip: Option<String>,
 }
 
-impl Place {
+impl Location {
     fn of(row: Row<'_>) -> Self {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {

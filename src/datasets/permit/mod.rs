@@ -1,5 +1,5 @@
 //! Turns the permit lists of cities into permits and their parties, one builder for all: what differs between cities stands in their
-//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are folded into it. Never
+//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are merged into it. Never
 //! publishes names of owners and applicants who are persons, telephones of persons, or e-mail addresses.
 
 mod address;

@@ -2,7 +2,7 @@
 //! stamps only show whether a registrant names its years one lower.
 
 use crate::datasets::sec::fact::Form;
-use crate::datasets::sec::financials::observation::Cell;
+use crate::datasets::sec::financials::observation::CandidateFact;
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Placement, Series};
 use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
@@ -56,10 +56,10 @@ const YEAR: i32 = 365;
 
 impl Calendar {
     /// Reads the calendar from the calendar measures' figures.
-    pub fn new(rules: &Rules, reports: &[Report], cells: &[Vec<Cell>]) -> Self {
+    pub fn new(rules: &Rules, reports: &[Report], candidates: &[Vec<CandidateFact>]) -> Self {
         let mut evidence = Evidence::default();
         for measure in &rules.calendar {
-            cells[*measure].iter().for_each(|cell| evidence.add(&rules.bands, &reports[cell.report as usize], cell));
+            candidates[*measure].iter().for_each(|candidate| evidence.add(&rules.bands, &reports[candidate.report as usize], candidate));
         }
         evidence.finish(rules, reports)
     }
@@ -257,14 +257,14 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn add(&mut self, bands: &Bands, report: &Report, cell: &Cell) {
-        let (start, end) = (cell.start, cell.end);
+    fn add(&mut self, bands: &Bands, report: &Report, candidate: &CandidateFact) {
+        let (start, end) = (candidate.start, candidate.end);
         if start == NO_START || start > end {
             return;
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
-        self.starts.push(ReportedStart { family: report.family, end, start, report: cell.report });
+        self.starts.push(ReportedStart { family: report.family, end, start, report: candidate.report });
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -273,25 +273,25 @@ impl Evidence {
                 self.annual_ends.push(start.plus(-1));
                 if is_primary {
                     self.year_ends.push((end, OWN_YEAR));
-                    self.with_year.push(cell.report);
+                    self.with_year.push(candidate.report);
                 }
             }
-            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
             (Family::Quarterly, Some(Band::Quarter)) => {
                 self.quarter_ends.push(end);
                 if is_primary {
-                    self.with_quarter.push(cell.report);
-                    self.quarter_starts.push((start.plus(-1), cell.report));
+                    self.with_quarter.push(candidate.report);
+                    self.quarter_starts.push((start.plus(-1), candidate.report));
                 }
             }
             (Family::Quarterly, Some(Band::Half | Band::NineMonths)) => {
                 self.quarter_ends.push(end);
                 if is_primary {
-                    self.with_quarter.push(cell.report);
-                    self.ytd_starts.push((start.plus(-1), cell.report));
+                    self.with_quarter.push(candidate.report);
+                    self.ytd_starts.push((start.plus(-1), candidate.report));
                 }
             }
-            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
             _ => {}
         }
     }

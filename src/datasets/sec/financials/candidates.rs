@@ -2,7 +2,7 @@
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::calendar::Calendar;
-use crate::datasets::sec::financials::observation::Cell;
+use crate::datasets::sec::financials::observation::CandidateFact;
 use crate::datasets::sec::financials::period::NO_START;
 use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
@@ -10,7 +10,7 @@ use crate::datasets::sec::financials::settings::{Kind, Rules};
 /// The facts that measures can be taken from.
 pub struct Candidates {
     /// By measure, sorted.
-    pub cells: Vec<Vec<Cell>>,
+    pub by_measure: Vec<Vec<CandidateFact>>,
     /// By measure: whether annual and quarterly reports give it in another unit.
     pub other_unit: Vec<[bool; 2]>,
     /// Whether a periodic report tags the cover page.
@@ -20,7 +20,7 @@ pub struct Candidates {
 impl Candidates {
     /// The facts of periodic reports in the units of the measures that take their concepts.
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
-        let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); rules.measures.len()];
+        let mut by_measure: Vec<Vec<CandidateFact>> = vec![Vec::new(); rules.measures.len()];
         let mut other_unit = vec![[false; 2]; rules.measures.len()];
         let mut has_cover = false;
         for ((fact, report), number) in facts.iter().zip(&reports.of_fact).zip(0_u32..) {
@@ -34,7 +34,7 @@ impl Candidates {
                     continue;
                 }
                 if fact.unit == wanted.unit {
-                    cells[*measure].push(Cell {
+                    by_measure[*measure].push(CandidateFact {
                         end: fact.end,
                         start: fact.start.unwrap_or(NO_START),
                         report: *report,
@@ -48,8 +48,8 @@ impl Candidates {
             }
         }
         // Facts of a concept come nearly in this order: a sort that finds runs is fast.
-        cells.iter_mut().for_each(|cells| cells.sort());
-        Self { cells, other_unit, has_cover }
+        by_measure.iter_mut().for_each(|candidates| candidates.sort());
+        Self { by_measure, other_unit, has_cover }
     }
 
     /// Gives figures whose start is a few days off the start that most reports give, so that one period has one history.
@@ -57,15 +57,15 @@ impl Candidates {
         if !calendar.has_variants() {
             return;
         }
-        for cells in &mut self.cells {
+        for candidates in &mut self.by_measure {
             let mut is_changed = false;
-            for cell in cells.iter_mut().filter(|cell| cell.start != NO_START) {
-                if let Some(start) = calendar.usual_start(reports[cell.report as usize].family, cell.end, cell.start) {
-                    (cell.start, cell.is_variant, is_changed) = (start, true, true);
+            for candidate in candidates.iter_mut().filter(|candidate| candidate.start != NO_START) {
+                if let Some(start) = calendar.usual_start(reports[candidate.report as usize].family, candidate.end, candidate.start) {
+                    (candidate.start, candidate.is_variant, is_changed) = (start, true, true);
                 }
             }
             if is_changed {
-                cells.sort();
+                candidates.sort();
             }
         }
     }

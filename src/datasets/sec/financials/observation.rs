@@ -8,7 +8,7 @@ use crate::normalise::Day;
 
 /// A fact seen as a candidate for a measure: in its unit, from a periodic report. Sorted by period, then by when it became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
+pub struct CandidateFact {
     pub end: Day,
     /// [`super::period::NO_START`] for an instant.
     pub start: Day,
@@ -21,7 +21,7 @@ pub struct Cell {
 }
 
 /// Whether two figures are about the same period.
-pub fn same_period(a: &Cell, b: &Cell) -> bool {
+pub fn same_period(a: &CandidateFact, b: &CandidateFact) -> bool {
     (a.end, a.start) == (b.end, b.start)
 }
 

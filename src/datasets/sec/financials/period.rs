@@ -83,7 +83,7 @@ pub enum Placement {
 
 /// Where a group of observations belongs.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct PeriodKey {
     pub series: Series,
     pub fiscal_year: i32,
     pub fiscal_period: FiscalPeriod,

@@ -10,7 +10,7 @@ use crate::datasets::sec::financials::missing::{self, Missing, Outcome};
 use crate::datasets::sec::financials::observation::{Finding, Observation};
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::report::{Report, Reports};
-use crate::datasets::sec::financials::selection::{Made, Selection};
+use crate::datasets::sec::financials::selection::{Selection, SelectionOutput};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::{checks, cover};
 use crate::ids::Cik;
@@ -38,20 +38,20 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
     let facts = company.facts.as_slice();
     let reports = Reports::new(facts, filings);
     let mut candidates = Candidates::new(facts, &reports, rules);
-    let calendar = Calendar::new(rules, &reports.list, &candidates.cells);
+    let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure);
     candidates.unify_starts(&calendar, &reports.list);
-    let comparer = Comparer::new(rules, facts, &reports, &candidates.cells);
-    let mut selection = Selection { facts, reports: &reports.list, rules, calendar: &calendar, comparer: &comparer, made: Made::default() };
+    let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);
+    let mut selection = Selection { facts, reports: &reports.list, rules, calendar: &calendar, comparer: &comparer, output: SelectionOutput::default() };
     for (number, measure) in rules.measures.iter().enumerate() {
-        let cells = &candidates.cells[number];
-        let first = selection.made.periods.len();
+        let of_measure = &candidates.by_measure[number];
+        let first = selection.output.periods.len();
         match measure.kind {
-            Kind::Cover => cover::select(&mut selection, number, cells),
-            Kind::Duration | Kind::Instant => selection.measure(number, cells),
+            Kind::Cover => cover::select(&mut selection, number, of_measure),
+            Kind::Duration | Kind::Instant => selection.measure(number, of_measure),
         }
-        selection.made.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
+        selection.output.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
     }
-    let Made { periods, mut observations, conflicts, findings } = selection.made;
+    let SelectionOutput { periods, mut observations, conflicts, findings } = selection.output;
     checks::run(rules, &reports.list, &periods, &mut observations);
     let missing = missing::missing(rules, company, &reports.list, filings, &candidates, &periods);
     let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
