@@ -102,7 +102,7 @@ impl std::fmt::Display for Finding {
 
 /// The table of a TOML file that a finding is about.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum TablePath<'a> {
     /// The keys before the first table.
     Top,
     /// `[name]`.
@@ -112,18 +112,28 @@ pub enum Place<'a> {
 }
 
 impl Finding {
-    /// A finding at a key of a table; at the table's own line when the key is not there, or is empty.
-    pub fn at(file: &str, text: &str, place: Place<'_>, key: &str, message: String) -> Self {
+    /// A finding at a key of a table; at the table's own line when the key is not there, or is empty. `listing.per` is a key of the table's own table.
+    pub fn at(file: &str, text: &str, place: TablePath<'_>, key: &str, message: String) -> Self {
         let (table, header, number) = match place {
-            Place::Top => ("", String::new(), 0),
-            Place::Table(name) => (name, format!("[{name}]"), 0),
-            Place::Nth(name, number) => (name, format!("[[{name}]]"), number),
+            TablePath::Top => ("", String::new(), 0),
+            TablePath::Table(name) => (name, format!("[{name}]"), 0),
+            TablePath::Nth(name, number) => (name, format!("[[{name}]]"), number),
         };
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let start = if table.is_empty() { Some(0) } else { (0..lines.len()).filter(|line| lines[*line].starts_with(&header)).nth(number) }.unwrap_or(0);
         let first = start + usize::from(!table.is_empty());
-        let length = lines[first..].iter().take_while(|line| !line.starts_with('[')).count();
-        let line = (first..first + length).find(|line| key_of(lines[*line]) == Some(key)).unwrap_or(start);
+        let line_of = |first: usize, key: &str| {
+            let length = lines[first..].iter().take_while(|line| !line.starts_with('[')).count();
+            (first..first + length).find(|line| key_of(lines[*line]) == Some(key))
+        };
+        let line_below = || {
+            let (inner, key) = key.split_once('.')?;
+            let inner = format!("[{}]", dotted(table, inner));
+            let of_table = (first..lines.len()).take_while(|line| table.is_empty() || !lines[*line].starts_with(&header));
+            let start = of_table.into_iter().find(|line| lines[*line].starts_with(&inner))?;
+            Some(line_of(start + 1, key).unwrap_or(start))
+        };
+        let line = line_of(first, key).or_else(line_below).unwrap_or(start);
         Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message }
     }
 

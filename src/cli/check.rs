@@ -13,7 +13,7 @@ pub(super) fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
     let (declarations, mut findings) = Declarations::check(files);
     for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
-        let checked = datasets::pipeline(&declaration.pipeline_id).and_then(|pipeline| (pipeline.check)(declaration));
+        let checked = datasets::builder(&declaration.pipeline_id).and_then(|builder| (builder.check)(declaration));
         if let Err(error) = checked {
             let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
             findings.push(Finding { file, line: 1, key: "settings".into(), message: error.to_string() });

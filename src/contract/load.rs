@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Column, ColumnType, Contract, Invariant, Physical};
-use crate::declared::{self, DeclarationFiles, Finding, Place};
+use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
 /// Words of links that are a column's value in another form.
 const LINK_WORDS: [(&str, &str); 2] = [("cik_number", "cik"), ("accession_compact", "accession_number")];
@@ -74,18 +74,18 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
 }
 
 fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str, text: &str, findings: &mut Vec<Finding>) -> Contract {
-    let mut report = |place: Place<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
+    let mut report = |place: TablePath<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
     let expected = declared::id_of_path(path, "schemas");
     if file.dataset_id != expected {
-        report(Place::Top, "dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
+        report(TablePath::Top, "dataset_id", format!("is `{}`, but the file's place says `{expected}`", file.dataset_id));
     }
     let is_semver = file.version.split('.').count() == 3 && file.version.split('.').all(|part| part.parse::<u32>().is_ok());
     if !is_semver {
-        report(Place::Top, "version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
+        report(TablePath::Top, "version", format!("`{}` is not a semantic version such as 1.0.0", file.version));
     }
     let mut columns: Vec<Column> = Vec::new();
     for (number, column) in file.columns.into_iter().enumerate() {
-        let place = Place::Nth("column", number);
+        let place = TablePath::Nth("column", number);
         let Some(column_type) = types.get(&column.type_name) else {
             report(place, "type", format!("column `{}`: type `{}` is not in schemas/_types.toml", column.name, column.type_name));
             continue;
@@ -99,25 +99,25 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
     let has = |name: &String| columns.iter().any(|column| column.name == *name);
     for (key, names) in [("primary_key", &file.primary_key), ("sort_by", &file.sort_by), ("partition_by", &file.partition_by)] {
         for name in names.iter().filter(|name| !has(name)) {
-            report(Place::Top, key, format!("there is no column `{name}`"));
+            report(TablePath::Top, key, format!("there is no column `{name}`"));
         }
     }
     for (number, invariant) in file.invariants.iter().enumerate() {
         let condition = invariant.condition.iter().map(|condition| &condition.column);
         for name in invariant.columns.iter().chain(&invariant.group_by).chain(condition).filter(|name| !has(name)) {
-            report(Place::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
+            report(TablePath::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
         }
     }
     for (link, template) in &file.links {
         let names = template.split('{').skip(1).map(|rest| rest.split_once('}').map_or(rest, |(name, _)| name));
         let column = |name: &str| LINK_WORDS.iter().find(|(word, _)| *word == name).map_or(name, |(_, column)| column).to_owned();
         for name in names.filter(|name| !has(&column(name))) {
-            report(Place::Table("links"), link, format!("there is no column `{}`", column(name)));
+            report(TablePath::Table("links"), link, format!("there is no column `{}`", column(name)));
         }
     }
     for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
         if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
-            report(Place::Top, "dataset_id", format!("every contract needs a column `{name}`"));
+            report(TablePath::Top, "dataset_id", format!("every contract needs a column `{name}`"));
         }
     }
     Contract {

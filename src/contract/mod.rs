@@ -2,11 +2,13 @@
 //! schema of the published parts, the validation rules, the data dictionary and the OpenAPI component schemas.
 
 mod arrow_schema;
+mod day;
 mod dictionary;
 mod load;
 mod types;
 
 pub use arrow_schema::{arrow_schema, pointer_fields};
+pub use day::Day;
 pub use dictionary::data_dictionary;
 pub use load::{Contracts, load};
 pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, parse_decimal};

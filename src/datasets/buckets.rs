@@ -10,7 +10,7 @@ use polars::prelude::DataFrame;
 
 use super::RowsRead;
 use super::context::{Context, SourceFrame, SourcePart};
-use crate::decode::{self, Malformed, Spill};
+use crate::decode::{self, HashPartitioner, Malformed};
 use crate::error::{Error, Result};
 use crate::issue::SourceFinding;
 use crate::pipeline::{Buckets, Declarations, Format};
@@ -20,12 +20,12 @@ use crate::provenance::{Inputs, SourcePointer};
 const CHUNK_ROWS: usize = 16_384;
 
 /// The file of a bucket, of a snapshot's number and of its member's.
-pub type Place<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
+pub type BucketPath<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
 
 /// The rows of a build's sources on disk, split by the hash of a column.
 pub struct Split<'a> {
     buckets: &'a Buckets,
-    place: Place<'a>,
+    path_of: BucketPath<'a>,
     /// Files and members of each source that has the column, in the order in which they are read.
     sources: BTreeMap<String, Vec<SplitPart>>,
     pub(super) inputs: Inputs,
@@ -48,7 +48,7 @@ impl<'a> Split<'a> {
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows cannot be written.
-    pub fn write(context: Context<'_>, buckets: &'a Buckets, only: Option<u32>, place: Place<'a>) -> Result<Self> {
+    pub fn write(context: Context<'_>, buckets: &'a Buckets, only: Option<u32>, path_of: BucketPath<'a>) -> Result<Self> {
         let mut parts = Vec::new();
         for source_id in context.source_ids() {
             let source = context.source(&source_id)?;
@@ -63,7 +63,7 @@ impl<'a> Split<'a> {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
                     while let Some((number, (_, part))) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|number| Some((number, parts.get(number)?))) {
-                        let split = split(&context, part, buckets, only, place);
+                        let split = split(&context, part, buckets, only, path_of);
                         done.lock().expect("nothing panics while holding it").insert(number, split);
                     }
                 });
@@ -74,7 +74,7 @@ impl<'a> Split<'a> {
             sources.entry(source_id.clone()).or_default().push(split?);
         }
         let (inputs, rows) = context.finish();
-        Ok(Self { buckets, place, sources, inputs, rows })
+        Ok(Self { buckets, path_of, sources, inputs, rows })
     }
 
     /// Whether a source is split; one that is not is read whole for each bucket.
@@ -110,8 +110,8 @@ impl<'a> Split<'a> {
     pub(super) fn read(&self, source_id: &str, bucket: u32) -> Result<Vec<SourceFrame>> {
         let read = |split: &SplitPart| {
             let part = &split.part;
-            let path = (self.place)(bucket, part.number, part.member_number);
-            let frame = decode::read_spilled(&path, &split.columns, [part.number, part.member_number])?;
+            let path = (self.path_of)(bucket, part.number, part.member_number);
+            let frame = decode::read_partition(&path, &split.columns, [part.number, part.member_number])?;
             let malformed = if bucket == 0 { split.malformed.clone() } else { Vec::new() };
             Ok(part.frame(frame, malformed))
         };
@@ -119,13 +119,13 @@ impl<'a> Split<'a> {
     }
 }
 
-fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, place: Place<'_>) -> Result<SplitPart> {
-    let place = |bucket: u32| place(bucket, part.number, part.member_number);
-    let spill = Spill { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, place: &place };
+fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
+    let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
+    let partitioner = HashPartitioner { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, path_of: &path_of };
     let (mut columns, mut filled) = (Vec::new(), BTreeSet::new());
     let mut take = |frame: DataFrame| {
         columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
-        filled.extend(spill.take(&frame)?);
+        filled.extend(partitioner.take(&frame)?);
         Ok(())
     };
     let malformed = context.decode_part(part, CHUNK_ROWS, &mut take)?;

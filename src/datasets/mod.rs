@@ -21,7 +21,7 @@ use polars::prelude::DataFrame;
 pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use rows_read::RowsRead;
-pub use sec::feeds::{Party, Reading, Seen, Sighting, read_feed};
+pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -29,11 +29,10 @@ use crate::issue::Issue;
 use crate::pipeline::Declaration;
 use crate::provenance::Inputs;
 
-/// One pipeline's code.
-pub struct Pipeline {
-    pub pipeline_id: &'static str,
-    /// Raised whenever the meaning of the output changes, so that unchanged sources are built again.
-    pub logic: u32,
+/// The code that makes the tables of one pipeline, or of all pipelines of a kind.
+pub struct Builder {
+    /// Raised whenever the meaning of the output changes, so that unchanged sources are built again: those of all its pipelines.
+    pub code_version: u32,
     pub build: Build,
     /// Checks the declaration's settings without data.
     pub check: fn(&Declaration) -> Result<()>,
@@ -81,61 +80,61 @@ pub struct Subject {
     pub fingerprint: Digest,
 }
 
-/// Every pipeline that produces datasets, one line each.
-pub const REGISTRY: &[Pipeline] = &[
-    Pipeline { pipeline_id: "business.co_sos", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.ct_sots", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.fl_sunbiz", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.ia_sos", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.ny_dos", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.or_sos", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.pa_dos", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "business.tx_comptroller", logic: 4, build: Build::Whole(business::build), check: business::check },
-    Pipeline { pipeline_id: "census.acs5", logic: 1, build: Build::Whole(census::acs5::build), check: census::acs5::check },
-    Pipeline { pipeline_id: "census.gazetteer", logic: 1, build: Build::Whole(census::gazetteer::build), check: census::gazetteer::check },
-    Pipeline { pipeline_id: "license.az_roc", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.ca_cslb", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.co_dora", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.ct_elicense", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.fl_dbpr", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.nppes", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.nyc_dcwp", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.or_ccb", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.tx_tdlr", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "license.wa_lni", logic: 4, build: Build::Whole(license::build), check: license::check },
-    Pipeline { pipeline_id: "nces.ccd_directory", logic: 2, build: Build::Whole(nces::ccd_directory::build), check: nces::ccd_directory::check },
-    Pipeline { pipeline_id: "permit.austin", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.chicago", logic: 3, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.cincinnati", logic: 2, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.la", logic: 5, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.la_before_2020", logic: 1, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.nashville", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.nola", logic: 3, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.nyc_bis", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.nyc_now", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.san_antonio", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.seattle", logic: 3, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.seattle_before_2018", logic: 3, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "permit.sf", logic: 4, build: Build::Whole(permit::build), check: permit::check },
-    Pipeline { pipeline_id: "sec.financials", logic: 1, build: Build::Sharded(sec::financials::prepare), check: sec::financials::check },
-    Pipeline { pipeline_id: "sec.submissions", logic: 1, build: Build::Sharded(sec::submissions::prepare), check: sec::submissions::check },
-    Pipeline { pipeline_id: "sec.taxonomy", logic: 1, build: Build::Whole(sec::taxonomy::build), check: sec::taxonomy::check },
-    Pipeline { pipeline_id: "tax.california", logic: 3, build: Build::Whole(tax::california::build), check: tax::california::check },
-    Pipeline { pipeline_id: "tax.sst_boundaries", logic: 1, build: Build::Whole(tax::sst_boundaries::build), check: tax::sst_boundaries::check },
-    Pipeline { pipeline_id: "tax.sst_rates", logic: 1, build: Build::Whole(tax::sst_rates::build), check: tax::sst_rates::check },
-    Pipeline { pipeline_id: "tax.states", logic: 3, build: Build::Whole(tax::states::build), check: tax::states::check },
-    Pipeline { pipeline_id: "tax.texas", logic: 2, build: Build::Whole(tax::texas::build), check: tax::texas::check },
-    Pipeline { pipeline_id: "tax.washington", logic: 2, build: Build::Whole(tax::washington::build), check: tax::washington::check },
-    Pipeline { pipeline_id: "zip.zip", logic: 3, build: Build::Whole(zip_code::build), check: zip_code::check },
+/// Every pipeline that produces datasets, and what builds its tables: one line each.
+pub const REGISTRY: &[(&str, &Builder)] = &[
+    ("business.co_sos", &business::BUILDER),
+    ("business.ct_sots", &business::BUILDER),
+    ("business.fl_sunbiz", &business::BUILDER),
+    ("business.ia_sos", &business::BUILDER),
+    ("business.ny_dos", &business::BUILDER),
+    ("business.or_sos", &business::BUILDER),
+    ("business.pa_dos", &business::BUILDER),
+    ("business.tx_comptroller", &business::BUILDER),
+    ("census.acs5", &census::acs5::BUILDER),
+    ("census.gazetteer", &census::gazetteer::BUILDER),
+    ("license.az_roc", &license::BUILDER),
+    ("license.ca_cslb", &license::BUILDER),
+    ("license.co_dora", &license::BUILDER),
+    ("license.ct_elicense", &license::BUILDER),
+    ("license.fl_dbpr", &license::BUILDER),
+    ("license.nppes", &license::BUILDER),
+    ("license.nyc_dcwp", &license::BUILDER),
+    ("license.or_ccb", &license::BUILDER),
+    ("license.tx_tdlr", &license::BUILDER),
+    ("license.wa_lni", &license::BUILDER),
+    ("nces.ccd_directory", &nces::ccd_directory::BUILDER),
+    ("permit.austin", &permit::BUILDER),
+    ("permit.chicago", &permit::BUILDER),
+    ("permit.cincinnati", &permit::BUILDER),
+    ("permit.la", &permit::BUILDER),
+    ("permit.la_before_2020", &permit::BUILDER),
+    ("permit.nashville", &permit::BUILDER),
+    ("permit.nola", &permit::BUILDER),
+    ("permit.nyc_bis", &permit::BUILDER),
+    ("permit.nyc_now", &permit::BUILDER),
+    ("permit.san_antonio", &permit::BUILDER),
+    ("permit.seattle", &permit::BUILDER),
+    ("permit.seattle_before_2018", &permit::BUILDER),
+    ("permit.sf", &permit::BUILDER),
+    ("sec.financials", &sec::financials::BUILDER),
+    ("sec.submissions", &sec::submissions::BUILDER),
+    ("sec.taxonomy", &sec::taxonomy::BUILDER),
+    ("tax.california", &tax::california::BUILDER),
+    ("tax.sst_boundaries", &tax::sst_boundaries::BUILDER),
+    ("tax.sst_rates", &tax::sst_rates::BUILDER),
+    ("tax.states", &tax::states::BUILDER),
+    ("tax.texas", &tax::texas::BUILDER),
+    ("tax.washington", &tax::washington::BUILDER),
+    ("zip.zip", &zip_code::BUILDER),
 ];
 
-/// The code of a pipeline.
+/// What builds a pipeline's tables.
 ///
 /// # Errors
-/// `Config`, when a declaration produces datasets and no code is registered for it.
-pub fn pipeline(pipeline_id: &str) -> Result<&'static Pipeline> {
-    REGISTRY.iter().find(|pipeline| pipeline.pipeline_id == pipeline_id).ok_or_else(|| {
-        let known: Vec<&str> = REGISTRY.iter().map(|pipeline| pipeline.pipeline_id).collect();
+/// `Config`, when a declaration produces datasets and no builder is registered for it.
+pub fn builder(pipeline_id: &str) -> Result<&'static Builder> {
+    REGISTRY.iter().find(|(registered, _)| *registered == pipeline_id).map(|(_, builder)| *builder).ok_or_else(|| {
+        let known: Vec<&str> = REGISTRY.iter().map(|(registered, _)| *registered).collect();
         Error::config(format!("no code is registered for pipeline `{pipeline_id}`; registered: {}", known.join(", ")))
     })
 }

@@ -6,7 +6,7 @@ use super::lines::{Lines, MAX_LINE, trim_line_end};
 use super::text_frame::{Sink, TextFrame};
 use super::{Malformed, Task};
 use crate::error::{Error, Result};
-use crate::pipeline::{Encoding, Format, fold};
+use crate::pipeline::{Encoding, Format, normalized_name};
 
 /// Layout of a delimited text file.
 pub(super) struct Layout<'a> {
@@ -22,15 +22,16 @@ pub(super) struct Layout<'a> {
     pub(super) header_start: Option<&'a str>,
     /// The character that the line after the header consists of.
     pub(super) ruler: Option<char>,
-    /// Whether the header's names are compared in folded form.
-    pub(super) is_folding: bool,
+    /// Whether the header's names are compared in normalized form.
+    pub(super) is_name_normalized: bool,
     pub(super) encoding: Encoding,
 }
 
 impl<'a> Layout<'a> {
     /// The layout of a format; none when it is another.
     pub(super) fn of(format: &'a Format) -> Option<Self> {
-        let Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding } = format else {
+        let Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, normalized_header, encoding } = format
+        else {
             return None;
         };
         Some(Self {
@@ -42,7 +43,7 @@ impl<'a> Layout<'a> {
             label_lines: *label_lines,
             header_start: header_start.as_deref(),
             ruler: *ruler,
-            is_folding: *fold_header,
+            is_name_normalized: *normalized_header,
             encoding: *encoding,
         })
     }
@@ -126,7 +127,7 @@ pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result
     let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
     let name_of = |cell: &Vec<u8>| {
         let name = std::str::from_utf8(cell).unwrap_or_default().trim();
-        if layout.is_folding { fold(name) } else { name.to_owned() }
+        if layout.is_name_normalized { normalized_name(name) } else { name.to_owned() }
     };
     Ok((cells.iter().map(name_of).collect(), narrow(delimiter)))
 }
@@ -202,7 +203,7 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
 
 /// Whether a line is the header that was declared for a file without one: some copies have it.
 fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
-    let same = |cell: &[u8], name: &String| text_of(layout.encoding, cell).is_some_and(|text| fold(&text) == fold(name));
+    let same = |cell: &[u8], name: &String| text_of(layout.encoding, cell).is_some_and(|text| normalized_name(&text) == normalized_name(name));
     let cells = cells_of(line, delimiter, layout).unwrap_or_default();
     !layout.header.is_empty() && cells.len() == layout.header.len() && cells.iter().zip(layout.header).all(|(cell, name)| same(cell, name))
 }

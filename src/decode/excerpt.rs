@@ -15,8 +15,8 @@ use crate::pipeline::Format;
 pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
     let named = match task.format {
         Format::FixedWidth { fields, .. } => Ok(fields.keys().cloned().collect()),
-        Format::JsonRecords { records, fold_header } => {
-            json_records::attributes(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header })
+        Format::JsonRecords { records, normalized_header } => {
+            json_records::attributes(task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header })
         }
         Format::JsonRows => json_rows::header(task),
         Format::Xlsx => xlsx::header(task),
@@ -164,7 +164,7 @@ mod tests {
             label_lines: 0,
             header_start: header_start.map(str::to_owned),
             ruler: None,
-            fold_header: false,
+            normalized_header: false,
             encoding: crate::pipeline::Encoding::Utf8,
         }
     }
@@ -188,14 +188,14 @@ mod tests {
     fn records_are_counted() {
         let count = |format: &Format, text: &str| excerpt(format, text.as_bytes(), true, 9).unwrap().1;
         assert_eq!(count(&delimited(None), "a,b\n1,x\n2,y"), 2);
-        let objects = Format::JsonRecords { records: None, fold_header: false };
+        let objects = Format::JsonRecords { records: None, normalized_header: false };
         assert_eq!((count(&objects, "[]"), count(&objects, "[{}]"), count(&objects, "[{}, {} ]")), (0, 1, 2));
         assert_eq!(count(&Format::JsonRows, r#"[["a"],["1"]]"#), 1);
     }
 
     #[test]
     fn lists_of_objects_are_cut_and_closed() {
-        let at = |records: Option<&str>| Format::JsonRecords { records: records.map(str::to_owned), fold_header: false };
+        let at = |records: Option<&str>| Format::JsonRecords { records: records.map(str::to_owned), normalized_header: false };
         let text = r#"[{"a": "x]\"", "b": [1, 2]}, {"a": "y"}, {"a": "#;
         assert_eq!(cut(&at(None), text, false, 9).as_deref(), Some(r#"[{"a": "x]\"", "b": [1, 2]}, {"a": "y"}]"#));
         assert_eq!(cut(&at(None), text, false, 1).as_deref(), Some(r#"[{"a": "x]\"", "b": [1, 2]}]"#));

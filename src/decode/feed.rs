@@ -19,14 +19,14 @@ pub struct FeedShape {
 
 /// An entry of a feed as a document of its own, with the elements around it: one that is not well-formed does not spoil the others.
 #[derive(Debug)]
-pub struct FeedEntry {
+pub struct FeedElement {
     document: Vec<u8>,
     /// First byte in the feed, and the number of bytes.
     pub offset: u64,
     pub length: u64,
 }
 
-impl FeedEntry {
+impl FeedElement {
     /// The document.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl FeedEntry {
 ///
 /// # Errors
 /// `Format`, when the document is no such feed: other elements around the entries, or not well-formed before the first.
-pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedEntry>> {
+pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement>> {
     let closing: String = shape.around.iter().rev().map(|name| format!("</{name}>")).collect();
     let places = places(content, shape.entry);
     let root_end = || memmem::find(content, closing.as_bytes().split_inclusive(|byte| *byte == b'>').next().unwrap_or_default()).unwrap_or(content.len());
@@ -49,7 +49,7 @@ pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedEntry>> 
         return Err(Error::format(format!("{} bytes stand before the first entry, which no feed has", head.len())));
     }
     check_head(&[head, closing.as_bytes()].concat(), shape)?;
-    let entry = |place: Range<usize>| FeedEntry {
+    let entry = |place: Range<usize>| FeedElement {
         document: [head, &content[place.clone()], closing.as_bytes()].concat(),
         offset: place.start as u64,
         length: place.len() as u64,

@@ -11,7 +11,7 @@ use super::header::Resolved;
 use super::text_frame::{Sink, TextFrame};
 use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
-use crate::pipeline::{Encoding, fold};
+use crate::pipeline::{Encoding, normalized_name};
 
 /// Objects inside each other; records of publishers have three at most.
 const MAX_DEPTH: usize = 16;
@@ -23,8 +23,8 @@ const MAX_ATTRIBUTES: usize = 2_000;
 pub(super) struct Layout<'a> {
     /// Names that lead from the document to its array of records, joined by `.`; none when the document is the array.
     pub(super) records: Option<&'a str>,
-    /// Whether names of attributes are compared in folded form.
-    pub(super) is_folding: bool,
+    /// Whether names of attributes are compared in normalized form.
+    pub(super) is_name_normalized: bool,
 }
 
 /// Decodes an array of objects. An attribute of an object inside a record has the name of both, joined by `.`; an object or array whose own
@@ -141,7 +141,7 @@ fn text_of(value: &RawValue) -> std::result::Result<Option<String>, &'static str
 struct Cells<'r>(Vec<Cell<'r>>);
 
 struct Cell<'r> {
-    /// As it is mapped: folded where the declaration says so.
+    /// As it is mapped: normalized where the declaration says so.
     name: String,
     /// As the publisher writes it.
     path: String,
@@ -165,7 +165,7 @@ impl<'r> Cells<'r> {
         let Object(attributes) = serde_json::from_str(object).map_err(|_| "the record is not an object".to_owned())?;
         for (key, value) in attributes {
             let path = if above.is_empty() { key } else { format!("{above}.{key}") };
-            let name = if layout.is_folding { fold(&path) } else { path.clone() };
+            let name = if layout.is_name_normalized { normalized_name(&path) } else { path.clone() };
             let is_known = task.plan.knows(&name);
             if !is_known && value.get().starts_with('{') {
                 self.add(value.get(), &path, depth, task, layout)?;

@@ -7,13 +7,13 @@ mod encoding;
 mod excerpt;
 mod feed;
 mod fixed_width;
+mod hash_partitioner;
 mod header;
 mod json_records;
 mod json_rows;
 mod lines;
 mod members;
 mod packed;
-mod spill;
 mod text_frame;
 mod xlsx;
 mod xml;
@@ -27,11 +27,11 @@ use polars::prelude::DataFrame;
 
 pub use archive::{member_date, member_name, member_names};
 pub use excerpt::{columns, excerpt};
-pub use feed::{FeedEntry, FeedShape, feed_entries};
+pub use feed::{FeedElement, FeedShape, feed_entries};
+pub use hash_partitioner::{HashPartitioner, read_partition};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member};
 pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
-pub use spill::{Spill, read_spilled};
 use text_frame::Sink;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
@@ -110,8 +110,8 @@ pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFram
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
             fixed_width::decode(task, &layout, sink)
         }
-        Format::JsonRecords { records, fold_header } => {
-            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header }, sink)
+        Format::JsonRecords { records, normalized_header } => {
+            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header }, sink)
         }
         Format::JsonRows => json_rows::decode(task, sink),
         Format::Delimited { .. } | Format::Document { .. } => match delimited::Layout::of(task.format) {
@@ -131,8 +131,8 @@ pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64
     let plan = ColumnPlan::default();
     let task = Task { path, format, member: None, plan: &plan, input: 0, member_number: 0, max_bytes, only: None };
     let counted = match format {
-        Format::JsonRecords { records, fold_header } => {
-            json_records::count(&task, &json_records::Layout { records: records.as_deref(), is_folding: *fold_header })
+        Format::JsonRecords { records, normalized_header } => {
+            json_records::count(&task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header })
         }
         other => delimited::Layout::of(other).map_or_else(|| Err(Error::config("its records are not counted")), |layout| delimited::count(&task, &layout)),
     };

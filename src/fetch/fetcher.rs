@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
+use super::host_limiter::is_loopback;
 use super::http::{Answer, Http, Target};
-use super::mirror::{self, Mirror, Place};
-use super::pace::is_loopback;
+use super::mirror::{self, Mirror, MirrorLocation};
 use super::redirect::Reach;
-use super::retry::{Failure, Tries, http_date, utc_date};
+use super::retry::{Failure, RetryPolicy, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::sftp::{self, Sftp};
 use super::way::Address;
@@ -79,7 +79,7 @@ impl Fetcher {
     /// `Fetch`, when a mirror does not answer; `Config`, when its description is not valid.
     pub async fn prepare(&self) -> Result<()> {
         for mirror in &self.mirrors {
-            let Place::Url(base) = &mirror.place else { continue };
+            let MirrorLocation::Url(base) = &mirror.location else { continue };
             mirror.is_sample.get_or_try_init(|| self.ask_whether_sample(base)).await.context(|| format!("mirror {base}"))?;
         }
         Ok(())
@@ -122,9 +122,9 @@ impl Fetcher {
         }
         let path = mirror::mirror_path(&url.recorded)?;
         for mirror in &self.mirrors {
-            let outcome = match &mirror.place {
-                Place::Folder(folder) => self.copy(request, &url, folder.join(&path), progress).await?,
-                Place::Url(base) => {
+            let outcome = match &mirror.location {
+                MirrorLocation::Folder(folder) => self.copy(request, &url, folder.join(&path), progress).await?,
+                MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
                     // A mirror is no publisher: it gets no secret.
@@ -155,7 +155,7 @@ impl Fetcher {
         let known = self.known(request, url).filter(|known| known.origin == origin);
         let mut partial = self.partial(request, url).await?;
         let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
-        let mut tries = Tries::new(&self.settings);
+        let mut retries = RetryPolicy::new(&self.settings);
         let answer = loop {
             let attempted = match target.address.url.scheme() {
                 "sftp" => self.sftp.attempt(&request.source_id, &target, &mut partial, progress).await,
@@ -172,7 +172,7 @@ impl Fetcher {
                 Ok(answer) => break Ok(answer),
                 Err(failure) => failure,
             };
-            if let Err(error) = tries.after(failure, &target.origin).await {
+            if let Err(error) = retries.after(failure, &target.origin).await {
                 break Err(error.context(&target.origin));
             }
         };
@@ -378,12 +378,12 @@ impl Fetcher {
         let url = mirror::mirror_url(base, mirror::MIRROR_FILE)?;
         let secrets = SecretUrl::parse(url.as_str())?;
         let address = Address { url: url.clone(), secrets: &secrets, reach: Reach::Mirror, token: None };
-        let mut tries = Tries::new(&self.settings);
+        let mut retries = RetryPolicy::new(&self.settings);
         loop {
             match self.http.small_text(&address).await {
                 Ok(None) => return Ok(false),
                 Ok(Some(content)) => return mirror::is_sample_mirror(&content, base.as_str()),
-                Err(failure) => tries.after(failure, url.as_str()).await?,
+                Err(failure) => retries.after(failure, url.as_str()).await?,
             }
         }
     }

@@ -10,10 +10,10 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED, LOCATION};
 
 use super::http::{Target, key_error};
-use super::mirror::{self, Place};
+use super::mirror::{self, MirrorLocation};
 use super::piece::{Head, Piece};
 use super::redirect::Reach;
-use super::retry::{Failure, Tries, http_date, utc_date};
+use super::retry::{Failure, RetryPolicy, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::way::{Address, KEY_ERROR, Reached, text_of};
 use super::{Fetcher, Request};
@@ -53,9 +53,9 @@ impl Fetcher {
         let path = mirror::mirror_path(&url.recorded)?;
         let mut answer = Head::Absent { status: None };
         for mirror in &self.mirrors {
-            answer = match &mirror.place {
-                Place::Folder(folder) => read_piece(&folder.join(&path), piece)?,
-                Place::Url(base) => {
+            answer = match &mirror.location {
+                MirrorLocation::Folder(folder) => read_piece(&folder.join(&path), piece)?,
+                MirrorLocation::Url(base) => {
                     let address = Address { url: mirror::mirror_url(base, &path)?, secrets: &url, reach: Reach::Mirror, token: None };
                     self.ask(&address, piece).await
                 }
@@ -69,7 +69,7 @@ impl Fetcher {
 
     async fn ask(&self, address: &Address<'_>, piece: Piece) -> Head {
         let url = address.secrets;
-        let mut tries = Tries::new(&self.settings);
+        let mut retries = RetryPolicy::new(&self.settings);
         loop {
             let failure = match self.http.piece(address, piece).await {
                 Ok(Head::Moved { status, location }) => return Head::Moved { status, location: url.redacted(&location, self.settings.secret) },
@@ -78,9 +78,9 @@ impl Fetcher {
             };
             // What passes by itself has no way out but to ask again.
             let is_lasting = matches!(failure.1, Failure::Final(_));
-            if let Err(error) = tries.after(failure.1, &url.recorded).await {
-                let way_out = error.way_out().filter(|_| is_lasting).map(str::to_owned);
-                return Head::Unreachable { status: failure.0, message: error.to_string(), way_out };
+            if let Err(error) = retries.after(failure.1, &url.recorded).await {
+                let hint = error.way_out().filter(|_| is_lasting).map(str::to_owned);
+                return Head::Unreachable { status: failure.0, message: error.to_string(), hint };
             }
         }
     }
@@ -90,19 +90,19 @@ impl Fetcher {
     async fn ask_over_sftp(&self, request: &Request, address: Address<'_>, piece: Piece) -> Head {
         let origin = address.secrets.recorded.clone();
         let target = Target { origin, address, max_bytes: request.max_bytes, is_page: false, known: None };
-        let mut tries = Tries::new(&self.settings);
+        let mut retries = RetryPolicy::new(&self.settings);
         loop {
             let failure = match self.sftp.piece(&request.source_id, &target, piece).await {
                 Ok(head) => return head,
                 Err(Failure::Final(error)) => {
-                    let (message, way_out) = (error.to_string(), error.way_out().map(str::to_owned));
+                    let (message, hint) = (error.to_string(), error.way_out().map(str::to_owned));
                     let is_ours = error.kind() == ErrorKind::Config;
-                    return if is_ours { Head::Unusable { message, way_out } } else { Head::Refused { status: None, message, way_out } };
+                    return if is_ours { Head::Unusable { message, hint } } else { Head::Refused { status: None, message, hint } };
                 }
                 Err(failure) => failure,
             };
-            if let Err(error) = tries.after(failure, &target.origin).await {
-                return Head::Unreachable { status: None, message: error.to_string(), way_out: None };
+            if let Err(error) = retries.after(failure, &target.origin).await {
+                return Head::Unreachable { status: None, message: error.to_string(), hint: None };
             }
         }
     }
@@ -116,7 +116,7 @@ impl super::http::Http {
         let code = status.as_u16();
         if headers.contains_key(KEY_ERROR) {
             let refused = key_error(address.secrets);
-            return Ok(Head::Refused { status: Some(code), message: refused.to_string(), way_out: refused.way_out().map(str::to_owned) });
+            return Ok(Head::Refused { status: Some(code), message: refused.to_string(), hint: refused.way_out().map(str::to_owned) });
         }
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
@@ -133,7 +133,7 @@ impl super::http::Http {
             _ if matches!(code, 408 | 425 | 429 | 500..=599) => {
                 return Err((Some(code), Failure::again(Error::fetch(format!("the server answered {status}")))));
             }
-            _ => return Ok(Head::Refused { status: Some(code), message: format!("the server answered {status}"), way_out: None }),
+            _ => return Ok(Head::Refused { status: Some(code), message: format!("the server answered {status}"), hint: None }),
         }
         let is_part = status == StatusCode::PARTIAL_CONTENT;
         let (start, total_bytes) = match text_of(headers, CONTENT_RANGE).filter(|_| is_part) {

@@ -14,12 +14,12 @@ pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
 /// A folder, or the URL of one, that holds publishers' files under names made from their URLs.
 pub(super) struct Mirror {
-    pub(super) place: Place,
+    pub(super) location: MirrorLocation,
     /// Whether it holds samples; for a URL, once that was asked.
     pub(super) is_sample: OnceCell<bool>,
 }
 
-pub(super) enum Place {
+pub(super) enum MirrorLocation {
     Folder(PathBuf),
     Url(Url),
 }
@@ -39,7 +39,7 @@ impl Mirror {
         if is_url(text) {
             let url = Url::parse(&format!("{}/", text.trim_end_matches('/'))).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
             let url = url.ok_or_else(|| Error::config(format!("mirror {text}: not a URL that a path can be added to")))?;
-            return Ok(Self { place: Place::Url(url), is_sample: OnceCell::new() });
+            return Ok(Self { location: MirrorLocation::Url(url), is_sample: OnceCell::new() });
         }
         let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
         let folder = folder.canonicalize().unwrap_or(folder);
@@ -55,7 +55,7 @@ impl Mirror {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(Error::config(format!("mirror {text}: cannot read {MIRROR_FILE}: {error}"))),
         };
-        Ok(Self { place: Place::Folder(folder), is_sample: OnceCell::new_with(Some(is_sample)) })
+        Ok(Self { location: MirrorLocation::Folder(folder), is_sample: OnceCell::new_with(Some(is_sample)) })
     }
 }
 

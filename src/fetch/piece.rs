@@ -31,13 +31,13 @@ pub enum Head {
     /// The server sends on to an address that is not followed.
     Moved { status: u16, location: String },
     /// The server does not serve this program, or not this request, or is not known to be the publisher's.
-    Refused { status: Option<u16>, message: String, way_out: Option<String> },
+    Refused { status: Option<u16>, message: String, hint: Option<String> },
     /// No answer, or one that says to come back later.
-    Unreachable { status: Option<u16>, message: String, way_out: Option<String> },
+    Unreachable { status: Option<u16>, message: String, hint: Option<String> },
     /// The URL needs a secret that is not configured; nothing was asked.
     NotConfigured { variable: String },
     /// A setting or an address cannot be used; nothing was asked.
-    Unusable { message: String, way_out: Option<String> },
+    Unusable { message: String, hint: Option<String> },
 }
 
 impl Head {

@@ -35,14 +35,14 @@ impl From<Error> for Failure {
 }
 
 /// Counts the tries of one fetch.
-pub(super) struct Tries<'a> {
+pub(super) struct RetryPolicy<'a> {
     settings: &'a FetchSettings,
     failures: u32,
     /// Requests answered by saying that the file is being made, and the time waited for it.
     while_made: (u32, Duration),
 }
 
-impl<'a> Tries<'a> {
+impl<'a> RetryPolicy<'a> {
     pub(super) fn new(settings: &'a FetchSettings) -> Self {
         Self { settings, failures: 0, while_made: (0, Duration::ZERO) }
     }
@@ -75,7 +75,7 @@ impl<'a> Tries<'a> {
     }
 }
 
-impl Tries<'_> {
+impl RetryPolicy<'_> {
     /// Waits until a file that is being made may be there.
     async fn while_made(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
         let patience = self.settings.patience;

@@ -15,8 +15,8 @@ use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::check;
+use super::host_limiter::HostLimiter;
 use super::http::{Answer, Target};
-use super::pace::Pace;
 use super::piece::{Head, Piece};
 use super::retry::{Failure, http_date, utc_date};
 use super::ssh::{self, Connection, Server};
@@ -37,17 +37,17 @@ const YOUNG_SECONDS: i64 = 2;
 /// Downloads over SFTP, one try at a time. A server is logged in to once for all its files.
 pub(super) struct Sftp {
     settings: FetchSettings,
-    pace: Pace,
+    limiter: HostLimiter,
     /// By source and server: another source may have another login.
-    connections: Mutex<HashMap<String, Arc<Place>>>,
+    connections: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
 }
 
-/// A connection, or the place where one is being made.
-type Place = tokio::sync::Mutex<Option<Arc<Connection>>>;
+/// A connection, or where one is being made.
+type ConnectionSlot = tokio::sync::Mutex<Option<Arc<Connection>>>;
 
 impl Sftp {
     pub(super) fn new(settings: FetchSettings) -> Self {
-        Self { pace: Pace::new(&settings), settings, connections: Mutex::default() }
+        Self { limiter: HostLimiter::new(&settings), settings, connections: Mutex::default() }
     }
 
     /// The environment variable that a source's login needs and that is not set.
@@ -64,56 +64,56 @@ impl Sftp {
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
-        let (place, connection, _transfer) = self.reach(source_id, target).await?;
+        let (slot, connection, _transfer) = self.reach(source_id, target).await?;
         let limit = self.settings.total_timeout;
         let read = tokio::time::timeout(limit, read_file(&connection.session, target, partial, progress)).await;
         let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
         if matches!(answer, Err(Failure::Again { .. })) {
-            place.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+            slot.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
         }
         answer
     }
 
     /// Asks once for a part of a file.
     pub(super) async fn piece(&self, source_id: &str, target: &Target<'_>, piece: Piece) -> Result<Head, Failure> {
-        let (place, connection, _transfer) = self.reach(source_id, target).await?;
+        let (slot, connection, _transfer) = self.reach(source_id, target).await?;
         let limit = self.settings.total_timeout;
         let read = tokio::time::timeout(limit, read_piece(&connection.session, target, piece)).await;
         let answer = read.unwrap_or_else(|_| Err(took_too_long(limit)));
         if matches!(answer, Err(Failure::Again { .. })) {
-            place.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
+            slot.lock().await.take_if(|known| Arc::ptr_eq(known, &connection));
         }
         answer
     }
 
     /// The connection to a file's server, when its turn has come.
-    async fn reach(&self, source_id: &str, target: &Target<'_>) -> Result<(Arc<Place>, Arc<Connection>, OwnedSemaphorePermit), Failure> {
+    async fn reach(&self, source_id: &str, target: &Target<'_>) -> Result<(Arc<ConnectionSlot>, Arc<Connection>, OwnedSemaphorePermit), Failure> {
         let host = target.address.url.host_str().unwrap_or_default();
-        let transfer = self.pace.transfer(host).await;
-        self.pace.request(host).await;
+        let transfer = self.limiter.transfer(host).await;
+        self.limiter.request(host).await;
         let login = self.settings.sftp.get(source_id).ok_or_else(|| {
             Error::config(format!("source `{source_id}` has no login for {host}")).hint("its declaration needs `sftp = { user = …, password = … }`")
         })?;
         let server = Server { host, port: target.address.url.port().unwrap_or(22), source_id, login };
-        let place = self.place(server);
-        let connection = self.connection(&place, server).await?;
-        Ok((place, connection, transfer))
+        let slot = self.slot(server);
+        let connection = self.connection(&slot, server).await?;
+        Ok((slot, connection, transfer))
     }
 
-    fn place(&self, server: Server<'_>) -> Arc<Place> {
+    fn slot(&self, server: Server<'_>) -> Arc<ConnectionSlot> {
         let SftpLogin { user, host_key, .. } = server.login;
         let name = format!("{user}@{}:{} {}", server.host, server.port, host_key.as_deref().unwrap_or_default());
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(connections.entry(name).or_default())
     }
 
-    async fn connection(&self, place: &Place, server: Server<'_>) -> Result<Arc<Connection>, Failure> {
-        let mut place = place.lock().await;
-        if let Some(connection) = place.as_ref().filter(|connection| !connection.is_closed()) {
+    async fn connection(&self, slot: &ConnectionSlot, server: Server<'_>) -> Result<Arc<Connection>, Failure> {
+        let mut held = slot.lock().await;
+        if let Some(connection) = held.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(Arc::clone(connection));
         }
         let connection = Arc::new(ssh::connect(&self.settings, server).await?);
-        *place = Some(Arc::clone(&connection));
+        *held = Some(Arc::clone(&connection));
         Ok(connection)
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::FetchSettings;
 use super::check;
 use super::client::{Clients, NamedBy, causes, is_private_name};
-use super::pace::Pace;
+use super::host_limiter::HostLimiter;
 use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
@@ -19,7 +19,7 @@ pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-k
 /// Asks servers over HTTP, at the pace that each allows.
 pub(super) struct HttpClient {
     pub(super) settings: FetchSettings,
-    pace: Pace,
+    limiter: HostLimiter,
     clients: Clients,
 }
 
@@ -44,7 +44,7 @@ impl HttpClient {
     /// # Errors
     /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate authorities are not usable.
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
-        Ok(Self { pace: Pace::new(&settings), clients: Clients::new(settings.clone())?, settings })
+        Ok(Self { limiter: HostLimiter::new(&settings), clients: Clients::new(settings.clone())?, settings })
     }
 
     /// Asks an address, and those that servers send on to, with the headers that belong to each.
@@ -61,8 +61,8 @@ impl HttpClient {
         let mut asked = vec![url.clone()];
         loop {
             let host = url.host_str().unwrap_or_default();
-            let transfer = self.pace.transfer(host).await;
-            self.pace.request(host).await;
+            let transfer = self.limiter.transfer(host).await;
+            self.limiter.request(host).await;
             let is_first_host = host == address.url.host_str().unwrap_or_default();
             let named_by = if is_first_host { NamedBy::Person } else { NamedBy::Server };
             let mut request = self.clients.get(&url, named_by)?.get(url.clone()).header(ACCEPT_ENCODING, "identity").headers(headers(&way));

@@ -6,10 +6,10 @@ use std::time::Duration;
 use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
 
-use super::book::Book;
+use super::known_filings::KnownFilings;
 use super::settings::{Asked, Feeds};
 use super::{FollowSettings, PollReport, is_of_feed};
-use crate::datasets::{Context, Reading, Seen, Sighting, read_feed};
+use crate::datasets::{Context, FeedEntry, FeedPage, Reading, read_feed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{FetchSettings, Fetcher, NoProgress, Outcome, Request};
 use crate::issue::{Issue, Severity};
@@ -25,7 +25,7 @@ pub struct Follower {
     fetch: FetchSettings,
     fetcher: Fetcher,
     log: EventLog,
-    book: Book,
+    known: KnownFilings,
     findings: Findings,
     state: FollowState,
 }
@@ -33,7 +33,7 @@ pub struct Follower {
 /// What a file had to say.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Answer {
-    Read(Snapshot, Seen),
+    Read(Snapshot, FeedPage),
     Unchanged,
     Absent,
 }
@@ -46,8 +46,8 @@ impl Follower {
     pub fn open(settings: FollowSettings) -> Result<Self> {
         let FollowSettings { home, declarations, fetch, .. } = settings;
         let feeds = Feeds::of(&declarations)?;
-        let mut book = Book::default();
-        let log = EventLog::open(&home, |event| book.note(event))?;
+        let mut known = KnownFilings::default();
+        let log = EventLog::open(&home, |event| known.note(event))?;
         // Feeds are not kept: emptied at the start, because what was fetched may not have been logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
@@ -55,7 +55,7 @@ impl Follower {
             state.begun_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
             state.write(&home)?;
         }
-        Ok(Self { findings: Findings::open(&home)?, home, declarations, feeds, fetch, fetcher, log, book, state })
+        Ok(Self { findings: Findings::open(&home)?, home, declarations, feeds, fetch, fetcher, log, known, state })
     }
 
     /// Number of the log's last event.
@@ -134,7 +134,7 @@ impl Follower {
     /// `Store`, when the log fails.
     pub fn prune(&mut self) -> Result<()> {
         if let Some(seq) = self.log.prune(self.now())? {
-            self.book.drop_until(seq);
+            self.known.drop_until(seq);
         }
         Ok(())
     }
@@ -146,9 +146,9 @@ impl Follower {
     /// All pages that are new, the newest entries first; none when there is nothing to read.
     ///
     /// Nothing is logged before the last page is read: the next time, a newer filing that is known would hide older ones that are not.
-    async fn read_pages(&self, report: &mut PollReport) -> Result<Option<(String, Seen)>> {
+    async fn read_pages(&self, report: &mut PollReport) -> Result<Option<(String, FeedPage)>> {
         let paged = self.feeds.current.clone();
-        let mut all = Seen::default();
+        let mut all = FeedPage::default();
         let mut url = None;
         for page in 0..paged.max_pages {
             let start = (page * paged.page_entries).to_string();
@@ -159,9 +159,9 @@ impl Follower {
                 }
                 Answer::Unchanged | Answer::Absent => break,
             };
-            let is_end = seen.sightings.len() + seen.issues.len() < paged.page_entries as usize;
-            let is_overlapping = seen.sightings.last().is_some_and(|oldest| self.is_known(oldest));
-            all.sightings.extend(seen.sightings);
+            let is_end = seen.entries.len() + seen.issues.len() < paged.page_entries as usize;
+            let is_overlapping = seen.entries.last().is_some_and(|oldest| self.is_known(oldest));
+            all.entries.extend(seen.entries);
             all.issues.extend(seen.issues);
             if is_end || is_overlapping {
                 break;
@@ -173,7 +173,7 @@ impl Follower {
         Ok(url.map(|url| (url, all)))
     }
 
-    async fn read_xbrl(&self, report: &mut PollReport) -> Result<Option<(String, Seen)>> {
+    async fn read_xbrl(&self, report: &mut PollReport) -> Result<Option<(String, FeedPage)>> {
         match self.ask(&self.feeds.xbrl, None, Reading::Xbrl).await? {
             Answer::Read(snapshot, seen) => Ok(Some((snapshot.url, seen))),
             Answer::Absent => Ok(None),
@@ -184,8 +184,8 @@ impl Follower {
         }
     }
 
-    fn is_known(&self, sighting: &Sighting) -> bool {
-        self.book.knows(sighting.accession_number) || self.log.forgotten().contains(&sighting.accession_number)
+    fn is_known(&self, entry: &FeedEntry) -> bool {
+        self.known.knows(entry.accession_number) || self.log.forgotten().contains(&entry.accession_number)
     }
 
     /// Fetches a file of a source and reads it. The bytes are not kept.
@@ -234,23 +234,23 @@ impl Follower {
     }
 
     /// Logs what is new, oldest first.
-    fn take(&mut self, report: &mut PollReport, seen: Seen, url: &str) -> Result<()> {
-        report.entries = seen.sightings.len() + seen.issues.len();
-        let mut numbers: Vec<_> = seen.sightings.iter().map(|sighting| sighting.accession_number).collect();
+    fn take(&mut self, report: &mut PollReport, seen: FeedPage, url: &str) -> Result<()> {
+        report.entries = seen.entries.len() + seen.issues.len();
+        let mut numbers: Vec<_> = seen.entries.iter().map(|entry| entry.accession_number).collect();
         numbers.sort_unstable();
         numbers.dedup();
         report.filings = numbers.len();
-        let mut sightings = seen.sightings;
+        let mut entries = seen.entries;
         if report.feed != Feed::DailyIndex {
-            sightings.reverse();
+            entries.reverse();
         }
-        let events = self.book.events(sightings, self.log.forgotten(), report.feed, url);
+        let events = self.known.events(entries, self.log.forgotten(), report.feed, url);
         for event in self.log.append(events, self.fetch.clock.now())? {
             match event.event {
                 EventKind::Filing => report.new_filings += 1,
                 EventKind::Update => report.updates += 1,
             }
-            self.book.note(event);
+            self.known.note(event);
         }
         report.findings = self.findings.add(seen.issues)?;
         Ok(())

@@ -2,8 +2,8 @@
 //! Every filing is logged once, what becomes known of it later as updates; the index of each day shows what the feeds missed.
 //! Builds nothing, publishes nothing, and runs beside `run` and `serve`.
 
-mod book;
 mod follower;
+mod known_filings;
 mod settings;
 
 use std::collections::BTreeSet;

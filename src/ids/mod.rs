@@ -11,7 +11,7 @@ mod release_id;
 mod zcta;
 
 pub use accession_number::AccessionNumber;
-pub use bucket::{bucket_name, bucket_of};
+pub use bucket::{bucket_name, cik_bucket, hash_bucket};
 pub use cik::Cik;
 pub use county_fips::CountyFips;
 pub use digest::{Digest, Hasher};

@@ -331,9 +331,9 @@ pub enum Format {
         header_start: Option<String>,
         /// The character that the line after the header consists of.
         ruler: Option<char>,
-        /// Whether column names are compared in folded form ([`fold`](super::fold)): one mapping then reads a publisher's exports and its API.
+        /// Whether column names are compared in normalized form ([`normalized_name`](super::normalized_name)): one mapping then reads a publisher's exports and its API.
         #[serde(default)]
-        fold_header: bool,
+        normalized_header: bool,
         #[serde(default)]
         encoding: Encoding,
     },
@@ -352,9 +352,9 @@ pub enum Format {
     JsonRecords {
         /// Names that lead from the document to the array, joined by `.`: `features`, `result.records`. None when the document is the array.
         records: Option<String>,
-        /// Whether names of attributes are compared in folded form ([`fold`](super::fold)); a `.` is then `_` too.
+        /// Whether names of attributes are compared in normalized form ([`normalized_name`](super::normalized_name)); a `.` is then `_` too.
         #[serde(default)]
-        fold_header: bool,
+        normalized_header: bool,
     },
     /// A sheet of a spreadsheet workbook (Office Open XML), which is the archive's member `xl/worksheets/sheetN.xml`; its first row is the header.
     Xlsx,

@@ -2,7 +2,7 @@
 
 use strsim::normalized_damerau_levenshtein;
 
-use super::fold;
+use super::normalized_name;
 
 /// Two words of a name are one misspelt, or another form, from here on.
 const WORDS_ALIKE: f64 = 0.7;
@@ -16,18 +16,18 @@ const SHARE_IN_COMMON: f64 = 0.65;
 /// Returns the candidate that can be another spelling of a column's name, the likest first: `PERMIT_NUM` for `permit_number`. None where
 /// nothing is near: names that have different words (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not alike.
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let name = fold(name);
+    let name = normalized_name(name);
     let scored = candidates.iter().filter_map(|candidate| {
-        let folded = fold(candidate);
-        let likeness = likeness(&name, &folded)?;
-        Some((likeness, normalized_damerau_levenshtein(&name, &folded), *candidate))
+        let normalized = normalized_name(candidate);
+        let likeness = likeness(&name, &normalized)?;
+        Some((likeness, normalized_damerau_levenshtein(&name, &normalized), *candidate))
     });
     // Of equals the first: `max_by` keeps the last.
     let scored: Vec<_> = scored.collect();
     scored.into_iter().rev().max_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))).map(|(.., candidate)| candidate)
 }
 
-/// How alike two folded names are, 1 being the same; none when they can hardly mean the same column.
+/// How alike two normalized names are, 1 being the same; none when they can hardly mean the same column.
 fn likeness(one: &str, other: &str) -> Option<f64> {
     let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
     if one.is_empty() || other.is_empty() || (digits(one) != digits(other) && !digits(one).is_empty() && !digits(other).is_empty()) {

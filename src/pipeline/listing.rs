@@ -1,8 +1,9 @@
-//! Picks a publisher's files from the links of a page by the form of their names: of each kind the newest.
+//! Picks a publisher's files from the links of a page by a regular expression of their names: of each kind the newest.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -12,13 +13,15 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listing {
-    /// Form of the last segment of a link: fixed characters, and fields such as `{state:letters2}`, `{year:digits4}`, `{day:digits1-2}`,
-    /// `{month:month}` (JAN to DEC), `{month:monthname}` (JANUARY to DECEMBER) and `{extension:csv|zip}`. Letter case does not count.
+    /// Regular expression of the whole last segment of a link. Letter case does not count. Its named groups are the fields: `(?<state>[a-z]{2})`.
     pub pattern: String,
     /// Fields that tell files apart of which the newest is wanted.
     pub per: Vec<String>,
-    /// Fields by which a file is newer than another, the weightiest first. Of equals, the one whose alternative stands first in the pattern.
+    /// Fields by which a file is newer than another, the weightiest first: numbers, or English names of months, in full or of three letters.
     pub newest_by: Vec<String>,
+    /// Of files that are equally new, the values of a field that come first: `{ extension = ["zip", "csv"] }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prefer: BTreeMap<String, Vec<String>>,
     /// How many of each kind are wanted, the newest first: two where the next period's file is put out before the present one ends.
     #[serde(default = "newest_alone", skip_serializing_if = "is_newest_alone")]
     pub last: usize,
@@ -34,7 +37,7 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub link: String,
-    /// What stays the same from issue to issue: the fields that tell files apart, and alternatives. Where several issues are read, those that
+    /// What stays the same from issue to issue: the fields that tell files apart, and preferred ones. Where several issues are read, those that
     /// tell issues apart too.
     pub keys: BTreeMap<String, String>,
     /// All fields.
@@ -52,46 +55,39 @@ fn is_newest_alone(last: &usize) -> bool {
 
 const MONTHS: [&str; 12] = ["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
 
-/// A piece of a pattern.
-enum Piece<'p> {
-    Fixed(&'p str),
-    Field(&'p str, Kind<'p>),
-}
-
-enum Kind<'p> {
-    /// Fewest and most.
-    Letters(usize, usize),
-    Digits(usize, usize),
-    Month,
-    MonthName,
-    Alternatives(Vec<&'p str>),
-}
+/// What a pattern may take in memory: those of declarations take a tenth of it.
+const MAX_PATTERN_BYTES: usize = 1 << 17;
 
 impl Listing {
     /// Checks the pattern and the names of its fields.
     ///
     /// # Errors
-    /// `Config`, naming what is wrong.
-    pub fn check(&self) -> Result<()> {
-        let pieces = pieces(&self.pattern)?;
-        let fields: Vec<&str> = pieces.iter().filter_map(|piece| if let Piece::Field(name, _) = piece { Some(*name) } else { None }).collect();
+    /// The key that is wrong, and what is wrong with it.
+    pub fn check(&self) -> std::result::Result<(), (&'static str, String)> {
+        let pattern = self.regex().map_err(|error| ("pattern", error.to_string()))?;
         if self.last == 0 {
-            return Err(Error::config(format!("pattern `{}`: `last` is 0, so that no file would be read", self.pattern)));
+            return Err(("last", "is 0, so that no file would be read".to_owned()));
         }
-        if let Some(unknown) = self.per.iter().chain(&self.newest_by).chain(self.only.keys()).find(|name| !fields.contains(&name.as_str())) {
-            return Err(Error::config(format!("`{unknown}` is no field of the pattern `{}`", self.pattern)));
+        let fields: Vec<&str> = pattern.capture_names().flatten().collect();
+        let named = |key: &'static str, names: Vec<&String>| names.into_iter().find(|name| !fields.contains(&name.as_str())).map(|name| (key, name.clone()));
+        let unknown = named("per", self.per.iter().collect())
+            .or_else(|| named("newest_by", self.newest_by.iter().collect()))
+            .or_else(|| named("prefer", self.prefer.keys().collect()))
+            .or_else(|| named("only", self.only.keys().collect()));
+        if let Some((key, name)) = unknown {
+            return Err((key, format!("`{name}` is no named group of the pattern `{}`", self.pattern)));
         }
-        let is_address = |address: &&String| address.starts_with("https://") && fields_of(&pieces, name_of(address)).is_some();
+        let is_address = |address: &&String| address.starts_with("https://") && self.fields_of(&pattern, name_of(address)).is_some();
         match self.otherwise.iter().find(|address| !is_address(address)) {
-            Some(other) => Err(Error::config(format!("`{other}` of `otherwise` is no https:// address whose name has the form `{}`", self.pattern))),
+            Some(other) => Err(("otherwise", format!("`{other}` is no https:// address whose name has the form `{}`", self.pattern))),
             None => Ok(()),
         }
     }
 
     /// Names of the pattern's fields, with a value each that they could have.
     pub fn sample(&self) -> BTreeMap<String, String> {
-        let pieces = pieces(&self.pattern).unwrap_or_default();
-        pieces.iter().filter_map(|piece| if let Piece::Field(name, _) = piece { Some(((*name).to_owned(), "0".to_owned())) } else { None }).collect()
+        let names = |pattern: Regex| pattern.capture_names().flatten().map(|name| (name.to_owned(), "0".to_owned())).collect();
+        self.regex().map(names).unwrap_or_default()
     }
 
     /// Picks the newest links of each kind.
@@ -102,28 +98,49 @@ impl Listing {
     /// # Errors
     /// `Config`, when the pattern is not valid.
     pub fn newest(&self, links: &[String]) -> Result<Vec<Listed>> {
-        let pieces = pieces(&self.pattern)?;
+        let pattern = self.regex()?;
         let mut found: BTreeMap<Vec<String>, Vec<Listed>> = BTreeMap::new();
         for link in links {
-            let Some(fields) = fields_of(&pieces, name_of(link)) else { continue };
-            if !self.is_wanted(&fields) {
-                continue;
-            }
+            let Some(fields) = self.fields_of(&pattern, name_of(link)).filter(|fields| self.is_wanted(fields)) else { continue };
             let tells_issues_apart = |name: &str| self.last > 1 && self.newest_by.iter().any(|by| by == name);
-            let is_key = |name: &str| self.per.iter().any(|per| per == name) || alternatives(&pieces, name).is_some() || tells_issues_apart(name);
+            let is_key = |name: &str| self.per.iter().any(|per| per == name) || self.prefer.contains_key(name) || tells_issues_apart(name);
             let keys = fields.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
             let listed = Listed { link: link.clone(), keys, fields };
             let kind: Vec<String> = self.per.iter().map(|name| listed.fields[name].clone()).collect();
             found.entry(kind).or_default().push(listed);
         }
         let newest = |mut listed: Vec<Listed>| {
-            listed.sort_by(|one, other| self.compare(&pieces, other, one));
+            listed.sort_by(|one, other| self.compare(other, one));
             listed.dedup_by(|later, kept| self.is_same_issue(later, kept));
             listed.truncate(self.last);
             listed.reverse();
             listed
         };
         Ok(found.into_values().flat_map(newest).collect())
+    }
+
+    /// The pattern, which a whole name has to match. ASCII only, so that `\d` is one of ten digits.
+    fn regex(&self) -> Result<Regex> {
+        let mut builder = RegexBuilder::new(&format!("^(?:{})$", self.pattern));
+        builder.unicode(false).case_insensitive(true).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
+            let text = error.to_string();
+            let last_line = text.lines().last().unwrap_or_default();
+            let why = last_line.strip_prefix("error: ").unwrap_or(last_line).trim_end_matches('.');
+            let hint = if why.contains("UTF-8") { r": write a dot as `\.`, and classes as `[a-z]`" } else { "" };
+            Error::config(format!("`{}` is no regular expression that can be used: {why}{hint}", self.pattern))
+        })
+    }
+
+    /// The values of a name's fields: preferred ones in lower case, others in upper case. None when the name is not of the form, or by what is newer is
+    /// neither a number nor a month.
+    fn fields_of(&self, pattern: &Regex, name: &str) -> Option<BTreeMap<String, String>> {
+        let captures = pattern.captures(name)?;
+        let value = |name: &str| {
+            let text = captures.name(name).map_or("", |found| found.as_str());
+            if self.prefer.contains_key(name) { text.to_ascii_lowercase() } else { text.to_ascii_uppercase() }
+        };
+        let fields: BTreeMap<String, String> = pattern.capture_names().flatten().map(|name| (name.to_owned(), value(name))).collect();
+        self.newest_by.iter().all(|name| fields.get(name).is_some_and(|value| rank(value).is_some())).then_some(fields)
     }
 
     /// Whether two files are one issue under two names, such as one packed and one not.
@@ -141,53 +158,20 @@ impl Listing {
         self.per.iter().filter_map(|name| keys.get(name)).collect()
     }
 
-    fn compare(&self, pieces: &[Piece<'_>], one: &Listed, other: &Listed) -> Ordering {
-        let is_month = |month: &str, text: &str| month == text || month.get(..3) == Some(text);
-        let rank = |text: &str| MONTHS.iter().position(|month| is_month(month, text)).map_or_else(|| text.parse().unwrap_or(0), |month| month as u64);
+    fn compare(&self, one: &Listed, other: &Listed) -> Ordering {
         let by_issue = self.newest_by.iter().map(|name| rank(&one.fields[name]).cmp(&rank(&other.fields[name])));
-        let place = |listed: &Listed, name: &str| {
-            alternatives(pieces, name).and_then(|values| values.iter().position(|value| value.eq_ignore_ascii_case(&listed.fields[name])))
+        let place = |listed: &Listed, name: &str, values: &[String]| {
+            values.iter().position(|value| value.eq_ignore_ascii_case(&listed.fields[name])).unwrap_or(values.len())
         };
-        let by_alternative = one.fields.keys().map(|name| place(other, name).cmp(&place(one, name)));
-        by_issue.chain(by_alternative).find(|order| order.is_ne()).unwrap_or_else(|| other.link.cmp(&one.link))
+        let by_preference = self.prefer.iter().map(|(name, values)| place(other, name, values).cmp(&place(one, name, values)));
+        by_issue.chain(by_preference).find(|order| order.is_ne()).unwrap_or_else(|| other.link.cmp(&one.link))
     }
 }
 
-fn alternatives<'p>(pieces: &'p [Piece<'p>], name: &str) -> Option<&'p [&'p str]> {
-    pieces.iter().find_map(|piece| match piece {
-        Piece::Field(field, Kind::Alternatives(values)) if *field == name => Some(values.as_slice()),
-        _ => None,
-    })
-}
-
-fn pieces(pattern: &str) -> Result<Vec<Piece<'_>>> {
-    let wrong = |what: &str| Error::config(format!("pattern `{pattern}`: {what}"));
-    let mut pieces = Vec::new();
-    let mut rest = pattern;
-    while let Some((before, after)) = rest.split_once('{') {
-        if !before.is_empty() {
-            pieces.push(Piece::Fixed(before));
-        }
-        let (field, tail) = after.split_once('}').ok_or_else(|| wrong("`{` without `}`"))?;
-        let (name, kind) = field.split_once(':').ok_or_else(|| wrong(&format!("`{field}` has no kind, such as `{{{field}:digits4}}`")))?;
-        let range = |text: &str| {
-            let (fewest, most) = text.split_once('-').unwrap_or((text, text));
-            Some((fewest.parse().ok()?, most.parse().ok()?))
-        };
-        let kind = match (kind.strip_prefix("letters").and_then(range), kind.strip_prefix("digits").and_then(range), kind) {
-            (Some((fewest, most)), ..) => Kind::Letters(fewest, most),
-            (_, Some((fewest, most)), _) => Kind::Digits(fewest, most),
-            (_, _, "month") => Kind::Month,
-            (_, _, "monthname") => Kind::MonthName,
-            (_, _, values) => Kind::Alternatives(values.split('|').collect()),
-        };
-        pieces.push(Piece::Field(name, kind));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Fixed(rest));
-    }
-    Ok(pieces)
+/// A number, or the place of a month in the year.
+fn rank(text: &str) -> Option<u64> {
+    let is_month = |month: &&str| *month == text || month.get(..3) == Some(text);
+    MONTHS.iter().position(|month| is_month(&month)).map(|month| month as u64).or_else(|| text.parse().ok())
 }
 
 /// The last segment of an address.
@@ -196,49 +180,16 @@ fn name_of(link: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The values of a name's fields, letters in upper case; none when the name is not of the form.
-fn fields_of(pieces: &[Piece<'_>], name: &str) -> Option<BTreeMap<String, String>> {
-    let Some((piece, others)) = pieces.split_first() else { return name.is_empty().then(BTreeMap::new) };
-    match piece {
-        Piece::Fixed(text) => {
-            let (start, rest) = name.split_at_checked(text.len())?;
-            start.eq_ignore_ascii_case(text).then(|| fields_of(others, rest))?
-        }
-        Piece::Field(field, kind) => lengths(kind, name).into_iter().find_map(|length| {
-            let (value, rest) = name.split_at(length);
-            let mut fields = fields_of(others, rest)?;
-            let value = if matches!(kind, Kind::Alternatives(_)) { value.to_ascii_lowercase() } else { value.to_ascii_uppercase() };
-            fields.insert((*field).to_owned(), value);
-            Some(fields)
-        }),
-    }
-}
-
-/// How many bytes at the beginning of a name can be a field, the longest first.
-fn lengths(kind: &Kind<'_>, name: &str) -> Vec<usize> {
-    let run = |fewest: usize, most: usize, is_part: fn(&u8) -> bool| {
-        let longest = name.bytes().take(most).take_while(is_part).count();
-        (fewest..=longest).rev().collect()
-    };
-    let starts = |value: &&&str| name.get(..value.len()).is_some_and(|start| start.eq_ignore_ascii_case(value));
-    match kind {
-        Kind::Letters(fewest, most) => run(*fewest, *most, u8::is_ascii_alphabetic),
-        Kind::Digits(fewest, most) => run(*fewest, *most, u8::is_ascii_digit),
-        Kind::Month => MONTHS.iter().filter_map(|month| month.get(..3)).filter(|month| starts(&month)).map(str::len).collect(),
-        Kind::MonthName => MONTHS.iter().filter(starts).map(|month| month.len()).collect(),
-        Kind::Alternatives(values) => values.iter().filter(starts).map(|value| value.len()).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn listing() -> Listing {
         Listing {
-            pattern: "{state:letters2}R{year:digits4}Q{quarter:digits1}{month:month}{day:digits1-2}.{extension:zip|csv|txt}".to_owned(),
+            pattern: r"(?<state>[a-z]{2})R(?<year>\d{4})Q(?<quarter>\d)(?<month>[a-z]{3})(?<day>\d\d?)\.(?<extension>zip|csv|txt)".to_owned(),
             per: vec!["state".to_owned()],
             newest_by: ["year", "quarter", "month", "day"].map(str::to_owned).into(),
+            prefer: [("extension".to_owned(), ["zip", "csv", "txt"].map(str::to_owned).into())].into(),
             last: 1,
             only: BTreeMap::new(),
             otherwise: Vec::new(),
@@ -267,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_first_alternative_is_picked() {
+    fn of_equals_the_preferred_one_is_picked() {
         assert_eq!(newest(&listing(), &["https://a/MNR2026Q2FEB18.csv", "https://a/MNR2026Q2FEB18.zip"]), ["https://a/MNR2026Q2FEB18.zip"]);
         let listed = listing().newest(&["https://a/MNR2026Q2FEB18.ZIP".to_owned()]).unwrap().remove(0);
         assert_eq!(listed.keys, BTreeMap::from([("state".to_owned(), "MN".to_owned()), ("extension".to_owned(), "zip".to_owned())]));
@@ -277,7 +228,8 @@ mod tests {
     #[test]
     fn the_newest_two_are_picked_and_known_by_their_issue() {
         let two = Listing {
-            pattern: "Rates_{year:digits2}Q{quarter:digits1}{end:_0.zip|.zip}".to_owned(),
+            pattern: r"Rates_(?<year>\d\d)Q(?<quarter>\d)(?<end>_0\.zip|\.zip)".to_owned(),
+            prefer: [("end".to_owned(), ["_0.zip", ".zip"].map(str::to_owned).into())].into(),
             per: Vec::new(),
             newest_by: vec!["year".to_owned(), "quarter".to_owned()],
             last: 2,
@@ -292,12 +244,13 @@ mod tests {
     #[test]
     fn months_are_written_in_full_too() {
         let listing = Listing {
-            pattern: "NPPES_Data_Dissemination_{month:monthname}_{year:digits4}_V2.zip".to_owned(),
+            pattern: r"NPPES_Data_Dissemination_(?<month>[a-z]+)_(?<year>\d{4})_V2\.zip".to_owned(),
+            prefer: BTreeMap::new(),
             per: Vec::new(),
             newest_by: ["year", "month"].map(str::to_owned).into(),
             ..listing()
         };
-        let links = ["September_2026", "December_2026", "October_2026", "May_2025", "Sep_2027"];
+        let links = ["September_2026", "December_2026", "October_2026", "May_2025", "Sept_2027"];
         let links = links.map(|month| format!("https://a/NPPES_Data_Dissemination_{month}_V2.zip"));
         assert_eq!(newest(&listing, &links.each_ref().map(String::as_str)), [links[1].as_str()]);
     }
@@ -307,7 +260,8 @@ mod tests {
         let at = |address: &str| Listing { otherwise: vec![address.to_owned()], ..listing() }.check();
         assert!(at("https://a/MNR2026Q2FEB18.csv").is_ok());
         for address in ["https://a/readme.txt", "http://a/MNR2026Q2FEB18.csv"] {
-            assert!(at(address).unwrap_err().to_string().contains(&format!("`{address}` of `otherwise`")), "{address}");
+            let (key, message) = at(address).unwrap_err();
+            assert_eq!((key, message.starts_with(&format!("`{address}` is no https:// address"))), ("otherwise", true), "{message}");
         }
     }
 
@@ -329,11 +283,26 @@ mod tests {
 
     #[test]
     fn a_pattern_names_its_fields() {
-        assert!(listing().check().is_ok());
+        assert_eq!(listing().check(), Ok(()));
         let unknown = Listing { per: vec!["county".to_owned()], ..listing() };
-        assert_eq!(unknown.check().unwrap_err().to_string(), format!("`county` is no field of the pattern `{}`", unknown.pattern));
-        for pattern in ["{state", "{state}"] {
-            assert!(Listing { pattern: pattern.to_owned(), ..listing() }.check().is_err(), "{pattern}");
+        assert_eq!(unknown.check(), Err(("per", format!("`county` is no named group of the pattern `{}`", unknown.pattern))));
+        let none = Listing { last: 0, ..listing() };
+        assert_eq!(none.check().unwrap_err().0, "last");
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_used_says_why() {
+        let ascii_only = r"pattern can match invalid UTF-8: write a dot as `\.`, and classes as `[a-z]`";
+        let too_large = format!("compiled regex exceeds size limit of {MAX_PATTERN_BYTES} bytes");
+        for (pattern, why) in [
+            ("(?<state>[a-z]{2}", "unclosed group"),
+            ("{state:letters2}", "repetition operator missing expression"),
+            ("R.csv", ascii_only),
+            ("(?:[a-z]{1000}){1000}", &too_large),
+        ] {
+            let (key, message) = Listing { pattern: pattern.to_owned(), ..listing() }.check().unwrap_err();
+            let expected = format!("`{pattern}` is no regular expression that can be used: {why}");
+            assert_eq!((key, message.to_lowercase()), ("pattern", expected.to_lowercase()));
         }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, fold};
+use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, normalized_name};
 use crate::contract::{self, Contracts};
-use crate::declared::{self, DeclarationFiles, Finding, Place};
+use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 use crate::error::{Error, Result};
 
 /// More buckets than this are too many files.
@@ -51,7 +51,7 @@ impl Declarations {
                         findings.push(Finding::at(
                             &path,
                             &text,
-                            Place::Top,
+                            TablePath::Top,
                             "pipeline_id",
                             format!("is `{}`, but the file's place says `{expected}`", declaration.pipeline_id),
                         ));
@@ -72,33 +72,34 @@ impl Declarations {
         let mut source_owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (pipeline_id, declaration) in &self.pipelines {
             let (path, text) = &texts[pipeline_id];
-            let mut report = |place: Place<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
+            let mut report = |place: TablePath<'_>, key: &str, message: String| findings.push(Finding::at(path, text, place, key, message));
             for dataset_id in &declaration.produces {
                 if !self.contracts.contains_key(dataset_id) {
-                    report(Place::Top, "produces", format!("`{dataset_id}` has no contract; expected schemas/{}.toml", dataset_id.replace('.', "/")));
+                    report(TablePath::Top, "produces", format!("`{dataset_id}` has no contract; expected schemas/{}.toml", dataset_id.replace('.', "/")));
                 }
                 if !declaration.expect.contains_key(dataset_id) {
-                    report(Place::Top, "produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
+                    report(TablePath::Top, "produces", format!("`{dataset_id}` has no [expect.\"{dataset_id}\"] table: floors and drift must be declared"));
                 }
                 // Several pipelines may each publish parts of a dataset: their partitions keep them apart, which the release makes sure of.
                 let is_shared = self.contracts.get(dataset_id).is_some_and(|contract| !contract.partition_by.is_empty());
                 if let Some(other) = producers.insert(dataset_id, pipeline_id).filter(|_| !is_shared) {
-                    report(Place::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
+                    report(TablePath::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
                 }
             }
             if declaration.layout_evidence == LayoutEvidence::Confirmed {
-                report(Place::Top, "layout_evidence", "`confirmed` is said with `pubdata accept`; declare `file` once a file has been read".to_owned());
+                report(TablePath::Top, "layout_evidence", "`confirmed` is said with `pubdata accept`; declare `file` once a file has been read".to_owned());
             }
             if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::of) {
-                report(Place::Top, "calendar", error.to_string());
+                report(TablePath::Top, "calendar", error.to_string());
             }
             self.check_partition(declaration, &mut report);
             self.check_buckets(declaration, &mut report);
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
-                report(Place::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
+                report(TablePath::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
             for (number, source) in declaration.sources.iter().enumerate() {
-                let mut report = |key: &str, message: String| report(Place::Nth("source", number), key, format!("source `{}`: {message}", source.source_id));
+                let mut report =
+                    |key: &str, message: String| report(TablePath::Nth("source", number), key, format!("source `{}`: {message}", source.source_id));
                 if let Some(other) = source_owners.insert(&source.source_id, pipeline_id) {
                     report("source_id", format!("is already declared in `{other}`"));
                 }
@@ -108,14 +109,14 @@ impl Declarations {
         for (pipeline_id, declaration) in &self.pipelines {
             for source_id in declaration.inputs.iter().filter(|id| !source_owners.contains_key(id.as_str())) {
                 let (path, text) = &texts[pipeline_id];
-                findings.push(Finding::at(path, text, Place::Top, "inputs", format!("no declaration has a source `{source_id}`")));
+                findings.push(Finding::at(path, text, TablePath::Top, "inputs", format!("no declaration has a source `{source_id}`")));
             }
         }
     }
 
-    fn check_partition(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+    fn check_partition(&self, declaration: &Declaration, report: &mut impl FnMut(TablePath<'_>, &str, String)) {
         let Some(range) = &declaration.partition else { return };
-        let place = Place::Table("partition");
+        let place = TablePath::Table("partition");
         if range.to.is_none() && declaration.newest_partition(Timestamp::UNIX_EPOCH).is_ok_and(|newest| newest.is_none()) {
             report(
                 place,
@@ -133,9 +134,9 @@ impl Declarations {
         }
     }
 
-    fn check_buckets(&self, declaration: &Declaration, report: &mut impl FnMut(Place<'_>, &str, String)) {
+    fn check_buckets(&self, declaration: &Declaration, report: &mut impl FnMut(TablePath<'_>, &str, String)) {
         let Some(buckets) = &declaration.buckets else { return };
-        let place = Place::Table("buckets");
+        let place = TablePath::Table("buckets");
         if !(1..=MAX_BUCKETS).contains(&buckets.count) {
             report(place, "count", format!("{} is not a number from 1 to {MAX_BUCKETS}", buckets.count));
         }
@@ -190,8 +191,8 @@ impl Declarations {
         check_format(source, &mapped, report);
         super::sftp::check(source, report);
         if let Some(listing) = &source.listing {
-            if let Err(error) = listing.check() {
-                report("listing", error.to_string());
+            if let Err((key, message)) = listing.check() {
+                report(&format!("listing.{key}"), message);
             }
             if !source.variables.is_empty() || source.url.contains('{') || source.pages.is_some() || source.on_demand.is_some() {
                 report("listing", "the URL is the page's: without variables and pages, and not on demand".to_owned());
@@ -256,13 +257,13 @@ fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnM
     }
 }
 
-/// Names that no folded header has.
-fn check_folded(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
+/// Names that no normalized header has.
+fn check_normalized(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl FnMut(&str, String)) {
     for (key, name) in mapped.iter().map(|name| ("columns", *name)).chain(source.ignore.iter().map(|name| ("ignore", name))) {
         // `#` stands for a digit.
         let plain = name.replace('#', "0");
-        if !name.contains('{') && fold(&plain) != plain {
-            report(key, format!("`{name}` is never found in a folded header: write `{}`", fold(name)));
+        if !name.contains('{') && normalized_name(&plain) != plain {
+            report(key, format!("`{name}` is never found in a normalized header: write `{}`", normalized_name(name)));
         }
     }
 }
@@ -275,7 +276,7 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
         }
     };
     match &source.format {
-        Format::Delimited { delimiters, header, fold_header, quoting, escape, .. } => {
+        Format::Delimited { delimiters, header, normalized_header, quoting, escape, .. } => {
             unknown(&mut header.iter(), "header");
             if escape.is_some_and(|escape| !quoting || !escape.is_ascii() || escape == '"') {
                 report("format", "`escape`: an ASCII character, in a format with quoting".to_owned());
@@ -283,13 +284,13 @@ fn check_format(source: &Source, mapped: &BTreeSet<&String>, report: &mut impl F
             if delimiters.is_empty() || delimiters.iter().any(|delimiter| !delimiter.is_ascii()) {
                 report("format", "`delimiters`: give at least one ASCII delimiter".to_owned());
             }
-            if *fold_header {
-                check_folded(source, mapped, report);
+            if *normalized_header {
+                check_normalized(source, mapped, report);
             }
         }
-        Format::JsonRecords { fold_header, .. } => {
-            if *fold_header {
-                check_folded(source, mapped, report);
+        Format::JsonRecords { normalized_header, .. } => {
+            if *normalized_header {
+                check_normalized(source, mapped, report);
             }
         }
         Format::FixedWidth { record_bytes, fields, .. } => {

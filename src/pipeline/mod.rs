@@ -4,12 +4,12 @@
 
 mod calendar;
 mod declaration;
-mod fold;
 mod holidays;
 mod labels;
 mod likeness;
 mod listing;
 mod load;
+mod normalized_name;
 mod sftp;
 mod template;
 
@@ -18,10 +18,10 @@ pub use declaration::{
     AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange,
     LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
-pub use fold::fold;
 pub use labels::{Editions, are_labels};
 pub use likeness::nearest;
 pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};
+pub use normalized_name::normalized_name;
 pub use sftp::{SftpLogin, is_fingerprint, variable_of};
 pub use template::{expand, is_packed};

@@ -12,7 +12,7 @@ use arrow::datatypes::{DataType, Field, Fields};
 use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
 use rayon::prelude::*;
 
-use crate::contract::{Column, Contract, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
+use crate::contract::{Column, Contract, Day, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
 use crate::provenance::{Inputs, SourcePointer};
 
@@ -98,7 +98,9 @@ impl Cells<'_> {
     fn dates(&self, texts: &StringChunked) -> Result<Date32Array> {
         let mut days = Vec::with_capacity(texts.len());
         for (row, text) in texts.iter().enumerate() {
-            let day = |text: &str| day_number(text).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a date YYYY-MM-DD")));
+            let day = |text: &str| {
+                Day::from_iso(text.as_bytes()).map(Day::number).ok_or_else(|| self.at(row, format_args!("holds `{text}`, which is not a date YYYY-MM-DD")))
+            };
             days.push(text.map(day).transpose()?);
         }
         Ok(Date32Array::from(days))
@@ -191,13 +193,4 @@ impl Cells<'_> {
     fn nulls(&self) -> Option<NullBuffer> {
         (self.series.null_count() > 0).then(|| self.series.is_not_null().iter().map(|is_there| is_there == Some(true)).collect::<Vec<bool>>().into())
     }
-}
-
-/// Days since 1970-01-01 of an ISO date.
-fn day_number(text: &str) -> Option<i32> {
-    let has_form =
-        text.len() == 10 && text.bytes().enumerate().all(|(index, byte)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() });
-    let date: jiff::civil::Date = if has_form { text.parse().ok()? } else { return None };
-    let span = date.since((jiff::Unit::Day, jiff::civil::date(1970, 1, 1))).ok()?;
-    Some(span.get_days())
 }

@@ -20,10 +20,12 @@
 
 mod batch;
 mod carried;
+mod columns;
 mod commit;
 pub mod fault;
 mod operations;
 mod part;
+mod row_groups;
 mod stage;
 
 pub use batch::record_batch;

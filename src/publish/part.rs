@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::array::{Array, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
@@ -17,19 +17,16 @@ use parquet::schema::types::ColumnPath;
 use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
 
-use super::carried::CarriedRows;
+use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, record_ids};
+use super::row_groups::Group;
 use crate::contract::{Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::provenance::POINTERS;
 use crate::store::Part;
 
-/// Rows of a row group: small enough to read one for a few records, large enough to compress well.
-pub const ROW_GROUP_ROWS: usize = 65_536;
 /// Rows of a page: what a look-up by key has to decode.
 const PAGE_ROWS: usize = 4_096;
-/// Key of the footer's lines about subjects.
-pub const SUBJECTS: &str = "subjects";
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -81,13 +78,6 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
 pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     let ids = record_ids(batch)?;
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
-}
-
-/// A row group on its way into a part.
-pub enum Group<'c> {
-    Encoded(RecordBatch),
-    /// One of the last release's part, by its number.
-    Copied(&'c CarriedRows, usize),
 }
 
 /// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
@@ -172,23 +162,6 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
         return Err(Error::store(format!("part {} has {rows} rows, and {} are recorded", part.path, part.rows)));
     }
     Ok(())
-}
-
-/// Returns the record ids of a batch.
-///
-/// # Errors
-/// `Contract`, when there is no column `record_id`, or it is not text.
-pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
-    let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
-    ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
-}
-
-/// Returns a column by its name.
-///
-/// # Errors
-/// `Contract`, when there is none of that name.
-pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 
 /// The columns as bytes that compare as the values do.

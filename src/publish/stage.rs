@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::{self, CarriedRows};
-use super::{batch, fault, part};
+use super::carried::CarriedRows;
+use super::{batch, fault, part, row_groups};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -133,9 +133,9 @@ impl<'a> Stage<'a> {
             key_range = carried.key_range(key_range)?;
         }
         let bytes = match lineage {
-            Some(lineage) => carried::groups_by_subject(&batch, carried, inputs)
+            Some(lineage) => row_groups::groups_by_subject(&batch, carried, inputs)
                 .and_then(|groups| part::encode(contract, &self.task_id, Some(&lineage.subjects), &batch.schema(), &groups)),
-            None => part::encode(contract, &self.task_id, None, &batch.schema(), &carried::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
+            None => part::encode(contract, &self.task_id, None, &batch.schema(), &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
         };
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {

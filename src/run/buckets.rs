@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use super::RunSettings;
-use super::execute::{BuiltTask, check, guarded};
-use super::pieces::{Piece, TaskInPieces};
+use super::build::{check, guarded};
 use super::source_rows::RowUses;
+use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::datasets::{BuildWhole, Context, Split, Table};
 use crate::error::{Error, Result};
 use crate::ids::bucket_name;
@@ -14,7 +14,7 @@ use crate::pipeline::{Buckets, Declaration};
 use crate::provenance::{Inputs, Snapshot};
 use crate::store::{Home, Scratch, Snapshots, TaskEntry};
 
-impl TaskInPieces<'_> {
+impl TaskInUnits<'_> {
     /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of them. Findings go to `issues_file`.
     pub(super) fn stage_buckets(&self, home: &Home, buckets: &Buckets, build: BuildWhole, issues_file: Option<&Path>) -> Result<BuiltTask> {
         let scratch = Scratch::begin(home, self.task_id, "run")?;
@@ -27,7 +27,7 @@ impl TaskInPieces<'_> {
         tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
         // The first is built whatever it holds: a dataset without rows has an empty part.
         let filled: Vec<u32> = (0..buckets.count).filter(|bucket| *bucket == 0 || !split.is_empty(*bucket)).collect();
-        let build_piece = |number: usize, stage: &crate::publish::Stage<'_>| {
+        let build_unit = |number: usize, stage: &crate::publish::Stage<'_>| {
             let bucket = filled[number];
             let context = context().of_split(&split, bucket);
             let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
@@ -46,9 +46,9 @@ impl TaskInPieces<'_> {
                 }
             }
             scratch.remove_bucket(bucket)?;
-            Ok(Piece { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows, findings })
+            Ok(WorkUnit { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows, findings })
         };
-        Ok(self.stage(home, filled.len(), &split.rows(), &build_piece, issues_file)?.0)
+        Ok(self.stage(home, filled.len(), &split.rows(), &build_unit, issues_file)?.0)
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn task_id_of(entry: &TaskEntry) -> String {
     entry.partition.iter().fold(entry.pipeline_id.clone(), |id, (variable, value)| format!("{id}/{variable}={value}"))
 }
 
-/// The stamp of a build: its inputs and the hash of everything that decides its bytes.
+/// What a build is known by: its inputs and the hash of everything that decides its bytes.
 pub(super) fn entry(
     settings: &RunSettings,
     task: &Selected<'_>,
@@ -143,6 +143,6 @@ pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> 
     let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
     contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
     let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
-    let code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::pipeline(&declaration.pipeline_id)?.logic);
+    let code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::builder(&declaration.pipeline_id)?.code_version);
     Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
 }

@@ -1,31 +1,24 @@
-//! Does what the plan says: builds, validates and stages each task, publishes one release, writes the ledger. A bad source fails its own
-//! task; a fault of our disk or settings ends the run.
+//! Does what the plan says: has each task built and staged, publishes one release, writes the ledger. A bad source fails its own task;
+//! a fault of our disk or settings ends the run.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::time::Instant;
 
+use super::build::QUARANTINE;
 use super::by_hand::{withdrawn_in, word_on};
 use super::exit_code::ExitCode;
 use super::findings;
-use super::pieces::TaskInPieces;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
-use super::report::{RunReport, SubjectCounts, TaskReport};
-use super::source_rows::RowUses;
+use super::report::{RunReport, TaskReport};
+use super::stage::build_and_stage;
 use super::{RunSettings, SharedObserver};
-use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
-use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
-use crate::issue::{Issue, Severity, SourceFinding};
-use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
-use crate::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
-use crate::publish::{self, Build, BuiltTable, Contribution, Outcome, StagedBuild};
-use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Manifest, Part, Snapshots, TaskEntry};
-use crate::validate::{Candidate, is_above_warning_level, quarantine_table, validate};
-
-/// The published table of records set aside.
-pub(super) const QUARANTINE: &str = "pubdata.quarantine";
+use crate::pipeline::Declaration;
+use crate::provenance::{Obtained, Snapshot};
+use crate::publish::{self, Contribution, Outcome, StagedBuild};
+use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry};
+use crate::validate::is_above_warning_level;
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
 /// builds block.
@@ -247,209 +240,4 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
         let quarantined = report.quarantined.get(dataset_id).unwrap_or(&none);
         is_above_warning_level(expectations, report.rows.get(dataset_id).copied().unwrap_or(0), quarantined)
     });
-}
-
-/// A build on disk, and what is to be told about it that stands in none of its parts.
-pub(super) struct BuiltTask {
-    pub(super) staged: StagedBuild,
-    /// On totals.
-    pub(super) notes: Vec<String>,
-    pub(super) subjects: Option<SubjectCounts>,
-}
-
-fn build_and_stage(settings: &RunSettings, plan: &Plan, task: &PlannedTask, entry: &TaskEntry, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
-    let declaration = &settings.declarations.pipelines[&task.pipeline_id];
-    check_snapshots(settings, plan, entry)?;
-    let issues_file = super::issues_file(&settings.home, run_id);
-    // What a wrong file brought is no measure for the right one.
-    let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
-        Some(_) => None,
-        None => plan.current.as_ref(),
-    };
-    let in_pieces =
-        |previous| TaskInPieces { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
-    let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
-        Made::Tables(tables, inputs, read) => (tables, inputs, read),
-        Made::Sharded(prepared) => {
-            let previous = believed.filter(|_| !settings.is_forced);
-            return in_pieces(previous).stage_shards(&settings.home, &prepared, Some(&issues_file));
-        }
-        Made::Buckets(buckets, build) => {
-            return in_pieces(believed).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
-        }
-    };
-    let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
-        let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
-        believed.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
-    };
-    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &previous_rows };
-    let checked = check(settings, tables, &inputs, Some(&totals), plan.is_sample)?;
-    if !checked.issues.is_empty() {
-        store::append_lines(&issues_file, &checked.issues)?;
-    }
-    if !checked.blocked.is_empty() {
-        return Err(Error::contract(checked.blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
-    }
-    let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
-    Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
-}
-
-/// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
-fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Result<()> {
-    let snapshots = Snapshots::open(&settings.home)?;
-    let is_new = |snapshot: &Snapshot| plan.sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
-    for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
-        if let Some(damage) = snapshots.damage(snapshot)? {
-            snapshots.forget(snapshot)?;
-            let hint = match snapshot.obtained {
-                Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
-                Obtained::ByHand => "import the file again; look at the disk it was on",
-            };
-            return Err(Error::format(damage).hint(hint));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
-    settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
-}
-
-/// What a pipeline's code made of its snapshots.
-pub(super) enum Made<'a> {
-    Tables(Vec<Table>, Inputs, RowsRead),
-    /// Still to be built, shard by shard.
-    Sharded(PreparedShards),
-    /// Still to be built, bucket by bucket.
-    Buckets(&'a Buckets, BuildWhole),
-}
-
-/// A sharded build before any shard of it was made.
-pub(super) struct PreparedShards {
-    pub(super) sharded: Box<dyn Sharded>,
-    /// What is to be seen to about the lists that were read.
-    pub(super) findings: Vec<SourceFinding>,
-}
-
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
-pub(super) fn build<'a>(
-    settings: &RunSettings,
-    declaration: &'a Declaration,
-    partition: Option<String>,
-    entry: &TaskEntry,
-    only: Option<(&[SourcePointer], Option<&str>)>,
-) -> Result<Made<'a>> {
-    let snapshots = Snapshots::open(&settings.home)?;
-    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let pointers = only.map(|(pointers, _)| pointers);
-    let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);
-    if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
-        context = context.in_bucket(bucket);
-    }
-    match (datasets::pipeline(&declaration.pipeline_id)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
-        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(Made::Buckets(buckets, build)),
-        (datasets::Build::Whole(build), _) => {
-            let tables = guarded(&declaration.pipeline_id, || build(&context))?;
-            let (inputs, read) = context.finish();
-            Ok(Made::Tables(tables, inputs, read))
-        }
-        (datasets::Build::Sharded(build), _) => {
-            let sharded = guarded(&declaration.pipeline_id, || build(&context))?;
-            let findings = context.finish().1.findings(&settings.declarations);
-            Ok(Made::Sharded(PreparedShards { sharded, findings }))
-        }
-    }
-}
-
-/// Calls a pipeline's code: a defect in one must not take the others' night with it.
-pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
-    let built = catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
-    });
-    built.context(|| pipeline_id.to_owned())
-}
-
-/// A build that was made at once, with the account of its rows.
-pub(super) fn whole(
-    settings: &RunSettings,
-    task_id: &str,
-    entry: &TaskEntry,
-    declaration: &Declaration,
-    checked: Checked,
-    inputs: Inputs,
-    read: &RowsRead,
-) -> Result<Build> {
-    let source_rows = RowUses::of(&checked, &read.left_out, &inputs)?.account(declaration, &read.by_source());
-    let mut findings = entry.findings.clone();
-    findings.extend(read.findings(&settings.declarations));
-    let entry = TaskEntry { source_rows, findings, ..entry.clone() };
-    Ok(Build { task_id: task_id.to_owned(), entry, inputs, tables: checked.tables })
-}
-
-/// Tables as validation left them.
-#[derive(Default)]
-pub(super) struct Checked {
-    /// With a quarantine table beside each table that had findings.
-    pub(super) tables: Vec<BuiltTable>,
-    pub(super) issues: Vec<Issue>,
-    /// Pointer numbers of the rows of records set aside.
-    pub(super) set_aside: Vec<u64>,
-    /// Pointer numbers of rows that repeat another.
-    pub(super) repeated: Vec<u64>,
-    /// Why nothing may be published; empty when all may.
-    pub(super) blocked: Vec<String>,
-}
-
-/// The rows a dataset had in a partition of the last release.
-pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
-
-/// What the totals of a build are judged by.
-pub(super) struct Totals<'a> {
-    /// By dataset.
-    pub(super) expectations: &'a BTreeMap<String, Expectations>,
-    pub(super) previous_rows: RowsOf<'a>,
-}
-
-/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout.
-pub(super) fn expectations(declaration: &Declaration, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
-    let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
-    let expected = |declared: &Expectations| if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
-    declaration.expect.iter().map(|(dataset_id, declared)| (dataset_id.clone(), expected(declared))).collect()
-}
-
-/// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
-pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs, totals: Option<&Totals<'_>>, is_sample: bool) -> Result<Checked> {
-    let mut checked = Checked::default();
-    for Table { dataset_id, partition, frame, mut issues } in tables {
-        if settings.accepted.contains(&dataset_id) {
-            issues.iter_mut().filter(|issue| issue.severity == Severity::Block).for_each(|issue| issue.severity = Severity::Quarantine);
-        }
-        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
-        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
-        let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
-        let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
-        let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
-        checked.blocked.extend(verdict.blocked);
-        checked.set_aside.extend(verdict.set_aside);
-        checked.repeated.extend(verdict.repeated);
-        if !verdict.quarantine.is_empty() {
-            let contract = contract(settings, QUARANTINE)?;
-            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
-            let mut folders = partition.clone();
-            folders.insert("dataset_id".to_owned(), dataset_id.clone());
-            checked.tables.push(BuiltTable { dataset_id: QUARANTINE.to_owned(), partition: folders, frame, report: store::PartReport::default() });
-        }
-        checked.issues.extend(verdict.quarantine);
-        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
-    }
-    Ok(checked)
-}
-
-/// The rows of a task's dataset, in one partition or in all.
-pub(super) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str, partition: Option<&BTreeMap<String, String>>) -> Option<u64> {
-    let parts = &manifest.datasets.get(dataset_id)?.parts;
-    let is_own = |part: &&Part| part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition);
-    let own: Vec<u64> = parts.iter().filter(is_own).map(|part| part.rows).collect();
-    (!own.is_empty()).then(|| own.iter().sum())
 }

@@ -4,6 +4,7 @@
 mod accepted;
 mod arrivals;
 mod buckets;
+mod build;
 mod by_hand;
 mod dates;
 mod due;
@@ -18,7 +19,6 @@ mod listing;
 mod mirrors;
 mod pages;
 mod partitions;
-mod pieces;
 mod plan;
 mod probe;
 mod report;
@@ -27,10 +27,12 @@ mod selection;
 mod shards;
 mod source_fetcher;
 mod source_rows;
+mod stage;
 mod standing;
 mod trace;
 mod verify;
 mod wanted;
+mod work_units;
 
 use std::path::PathBuf;
 use std::sync::Arc;

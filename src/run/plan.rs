@@ -46,7 +46,7 @@ pub struct PlannedTask {
     pub state: TaskState,
     /// The day since which a partition that is not published yet is late.
     pub late_since: Option<Date>,
-    /// What the build would be stamped with; none where sources are missing.
+    /// What the build would be known by; none where sources are missing.
     pub entry: Option<TaskEntry>,
 }
 

@@ -1,12 +1,12 @@
-//! Builds the shards of a pipeline, each a piece of the task. What has not changed since the last release is carried over: whole shards as files, single subjects as
+//! Builds the shards of a pipeline, each a unit of the task. What has not changed since the last release is carried over: whole shards as files, single subjects as
 //! rows. Either way the parts are the bytes that a build from nothing makes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::execute::{BuiltTask, Checked, PreparedShards, QUARANTINE, check};
-use super::pieces::{Piece, TaskInPieces};
+use super::build::{PreparedShards, QUARANTINE, ValidatedTables, check, guarded};
 use super::report::SubjectCounts;
+use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::datasets::{Shard, Sharded, Subject, Table};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -21,7 +21,7 @@ struct Known<'a> {
     part: &'a Part,
 }
 
-impl TaskInPieces<'_> {
+impl TaskInUnits<'_> {
     /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go to `issues_file`.
     pub(super) fn stage_shards(&self, home: &Home, sharded: &PreparedShards, issues_file: Option<&Path>) -> Result<BuiltTask> {
         let PreparedShards { sharded, findings } = sharded;
@@ -31,11 +31,11 @@ impl TaskInPieces<'_> {
         let shards = sharded.shards();
         let build = |number: usize, stage: &Stage<'_>| {
             let shard = &shards[number];
-            let mut piece = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)?;
+            let mut unit = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)?;
             if number == 0 {
-                piece.findings.clone_from(findings);
+                unit.findings.clone_from(findings);
             }
-            Ok(piece)
+            Ok(unit)
         };
         let (mut built, built_subjects) = self.stage(home, shards.len(), &BTreeMap::new(), &build, issues_file)?;
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
@@ -65,12 +65,12 @@ impl TaskInPieces<'_> {
         known
     }
 
-    fn build_shard(&self, sharded: &dyn Sharded, shard: &Shard, known: &[Known<'_>], stage: &Stage<'_>, runtime: &tokio::runtime::Handle) -> Result<Piece> {
+    fn build_shard(&self, sharded: &dyn Sharded, shard: &Shard, known: &[Known<'_>], stage: &Stage<'_>, runtime: &tokio::runtime::Handle) -> Result<WorkUnit> {
         let fingerprint = fingerprint(shard);
         let published = || known.iter().filter(|known| known.dataset_id != QUARANTINE);
         if published().count() > 0 && published().all(|known| known.part.fingerprint == Some(fingerprint)) {
             known.iter().try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))?;
-            return Ok(Piece::default());
+            return Ok(WorkUnit::default());
         }
         let mut before = BTreeMap::new();
         for known in published() {
@@ -82,7 +82,7 @@ impl TaskInPieces<'_> {
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
-        let tables = super::execute::guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        let tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
         let mut kept = BTreeMap::new();
         if !carried.is_empty() {
             for table in &tables {
@@ -105,11 +105,11 @@ impl TaskInPieces<'_> {
         kept: &BTreeMap<String, CarriedRows>,
         inputs: &Inputs,
         stage: &Stage<'_>,
-    ) -> Result<Piece> {
-        let Checked { tables, issues, blocked, .. } = check(self.settings, tables, inputs, None, self.is_sample)?;
+    ) -> Result<WorkUnit> {
+        let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
-        let restless: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
-        let line = |subject: &Subject| match restless.contains(subject.key.as_str()) {
+        let with_findings: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
+        let line = |subject: &Subject| match with_findings.contains(subject.key.as_str()) {
             true => format!("{} -\n", subject.key),
             false => format!("{} {}\n", subject.key, subject.fingerprint),
         };
@@ -120,7 +120,7 @@ impl TaskInPieces<'_> {
                 stage.add(table, inputs, Some(&lineage), carried)?;
             }
         }
-        Ok(Piece { issues, blocked, built_subjects, ..Piece::default() })
+        Ok(WorkUnit { issues, blocked, built_subjects, ..WorkUnit::default() })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::execute::{Checked, QUARANTINE};
+use super::build::{QUARANTINE, ValidatedTables};
 use crate::error::Result;
 use crate::issue::Severity;
 use crate::pipeline::Declaration;
@@ -27,7 +27,7 @@ pub(super) struct RowUses(BTreeMap<String, SourceRows>);
 
 impl RowUses {
     /// Counts the rows that the tables of a build point to, each once, by its best use.
-    pub(super) fn of<'a>(checked: &'a Checked, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
+    pub(super) fn of<'a>(checked: &'a ValidatedTables, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
             let quads = numbers.chunks_exact(4).enumerate();
@@ -39,7 +39,7 @@ impl RowUses {
                 add(list.as_ref().u64()?.rechunk().cont_slice()?, first, others);
             }
         }
-        add(&checked.set_aside, Use::Quarantined, Use::Quarantined);
+        add(&checked.quarantined_pointers, Use::Quarantined, Use::Quarantined);
         add(&checked.repeated, Use::LeftOut("repeated"), Use::LeftOut("repeated"));
         left_out.iter().for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
         // A warning about a row that no record was made from says why.
@@ -143,14 +143,14 @@ mod tests {
     /// Each row counts once, by the best that became of it, whichever tables name it.
     #[test]
     fn a_row_counts_once() {
-        let checked = Checked {
+        let checked = ValidatedTables {
             tables: vec![
                 table("one", &[[at(0), at(10)].concat(), at(20).to_vec(), vec![1, 0, 0, 10]]),
                 table("two", &[[at(20), at(0)].concat(), [at(20), at(10)].concat()]),
                 table(QUARANTINE, &[at(10).to_vec(), at(30).to_vec(), at(30).to_vec()]),
             ],
             issues: vec![warning(20), warning(60), warning(70)],
-            set_aside: [at(30), at(40)].concat(),
+            quarantined_pointers: [at(30), at(40)].concat(),
             repeated: at(50).to_vec(),
             blocked: Vec::new(),
         };

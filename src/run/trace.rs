@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::buckets::build_bucket;
+use super::build::{BuildOutput, QUARANTINE, build, check};
 use super::entry::fingerprint;
-use super::execute::{Made, QUARANTINE, build, check};
 use super::shards::build_subjects;
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
@@ -272,9 +272,9 @@ fn remake(
     if record_id.dataset_id() == QUARANTINE {
         // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
         let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
-            Made::Tables(tables, inputs, _) => (tables, inputs),
-            Made::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
-            Made::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
+            BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
+            BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
+            BuildOutput::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
         let checked = check(settings, tables, &inputs, None, is_sample)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
@@ -282,9 +282,9 @@ fn remake(
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
     let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
-        Made::Tables(tables, inputs, _) => (tables, inputs),
-        Made::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
-        Made::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
+        BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
+        BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
+        BuildOutput::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
     };
     let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
     let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };

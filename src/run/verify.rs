@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::execute::{Made, Totals, build, check, expectations, whole};
-use super::pieces::TaskInPieces;
+use super::build::{BuildOutput, Totals, build, check, expectations};
+use super::stage::whole;
+use super::work_units::TaskInUnits;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
@@ -112,11 +113,11 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let is_sample = manifest.is_sample_build(entry);
-    let in_pieces = TaskInPieces { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
+    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
-        Made::Tables(tables, inputs, read) => (tables, inputs, read),
-        Made::Sharded(prepared) => return Ok(in_pieces.stage_shards(scratch, &prepared, None)?.staged),
-        Made::Buckets(buckets, build) => return Ok(in_pieces.stage_buckets(scratch, buckets, build, None)?.staged),
+        BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
+        BuildOutput::Sharded(prepared) => return Ok(in_units.stage_shards(scratch, &prepared, None)?.staged),
+        BuildOutput::Buckets(buckets, build) => return Ok(in_units.stage_buckets(scratch, buckets, build, None)?.staged),
     };
     let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &|_, _| None };
     let checked = check(settings, tables, &inputs, Some(&totals), is_sample)?;

@@ -4,7 +4,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, range, rows_where, show};
-use crate::contract::{Column, LIST_SEPARATOR, Severity, parse_decimal};
+use crate::contract::{Column, Day, LIST_SEPARATOR, Severity, parse_decimal};
 
 /// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list items, and the form of `record_id`.
 ///
@@ -49,7 +49,9 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
     }
     match column_type.physical {
         Physical::Date if cells.dtype() == &DataType::Date => {}
-        Physical::Date => broken.push(("invalid_date", rows_unlike(column, cells, is_date)?, "a calendar date YYYY-MM-DD".to_owned())),
+        Physical::Date => {
+            broken.push(("invalid_date", rows_unlike(column, cells, |text| Day::from_iso(text.as_bytes()).is_some())?, "a calendar date YYYY-MM-DD".to_owned()))
+        }
         Physical::Decimal => {
             let limit = 10i128.saturating_pow(u32::from(column_type.precision));
             let is_too_long = |units: i128| units <= -limit || units >= limit;
@@ -83,11 +85,4 @@ fn rows_unlike(column: &Column, cells: &Series, is_accepted: impl Fn(&str) -> bo
         Physical::StringList => Ok(range::rows_that(cells.str()?.iter(), |list| !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted))),
         other => Err(Error::config(format!("column `{}` is {other:?}: `digits` and `values` are for texts", column.name))),
     }
-}
-
-fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let has_form =
-        bytes.len() == 10 && bytes.iter().enumerate().all(|(index, byte)| if index == 4 || index == 7 { *byte == b'-' } else { byte.is_ascii_digit() });
-    has_form && text.parse::<jiff::civil::Date>().is_ok()
 }

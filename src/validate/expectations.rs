@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Expectations, Issue, PartReport, Verdict};
+use super::{CheckedTable, Expectations, Issue, PartReport, Verdict};
 use crate::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
-pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
-    let Checked { frame, quarantine, quarantined, warnings, mut notes, set_aside, repeated, blocking, empty_columns } = checked;
+pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
+    let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns } = checked;
     let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
     let mut is_above_warning_level = false;
     if let Some(expectations) = expectations {
@@ -23,7 +23,7 @@ pub fn judge(checked: Checked, expectations: Option<&Expectations>, place: &str,
         frame,
         quarantine,
         report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns) },
-        set_aside,
+        quarantined_pointers,
         repeated,
         blocked,
         is_above_warning_level,
@@ -67,7 +67,7 @@ pub fn judge_totals(
 ) -> Totals {
     let Totals { mut blocked, mut notes } = Totals::default();
     let Counts { rows, quarantined, warnings } = *counts;
-    let set_aside: u64 = quarantined.values().sum();
+    let quarantined_records: u64 = quarantined.values().sum();
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
 
     if is_sample && rows == 0 && expectations.min_rows > 0 {
@@ -104,8 +104,8 @@ pub fn judge_totals(
             ));
         }
     }
-    let records = rows + set_aside;
-    let share = quarantined_percent(rows, set_aside);
+    let records = rows + quarantined_records;
+    let share = quarantined_percent(rows, quarantined_records);
     if share > expectations.max_quarantined_percent {
         let mut by_count: Vec<(&String, &u64)> = quarantined.iter().collect();
         by_count.sort_by_key(|(rule, count)| (std::cmp::Reverse(**count), *rule));
@@ -113,7 +113,7 @@ pub fn judge_totals(
         let first = by_count.first().and_then(|(rule, _)| example(rule));
         let example = first.map_or_else(String::new, |first| format!(" (first: {first})"));
         blocked.push(format!(
-            "{place}: {set_aside} of {records} records break rules, {} %, but max_quarantined_percent is {}: {rules}{example}; the publisher changed the file or the \
+            "{place}: {quarantined_records} of {records} records break rules, {} %, but max_quarantined_percent is {}: {rules}{example}; the publisher changed the file or the \
              declaration is wrong: correct it, or raise {} when the records really are bad",
             percent(share),
             expectations.max_quarantined_percent,
@@ -140,9 +140,9 @@ pub fn is_above_warning_level(expectations: &Expectations, rows: u64, quarantine
     quarantined_percent(rows, quarantined.values().sum()) > expectations.warn_quarantined_percent
 }
 
-fn quarantined_percent(rows: u64, set_aside: u64) -> f64 {
-    let records = rows + set_aside;
-    if records == 0 { 0.0 } else { 100.0 * set_aside as f64 / records as f64 }
+fn quarantined_percent(rows: u64, quarantined_records: u64) -> f64 {
+    let records = rows + quarantined_records;
+    if records == 0 { 0.0 } else { 100.0 * quarantined_records as f64 / records as f64 }
 }
 
 fn percent(value: f64) -> String {

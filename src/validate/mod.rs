@@ -48,7 +48,7 @@ pub struct Verdict {
     /// Counts for the manifest. A record that breaks several rules counts once, under the first of them.
     pub report: PartReport,
     /// Pointer numbers, four each, of all rows of the sources that the records set aside here were made from.
-    pub set_aside: Vec<u64>,
+    pub quarantined_pointers: Vec<u64>,
     /// The same of rows that repeat another row exactly and were dropped.
     pub repeated: Vec<u64>,
     /// Why the part must not be published; empty when it may.
@@ -88,13 +88,13 @@ pub fn validate(
 }
 
 /// The split table before totals were looked at.
-struct Checked {
+struct CheckedTable {
     frame: DataFrame,
     quarantine: Vec<Issue>,
     quarantined: BTreeMap<String, u64>,
     warnings: BTreeMap<String, u64>,
     notes: Vec<String>,
-    set_aside: Vec<u64>,
+    quarantined_pointers: Vec<u64>,
     repeated: Vec<u64>,
     /// Details of findings that block by themselves.
     blocking: Vec<String>,
@@ -102,7 +102,7 @@ struct Checked {
     empty_columns: Vec<String>,
 }
 
-fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<Checked> {
+fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<CheckedTable> {
     let Candidate { dataset_id, partition, frame, mut issues } = candidate;
     if dataset_id != contract.dataset_id {
         return Err(Error::contract(format!("the contract given is that of {}", contract.dataset_id)));
@@ -132,8 +132,9 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     quarantine.sort_by(|a, b| (&a.record, &a.code, &a.pointer, &a.detail).cmp(&(&b.record, &b.code, &b.pointer, &b.detail)));
 
     let is_kept = BooleanChunked::from_slice("is_kept".into(), &is_kept);
-    let set_aside = if is_kept.all() { Vec::new() } else { pointers(&frame.filter(&!&is_kept)?, POINTERS)?.into_iter().flatten().flatten().collect() };
-    let frame = if set_aside.is_empty() { frame } else { frame.filter(&is_kept)? };
+    let quarantined_pointers =
+        if is_kept.all() { Vec::new() } else { pointers(&frame.filter(&!&is_kept)?, POINTERS)?.into_iter().flatten().flatten().collect() };
+    let frame = if quarantined_pointers.is_empty() { frame } else { frame.filter(&is_kept)? };
     let mut sort_by: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
     let is_sorted = keys::is_rising(&frame.select(sort_by.iter().copied())?)?;
     sort_by.push("record_id");
@@ -142,7 +143,7 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let frame = warnings::verdict_columns(contract, frame)?;
     let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();
     let empty_columns = frame.columns().iter().filter(is_empty).map(|column| column.name().to_string()).collect();
-    Ok(Checked { frame, quarantine, quarantined, warnings, notes, set_aside, repeated, blocking, empty_columns })
+    Ok(CheckedTable { frame, quarantine, quarantined, warnings, notes, quarantined_pointers, repeated, blocking, empty_columns })
 }
 
 /// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source

@@ -65,6 +65,7 @@ const CRATES: &[(&str, &str)] = &[
     ("psl", "fetch"),
     ("quick-xml", "decode"),
     ("rayon", ANYWHERE),
+    ("regex", "pipeline"),
     ("reqwest", "fetch"),
     ("russh", "fetch"),
     ("russh-sftp", "fetch"),

@@ -303,12 +303,20 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
         ),
         (
             "quoting = true",
-            "quoting = true, fold_header = true",
+            "quoting = true, normalized_header = true",
             &[
-                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER` is never found in a folded header: write `owner`",
-                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER_NAME` is never found in a folded header: write `owner_name`",
-                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `PARCEL_NO` is never found in a folded header: write `parcel_no`",
-                "pipelines/test/parcels.toml:25: source.ignore: source `test.parcel_list`: `REMARK` is never found in a folded header: write `remark`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER` is never found in a normalized header: write `owner`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `OWNER_NAME` is never found in a normalized header: write `owner_name`",
+                "pipelines/test/parcels.toml:24: source.columns: source `test.parcel_list`: `PARCEL_NO` is never found in a normalized header: write `parcel_no`",
+                "pipelines/test/parcels.toml:25: source.ignore: source `test.parcel_list`: `REMARK` is never found in a normalized header: write `remark`",
+            ],
+        ),
+        (
+            "optional_columns = [\"share\"]",
+            "optional_columns = [\"share\"]\n\n[source.listing]\npattern = 'owners_(?<year>\\d{4}.txt'\nper = []\nnewest_by = [\"year\"]",
+            &[
+                "pipelines/test/parcels.toml:28: source.listing: source `test.parcel_owners`: the URL is the page's: without variables and pages, and not on demand",
+                "pipelines/test/parcels.toml:39: source.listing.pattern: source `test.parcel_owners`: `owners_(?<year>\\d{4}.txt` is no regular expression that can be used: unclosed group",
             ],
         ),
         (

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use polars::prelude::*;
 
 use super::ENTITY;
+use super::ids::{entity_id, record_id};
 use super::names::{ORGANIZATION, PartyColumns, has_designator};
 use super::rows::Rows;
 use super::settings::{NUMBER, Settings};
@@ -68,16 +69,6 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     }
     let ids = ids.into_iter().zip(is_kept.iter()).map(|(id, is_kept)| id.filter(|_| is_kept == Some(true))).collect();
     Ok(Entities { frame: DataFrame::new(frame.height(), columns)?.filter(&is_kept)?, ids, issues })
-}
-
-pub(super) fn record_id(entity_id: Option<&str>) -> String {
-    format!("{ENTITY}:{}", entity_id.unwrap_or("(no number)"))
-}
-
-/// State and number, with characters only that a path may hold.
-pub(super) fn entity_id(state: &str, number: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c.to_ascii_uppercase() } else { '-' };
-    format!("{state}-{}", number.chars().map(safe).collect::<String>())
 }
 
 /// Adds the columns of addresses and agent that stand in rows of their own, by the role of the row.

@@ -2,6 +2,7 @@
 //! federal tax numbers, e-mail addresses or the streets of persons.
 
 mod entities;
+mod ids;
 mod names;
 mod officers;
 mod rows;
@@ -11,7 +12,7 @@ mod texts;
 
 use std::collections::BTreeMap;
 
-use crate::datasets::{Context, Table};
+use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::Result;
 use crate::issue::Issue;
 use crate::pipeline::Declaration;
@@ -20,11 +21,13 @@ use settings::Settings;
 const ENTITY: &str = "business.entity";
 const OFFICER: &str = "business.officer";
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     Settings::read(declaration).map(drop)
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings = Settings::read(context.declaration)?;
     let rows = rows::read(context, &settings)?;
     let entities = entities::table(context, &settings, &rows)?;

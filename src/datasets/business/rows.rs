@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
-use super::entities::{entity_id, record_id};
+use super::ids::{entity_id, record_id};
 use super::settings::Settings;
 use super::{ENTITY, OFFICER};
 use crate::canonical::email;
@@ -176,8 +176,8 @@ fn joined(context: &Context<'_>, mut entities: DataFrame, parties: DataFrame) ->
     let parties_of: Vec<Vec<usize>> = links.iter().map(|link| link.and_then(|link| rows_of.get(link)).cloned().unwrap_or_default()).collect();
     let known: HashSet<&str> = links.iter().flatten().collect();
     let (of_entities, of_parties) = (pointers(&entities, POINTERS)?, pointers(&parties, POINTERS)?);
-    let strangers = rows_of.iter().filter(|(link, _)| !known.contains(*link)).flat_map(|(_, rows)| rows);
-    context.leave_out("no_entity", strangers.filter_map(|row| of_parties[*row].as_deref()).flatten().copied().collect());
+    let orphans = rows_of.iter().filter(|(link, _)| !known.contains(*link)).flat_map(|(_, rows)| rows);
+    context.leave_out("no_entity", orphans.filter_map(|row| of_parties[*row].as_deref()).flatten().copied().collect());
     let all = |(own, rows): (&Option<Vec<u64>>, &Vec<usize>)| {
         let others = rows.iter().filter_map(|row| of_parties[*row].as_deref()).flatten();
         own.iter().flatten().chain(others).copied().collect()

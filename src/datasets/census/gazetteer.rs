@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::primary_county::{self, PrimaryCounty};
 use crate::datasets::context::finding;
-use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled};
@@ -28,7 +28,9 @@ struct Settings {
     states: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     if settings.states.contains_key(&settings.connecticut_state_fips) {
         return Ok(());
@@ -36,7 +38,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     Err(Error::config(format!("pipelines/census/gazetteer.toml: settings.states lacks `{}`", settings.connecticut_state_fips)))
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     Ok(vec![build_geography(context, &settings)?, build_county(context)?])
 }
@@ -112,7 +114,7 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     let counties = primary_county::read(context, &settings.connecticut_state_fips, GEOGRAPHY, &mut issues)?;
     let codes = text(&areas.frame, "geoid")?.clone();
     if !context.is_replay() {
-        find_strangers(&codes, &counties, &mut issues);
+        find_orphans(&codes, &counties, &mut issues);
     }
     let primary: Vec<Option<&PrimaryCounty>> = codes.iter().map(|code| code.and_then(|code| counties.get(code))).collect();
     let shares = check_parts(&mut areas, &primary);
@@ -161,7 +163,7 @@ fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Opt
 }
 
 /// Finds ZCTAs of the relationship file that the Gazetteer lacks: both list the ZCTAs of the 2020 Census.
-fn find_strangers(codes: &StringChunked, counties: &BTreeMap<String, PrimaryCounty>, issues: &mut Vec<Issue>) {
+fn find_orphans(codes: &StringChunked, counties: &BTreeMap<String, PrimaryCounty>, issues: &mut Vec<Issue>) {
     let known: HashSet<&str> = codes.iter().flatten().collect();
     for zcta in counties.keys().filter(|zcta| !known.contains(zcta.as_str())) {
         let record = format!("{GEOGRAPHY}:{zcta}");

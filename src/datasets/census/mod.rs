@@ -3,4 +3,6 @@
 pub(super) mod acs5;
 mod estimate;
 pub(super) mod gazetteer;
+mod metric_rows;
+mod metrics;
 mod primary_county;

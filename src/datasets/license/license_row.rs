@@ -6,73 +6,67 @@ use super::cells::{Read, Row, class_code, date, money};
 use super::holder::{Holder, holder};
 use super::joined::Joins;
 use super::settings::{Settings, StatusBasis, look_up};
-use super::table::{Cell, PublishedRow};
+use super::table::{Cents, PublishedRow, published_row};
 use super::{LICENSE, Reader};
 use crate::canonical::{address, license_number, phone, state};
 use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
 
-/// Columns of a license without those of the partition and the verdict, in the order of [`License::into_row`].
-pub(super) const COLUMNS: &[&str] = &[
-    "record_id",
-    "license_id",
-    "source_id",
-    "number",
-    "number_raw",
-    "number_normalized",
-    "board",
-    "profession",
-    "profession_raw",
-    "license_class",
-    "classifications",
-    "holder_name",
-    "holder_name_normalized",
-    "holder_type",
-    "holder_first",
-    "holder_middle",
-    "holder_last",
-    "holder_suffix",
-    "business_name",
-    "dba",
-    "principals",
-    "status",
-    "status_raw",
-    "status_basis",
-    "secondary_status_raw",
-    "evidence",
-    "issue_date",
-    "effective_date",
-    "expiration_date",
-    "last_renewed_date",
-    "suspended_date",
-    "city",
-    "address_state",
-    "zip",
-    "county",
-    "phone",
-    "bond_surety",
-    "bond_effective_date",
-    "bond_expiration_date",
-    "bond_cancelled_date",
-    "insurance_insurer",
-    "insurance_effective_date",
-    "insurance_expiration_date",
-    "insurance_cancelled_date",
-    "workers_comp_coverage",
-    "workers_comp_insurer",
-    "workers_comp_expiration_date",
-    "verify_url",
-    "unknown_values",
-    "bond_amount",
-    "insurance_amount",
-];
-
-/// How many of [`COLUMNS`], at their end, are money.
-const MONEY: usize = 2;
-
-/// Cells of the kinds of [`COLUMNS`].
-pub(super) fn kinds() -> Vec<Cell> {
-    (0..COLUMNS.len()).map(|place| if place < COLUMNS.len() - MONEY { Cell::Text(None) } else { Cell::Cents(None) }).collect()
+published_row! {
+    /// A license without the columns of its partition and the verdict.
+    pub(super) struct LicenseRow {
+        record_id: Option<String>,
+        license_id: Option<String>,
+        source_id: Option<String>,
+        number: Option<String>,
+        number_raw: Option<String>,
+        number_normalized: Option<String>,
+        board: Option<String>,
+        profession: Option<String>,
+        profession_raw: Option<String>,
+        license_class: Option<String>,
+        classifications: Option<String>,
+        holder_name: Option<String>,
+        holder_name_normalized: Option<String>,
+        holder_type: Option<String>,
+        holder_first: Option<String>,
+        holder_middle: Option<String>,
+        holder_last: Option<String>,
+        holder_suffix: Option<String>,
+        business_name: Option<String>,
+        dba: Option<String>,
+        principals: Option<String>,
+        status: Option<String>,
+        status_raw: Option<String>,
+        status_basis: Option<String>,
+        secondary_status_raw: Option<String>,
+        evidence: Option<String>,
+        issue_date: Option<String>,
+        effective_date: Option<String>,
+        expiration_date: Option<String>,
+        last_renewed_date: Option<String>,
+        suspended_date: Option<String>,
+        city: Option<String>,
+        address_state: Option<String>,
+        zip: Option<String>,
+        county: Option<String>,
+        phone: Option<String>,
+        bond_surety: Option<String>,
+        bond_effective_date: Option<String>,
+        bond_expiration_date: Option<String>,
+        bond_cancelled_date: Option<String>,
+        insurance_insurer: Option<String>,
+        insurance_effective_date: Option<String>,
+        insurance_expiration_date: Option<String>,
+        insurance_cancelled_date: Option<String>,
+        workers_comp_coverage: Option<String>,
+        workers_comp_insurer: Option<String>,
+        workers_comp_expiration_date: Option<String>,
+        verify_url: Option<String>,
+        unknown_values: Option<String>,
+        bond_amount: Cents,
+        insurance_amount: Cents,
+    }
 }
 
 /// A license as it is published, with the warnings about it.
@@ -158,7 +152,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let expiration_date = warnings.date(row, "expiration_date", settings);
     let status = status(settings, row, &mut warnings);
     let profession = profession(settings, row, &mut warnings);
-    let place = Place::of(row);
+    let location = Location::of(row);
     let bond = joined.bond(row);
     let insurance = joined.insurance(row);
     let workers_comp = row.text("workers_comp").map(|text| {
@@ -172,60 +166,60 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     }
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let own = |column: &str| row.text(column).map(str::to_owned);
-    let texts = vec![
-        Some(record_id.clone()),
-        Some(license_id.clone()),
-        Some(reader.source_id.clone()),
-        Some(shown),
-        Some(number_raw.to_owned()),
-        Some(number_normalized),
-        own("board").or_else(|| Some(settings.board.clone())),
-        Some(profession),
-        Some(profession_raw(settings, row)),
-        own("license_class"),
-        Some(classifications(settings, row)),
-        Some(name),
-        Some(name_normalized),
-        party.map(str::to_owned),
-        some(&person.first),
-        some(&person.middle),
-        some(&person.last),
-        some(&person.suffix),
+    let cells = LicenseRow {
+        record_id: Some(record_id.clone()),
+        license_id: Some(license_id.clone()),
+        source_id: Some(reader.source_id.clone()),
+        number: Some(shown),
+        number_raw: Some(number_raw.to_owned()),
+        number_normalized: Some(number_normalized),
+        board: own("board").or_else(|| Some(settings.board.clone())),
+        profession: Some(profession),
+        profession_raw: Some(profession_raw(settings, row)),
+        license_class: own("license_class"),
+        classifications: Some(classifications(settings, row)),
+        holder_name: Some(name),
+        holder_name_normalized: Some(name_normalized),
+        holder_type: party.map(str::to_owned),
+        holder_first: some(&person.first),
+        holder_middle: some(&person.middle),
+        holder_last: some(&person.last),
+        holder_suffix: some(&person.suffix),
         business_name,
-        own("dba"),
-        Some(principals.join(LIST_SEPARATOR)),
+        dba: own("dba"),
+        principals: Some(principals.join(LIST_SEPARATOR)),
         status,
-        own("status"),
-        Some(reader.settings.status_basis.as_str().to_owned()),
-        own("secondary_status"),
-        Some(settings.evidence.clone()),
-        warnings.date(row, "issue_date", settings),
-        warnings.date(row, "effective_date", settings),
+        status_raw: own("status"),
+        status_basis: Some(reader.settings.status_basis.as_str().to_owned()),
+        secondary_status_raw: own("secondary_status"),
+        evidence: Some(settings.evidence.clone()),
+        issue_date: warnings.date(row, "issue_date", settings),
+        effective_date: warnings.date(row, "effective_date", settings),
         expiration_date,
-        warnings.date(row, "last_renewed_date", settings),
-        warnings.date(row, "suspended_date", settings),
-        place.city,
-        place.state,
-        place.zip,
-        own("county"),
-        row.text("phone").filter(|_| is_organization).and_then(phone::phone),
-        bond.text("bond_surety").map(str::to_owned),
-        warnings.date(bond, "bond_effective_date", settings),
-        warnings.date(bond, "bond_expiration_date", settings),
-        warnings.date(bond, "bond_cancelled_date", settings),
-        insurance.text("insurance_insurer").map(str::to_owned),
-        warnings.date(insurance, "insurance_effective_date", settings),
-        warnings.date(insurance, "insurance_expiration_date", settings),
-        warnings.date(insurance, "insurance_cancelled_date", settings),
-        workers_comp,
-        own("workers_comp_insurer"),
-        warnings.date(row, "workers_comp_expiration_date", settings),
-        own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
-        Some(warnings.unknown_values.join(LIST_SEPARATOR)),
-    ];
-    let mut cells: Vec<Cell> = texts.into_iter().map(Cell::Text).collect();
-    cells.push(Cell::Cents(warnings.money(bond, "bond_amount")));
-    cells.push(Cell::Cents(warnings.money(insurance, "insurance_amount")));
+        last_renewed_date: warnings.date(row, "last_renewed_date", settings),
+        suspended_date: warnings.date(row, "suspended_date", settings),
+        city: location.city,
+        address_state: location.state,
+        zip: location.zip,
+        county: own("county"),
+        phone: row.text("phone").filter(|_| is_organization).and_then(phone::phone),
+        bond_surety: bond.text("bond_surety").map(str::to_owned),
+        bond_effective_date: warnings.date(bond, "bond_effective_date", settings),
+        bond_expiration_date: warnings.date(bond, "bond_expiration_date", settings),
+        bond_cancelled_date: warnings.date(bond, "bond_cancelled_date", settings),
+        insurance_insurer: insurance.text("insurance_insurer").map(str::to_owned),
+        insurance_effective_date: warnings.date(insurance, "insurance_effective_date", settings),
+        insurance_expiration_date: warnings.date(insurance, "insurance_expiration_date", settings),
+        insurance_cancelled_date: warnings.date(insurance, "insurance_cancelled_date", settings),
+        workers_comp_coverage: workers_comp,
+        workers_comp_insurer: own("workers_comp_insurer"),
+        workers_comp_expiration_date: warnings.date(row, "workers_comp_expiration_date", settings),
+        verify_url: own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
+        unknown_values: Some(warnings.unknown_values.join(LIST_SEPARATOR)),
+        bond_amount: Cents(warnings.money(bond, "bond_amount")),
+        insurance_amount: Cents(warnings.money(insurance, "insurance_amount")),
+    };
+    let cells = cells.into_cells();
     let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
     Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers }, warnings: warnings.found.into_iter().map(issue).collect() }))
 }
@@ -328,13 +322,13 @@ fn classifications(settings: &Settings, row: Row<'_>) -> String {
 
 /// Where the holder is, without the street.
 #[derive(Default)]
-struct Place {
+struct Location {
     city: Option<String>,
     state: Option<String>,
     zip: Option<String>,
 }
 
-impl Place {
+impl Location {
     fn of(row: Row<'_>) -> Self {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {

@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cells::{Cells, Read, Row};
 use joined::{JoinedFile, Joins};
-use license_row::License;
+use license_row::{License, LicenseRow};
 use settings::{Settings, StatusBasis, is_listed};
-use table::{Cell, PublishedRow, Tables};
+use table::{PublishedRow, Tables, published_row};
 
 use super::context::finding;
-use super::{Context, SourceFrame, Table, settings as read_settings};
+use super::{Build, Builder, Context, SourceFrame, Table, settings as read_settings};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
@@ -28,9 +28,23 @@ const LICENSE: &str = "license.license";
 const ACTION: &str = "license.action";
 /// Numbers of a pointer.
 const POINTER_NUMBERS: usize = 4;
-const ACTION_COLUMNS: &[&str] = &["record_id", "license_id", "case_number", "action", "effective_date", "end_date", "seq"];
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+published_row! {
+    /// A disciplinary action without the columns of its partition and the verdict.
+    struct ActionRow {
+        record_id: Option<String>,
+        license_id: Option<String>,
+        case_number: Option<String>,
+        action: Option<String>,
+        effective_date: Option<String>,
+        end_date: Option<String>,
+        seq: i32,
+    }
+}
+
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = read_settings(declaration)?;
     let problem = |text: String| Err(Error::config(format!("pipelines/{}.toml: settings: {text}", declaration.pipeline_id.replace('.', "/"))));
     let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
@@ -52,12 +66,12 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     Ok(())
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = read_settings(context.declaration)?;
     let frames = |source: &Option<String>| source.as_deref().map(|source| context.read(source)).transpose().map(Option::unwrap_or_default);
     let joined = [frames(&settings.joined.bonds)?, frames(&settings.joined.insurance)?, frames(&settings.joined.principals)?];
-    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), license_row::COLUMNS.to_vec());
-    let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ACTION_COLUMNS.to_vec());
+    let mut licenses = Tables::new(LICENSE, &settings.source, context.bucket(), LicenseRow::COLUMNS.to_vec());
+    let mut actions = Tables::new(ACTION, &settings.source, context.bucket(), ActionRow::COLUMNS.to_vec());
     // Findings that name no state belong to the table of the list's own, or of the first state of several.
     let mut findings: Vec<Issue> = joined.iter().flatten().flat_map(|frame| frame.issues_without_text(LICENSE)).collect();
     let joins = Joins {
@@ -112,13 +126,12 @@ pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     if own_state.is_some() || !findings.is_empty() {
         licenses.report(own_state.as_deref().unwrap_or("US"), findings);
     }
-    let mut tables = licenses.finish(&license_row::kinds())?;
+    let mut tables = licenses.finish(&LicenseRow::default().into_cells())?;
     if settings.row_per_case {
         if let Some(state) = own_state.as_deref() {
             actions.report(state, []);
         }
-        let text = || Cell::Text(None);
-        tables.extend(actions.finish(&[text(), text(), text(), text(), text(), text(), Cell::Ordinal(0)])?);
+        tables.extend(actions.finish(&ActionRow::default().into_cells())?);
     }
     Ok(tables)
 }
@@ -258,15 +271,21 @@ impl Cases {
                 let others = rows.iter().filter(|pointers| **pointers != case.pointers).flatten();
                 let pointers = case.pointers.iter().chain(others).copied().collect();
                 let record_id = format!("{ACTION}:{license_id}:{seq}");
-                let texts = [Some(record_id.clone()), Some(license_id.clone()), case.number, Some(case.action), case.effective, case.end];
-                let mut cells: Vec<Cell> = texts.into_iter().map(Cell::Text).collect();
-                cells.push(Cell::Ordinal(seq));
+                let action = ActionRow {
+                    record_id: Some(record_id.clone()),
+                    license_id: Some(license_id.clone()),
+                    case_number: case.number,
+                    action: Some(case.action),
+                    effective_date: case.effective,
+                    end_date: case.end,
+                    seq,
+                };
                 let warn = |detail: String| Issue {
                     dataset_id: ACTION.to_owned(),
                     ..reader.finding("bad_date", Severity::Warning, &record_id, detail, &case.pointers)
                 };
                 actions.report(&known.state, case.bad.into_iter().map(warn));
-                actions.push(&known.state, PublishedRow { cells, pointers });
+                actions.push(&known.state, PublishedRow { cells: action.into_cells(), pointers });
             }
         }
     }

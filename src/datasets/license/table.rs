@@ -17,6 +17,49 @@ pub(super) enum Cell {
     Ordinal(i32),
 }
 
+/// An amount of money, as a column of its own kind.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Cents(pub(super) Option<i64>);
+
+impl From<Option<String>> for Cell {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Cents> for Cell {
+    fn from(cents: Cents) -> Self {
+        Self::Cents(cents.0)
+    }
+}
+
+impl From<i32> for Cell {
+    fn from(number: i32) -> Self {
+        Self::Ordinal(number)
+    }
+}
+
+/// Makes a row of a struct, whose fields are the columns: no cell is given by its place.
+macro_rules! published_row {
+    ($(#[$doc:meta])* $visibility:vis struct $row:ident { $($column:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        $visibility struct $row {
+            $($column: $kind,)*
+        }
+
+        impl $row {
+            /// Names of the columns, in the order of the cells.
+            $visibility const COLUMNS: &[&str] = &[$(stringify!($column)),*];
+
+            $visibility fn into_cells(self) -> Vec<crate::datasets::license::table::Cell> {
+                vec![$(self.$column.into()),*]
+            }
+        }
+    };
+}
+pub(super) use published_row;
+
 /// A published row: its cells in the order of the names, and the pointers of all rows it was made from.
 pub(super) struct PublishedRow {
     pub(super) cells: Vec<Cell>,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Result, ResultExt};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, text_column, us_date};
@@ -48,11 +48,13 @@ struct Grades {
     absent: Vec<String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let directory = context.read_one("nces.ccd_directory")?;
     let characteristics = context.read_optional("nces.ccd_characteristics")?;

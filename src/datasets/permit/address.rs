@@ -6,7 +6,7 @@ use crate::canonical::{address, state};
 
 /// The address and parcel of a permit.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) line1: Option<String>,
     pub(super) line2: Option<String>,
     pub(super) city: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Place {
     pub(super) property_id: Option<String>,
 }
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Place {
+pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     let settings = reader.settings;
     let unit = joined(reader, &settings.line2).filter(|unit| unit != "0");
     let published = joined(reader, &settings.line1);
@@ -57,7 +57,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Place {
     });
     let property = property.or_else(|| Some(slug(&format!("{}|{}", settings.parcel.as_ref()?.scheme, parcel.as_ref()?))));
     let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    Place {
+    Location {
         normalized: line1.is_some().then(|| address.normalized()).filter(|text| !text.is_empty()),
         city: present(&address.city),
         state: present(&address.state),

@@ -1,7 +1,7 @@
 //! The parties of a permit. Names of owners and applicants who are persons are never published, nor the telephones of persons.
 
 use super::cells::Reader;
-use super::settings::{ContactGroup, Names, fold};
+use super::settings::{ContactGroup, Names, normalized_word};
 use crate::canonical::{license_number, name, phone, state};
 
 /// Words that no person's name holds. A name without one of them and without a legal form may be a person's.
@@ -207,7 +207,7 @@ fn stated_name(reader: &Reader<'_>, prefix: &str) -> Option<StatedName> {
 
 /// Not a placeholder, and not the key of a database (`{CDEEE3D5-1DB0-E611-8111-005056B627E6}`).
 fn is_name(text: &str) -> bool {
-    text.chars().any(char::is_alphabetic) && !text.starts_with('{') && !NO_NAMES.contains(&fold(text).as_str())
+    text.chars().any(char::is_alphabetic) && !text.starts_with('{') && !NO_NAMES.contains(&normalized_word(text).as_str())
 }
 
 fn is_organization(text: &str) -> bool {

@@ -1,5 +1,5 @@
 //! Turns the permit lists of cities into permits and their parties, one builder for all: what differs between cities stands in their
-//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are folded into it. Never
+//! declarations. Grain: one permit per key that the declaration names; rows that repeat or renew a permit are merged into it. Never
 //! publishes names of owners and applicants who are persons, telephones of persons, or e-mail addresses.
 
 mod address;
@@ -20,7 +20,7 @@ use self::cells::Rows;
 use self::settings::Settings;
 use self::tables::{Feed, Located};
 use super::context::finding;
-use super::{Context, Table};
+use super::{Build, Builder, Context, Table};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
@@ -31,11 +31,13 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     super::settings::<Settings>(declaration)?.check(declaration)
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = super::settings(context.declaration)?;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
     let feed = Feed { source_id, bucket: context.bucket() };

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use super::address::{self, Place};
+use super::address::{self, Location};
 use super::cells::{Reader, Rows, Warning, date};
 use super::contact::{self, Contact};
-use super::settings::{Fold, Settings};
+use super::settings::{Merge, Settings};
 use super::{description, tags};
 
 /// A permit as it is published.
@@ -35,7 +35,7 @@ pub(super) struct Permit {
     pub(super) square_feet: Option<i64>,
     pub(super) housing_units: Option<i64>,
     pub(super) renewals: Option<i64>,
-    pub(super) place: Place,
+    pub(super) place: Location,
     pub(super) coordinates: Option<(f64, f64)>,
     pub(super) tags: Vec<&'static str>,
     pub(super) source_url: Option<String>,
@@ -95,10 +95,10 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
 /// Makes one permit of the rows of one key.
 ///
 /// # Errors
-/// The number of different permits, when the rows contradict each other and the declaration knows no rule to fold them.
+/// The number of different permits, when the rows contradict each other and the declaration knows no rule to merge them.
 pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings) -> Result<Permit, usize> {
     let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
-    let Some(fold) = &settings.fold else {
+    let Some(merge) = &settings.merge else {
         let mut permits: Vec<Permit> = Vec::new();
         for row in group {
             let permit = read_row(*row);
@@ -109,11 +109,11 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
         let count = permits.len();
         return permits.pop().filter(|_| count == 1).ok_or(count);
     };
-    let latest = *group.iter().max_by(|a, b| latest_first(rows, **a, **b, fold, settings)).expect("a group has a row");
+    let latest = *group.iter().max_by(|a, b| latest_first(rows, **a, **b, merge, settings)).expect("a group has a row");
     let mut permit = read_row(latest);
     let earliest = |column: &str| {
         let dates = group.iter().filter_map(|row| date(rows.cell(*row, column)?, &settings.dates).flatten());
-        fold.earliest.iter().any(|name| name == column).then(|| dates.min()).flatten()
+        merge.earliest.iter().any(|name| name == column).then(|| dates.min()).flatten()
     };
     if let Some(date) = earliest("applied_date") {
         permit.applied_date = Some(date);
@@ -121,8 +121,8 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
     if let Some(date) = earliest("issued_date") {
         permit.issued_date = Some(date);
     }
-    let is_renewal = |row: &&usize| rows.cell(**row, &fold.renewal_column).is_some_and(|text| fold.renewals.contains(text));
-    let renewal = |row: &usize| fold.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
+    let is_renewal = |row: &&usize| rows.cell(**row, &merge.renewal_column).is_some_and(|text| merge.renewals.contains(text));
+    let renewal = |row: &usize| merge.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
     let addresses = group.iter().filter(|row| **row != latest).filter_map(|row| address::read(&mut Reader::new(rows, *row, settings)).normalized);
     if let Some(other) = addresses.into_iter().find(|other| permit.place.normalized.as_ref() != Some(other)) {
         let detail = format!("another row of the permit has the address `{other}`; published is that of the latest");
@@ -133,12 +133,12 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
 }
 
 /// Compares two rows by the columns that say which is later; of equal ones the later in the file is.
-fn latest_first(rows: &Rows<'_>, a: usize, b: usize, fold: &Fold, settings: &Settings) -> Ordering {
+fn latest_first(rows: &Rows<'_>, a: usize, b: usize, merge: &Merge, settings: &Settings) -> Ordering {
     let rank = |row: usize, column: &str| {
         let cell = rows.cell(row, column)?;
         Some(date(cell, &settings.dates).flatten().unwrap_or_else(|| format!("{cell:0>12}")))
     };
-    let by_columns = fold.order.iter().map(|column| rank(a, column).cmp(&rank(b, column)));
+    let by_columns = merge.order.iter().map(|column| rank(a, column).cmp(&rank(b, column)));
     by_columns.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
 }
 

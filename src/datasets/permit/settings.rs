@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) parcel: Option<Parcel>,
     /// Page of a permit, filled with columns: `https://…?id={permit_number}`. A column `link` comes before it.
     pub(super) url: Option<String>,
-    pub(super) fold: Option<Fold>,
+    pub(super) merge: Option<Merge>,
     #[serde(default, rename = "contact")]
     pub(super) contacts: Vec<ContactGroup>,
     #[serde(default, rename = "type")]
@@ -109,7 +109,7 @@ pub(super) struct Parcel {
 /// How several rows of one permit become one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Fold {
+pub(super) struct Merge {
     /// Columns that say which row is the latest, the first being the most important; an empty cell comes before all.
     pub(super) order: Vec<String>,
     /// Columns whose earliest date is published.
@@ -174,18 +174,18 @@ impl From<BTreeMap<String, String>> for Lookup {
 
 impl FromIterator<(String, String)> for Lookup {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(table: I) -> Self {
-        Self(table.into_iter().map(|(word, value)| (fold(&word), value)).collect())
+        Self(table.into_iter().map(|(word, value)| (normalized_word(&word), value)).collect())
     }
 }
 
 impl Lookup {
     pub(super) fn get(&self, word: &str) -> Option<&str> {
-        self.0.get(&fold(word)).map(String::as_str)
+        self.0.get(&normalized_word(word)).map(String::as_str)
     }
 }
 
 /// Lower case, with single blanks.
-pub(super) fn fold(word: &str) -> String {
+pub(super) fn normalized_word(word: &str) -> String {
     word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
@@ -223,8 +223,8 @@ impl Settings {
         named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
         named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
         named.extend(self.parcel.iter().flat_map(|parcel| &parcel.columns).map(String::as_str));
-        if let Some(fold) = &self.fold {
-            named.extend(fold.order.iter().chain(&fold.earliest).chain(&fold.renewal_keys).chain([&fold.renewal_column]).map(String::as_str));
+        if let Some(merge) = &self.merge {
+            named.extend(merge.order.iter().chain(&merge.earliest).chain(&merge.renewal_keys).chain([&merge.renewal_column]).map(String::as_str));
         }
         named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
         if self.job_value != stated_value() {

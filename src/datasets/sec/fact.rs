@@ -138,19 +138,36 @@ pub enum Form {
 }
 
 impl Form {
+    /// The periodic reports as EDGAR writes them. Older and special variants (10-K405, 10-KSB) are none of the XBRL years.
+    const NAMES: [(&str, Self); 8] = [
+        ("10-K", Self::TenK),
+        ("10-K/A", Self::TenKA),
+        ("10-KT", Self::TenKT),
+        ("10-KT/A", Self::TenKTA),
+        ("10-Q", Self::TenQ),
+        ("10-Q/A", Self::TenQA),
+        ("10-QT", Self::TenQT),
+        ("10-QT/A", Self::TenQTA),
+    ];
+
     /// Takes a form type as EDGAR writes it.
     pub fn from_text(text: &[u8]) -> Self {
-        match text {
-            b"10-K" => Self::TenK,
-            b"10-K/A" => Self::TenKA,
-            b"10-KT" => Self::TenKT,
-            b"10-KT/A" => Self::TenKTA,
-            b"10-Q" => Self::TenQ,
-            b"10-Q/A" => Self::TenQA,
-            b"10-QT" => Self::TenQT,
-            b"10-QT/A" => Self::TenQTA,
-            _ => Self::Other,
-        }
+        Self::NAMES.iter().find(|(name, _)| name.as_bytes() == text).map_or(Self::Other, |(_, form)| *form)
+    }
+
+    /// The form as EDGAR writes it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, form)| *form == self).map_or("other", |(name, _)| name)
+    }
+
+    /// Whether it is an annual report: a 10-K, a transition report or an amendment of one.
+    pub fn is_annual(self) -> bool {
+        matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
+    }
+
+    /// Whether it is a quarterly report: a 10-Q, a transition report or an amendment of one.
+    pub fn is_quarterly(self) -> bool {
+        matches!(self, Self::TenQ | Self::TenQA | Self::TenQT | Self::TenQTA)
     }
 }
 

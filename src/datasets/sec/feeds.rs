@@ -3,7 +3,7 @@
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceDocument};
-use crate::decode::{FeedEntry, FeedShape, XmlElement, XmlPiece, XmlReader, feed_entries};
+use crate::decode::{FeedElement, FeedShape, XmlElement, XmlPiece, XmlReader, feed_entries};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, Cik};
 use crate::issue::{Issue, Severity};
@@ -26,7 +26,7 @@ pub enum Reading {
 
 /// A filing as one entry or row shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct FeedEntry {
     pub accession_number: AccessionNumber,
     pub form: String,
     /// `YYYY-MM-DD`.
@@ -55,8 +55,8 @@ pub struct Party {
 
 /// What a file shows, in its own order.
 #[derive(Debug, Default)]
-pub struct Seen {
-    pub sightings: Vec<Sighting>,
+pub struct FeedPage {
+    pub entries: Vec<FeedEntry>,
     /// Entries that could not be read.
     pub issues: Vec<Issue>,
 }
@@ -68,8 +68,8 @@ pub struct Seen {
 ///
 /// # Issues
 /// Entries and rows without a readable accession number, form, date or party.
-pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone: &Zone) -> Result<Seen> {
-    let mut seen = Seen::default();
+pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone: &Zone) -> Result<FeedPage> {
+    let mut seen = FeedPage::default();
     if reading == Reading::Index {
         read_index(context, source_id, &mut seen)?;
         return Ok(seen);
@@ -77,19 +77,19 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
     let shape =
         if reading == Reading::Current { FeedShape { around: &["feed"], entry: "entry" } } else { FeedShape { around: &["rss", "channel"], entry: "item" } };
     for document in context.documents(source_id)? {
-        let entries = feed_entries(&document.content, shape).context(|| format!("{source_id} ({})", document.snapshot.url))?;
-        for entry in entries {
-            let read = if reading == Reading::Current { current_entry(&entry) } else { xbrl_item(&entry, zone) };
+        let elements = feed_entries(&document.content, shape).context(|| format!("{source_id} ({})", document.snapshot.url))?;
+        for element in elements {
+            let read = if reading == Reading::Current { current_entry(&element) } else { xbrl_item(&element, zone) };
             match read {
-                Ok(sighting) => seen.sightings.push(sighting),
-                Err(error) => seen.issues.push(unreadable(&document, &entry, &error)),
+                Ok(entry) => seen.entries.push(entry),
+                Err(error) => seen.issues.push(unreadable(&document, &element, &error)),
             }
         }
     }
     Ok(seen)
 }
 
-fn unreadable(document: &SourceDocument, entry: &FeedEntry, error: &Error) -> Issue {
+fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> Issue {
     let (start, length) = (usize::try_from(entry.offset).unwrap_or(usize::MAX), usize::try_from(entry.length).unwrap_or(usize::MAX));
     let bytes = document.content.iter().skip(start).take(length).copied().collect::<Vec<u8>>();
     let source_id = document.snapshot.source_id.clone();
@@ -100,7 +100,7 @@ fn unreadable(document: &SourceDocument, entry: &FeedEntry, error: &Error) -> Is
 }
 
 /// An entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
-fn current_entry(entry: &FeedEntry) -> Result<Sighting> {
+fn current_entry(entry: &FeedElement) -> Result<FeedEntry> {
     let document = entry.document()?;
     let mut reader = document.reader();
     let (mut title, mut summary, mut id, mut number, mut form, mut updated) = (None, String::new(), None, None, None, None);
@@ -124,7 +124,7 @@ fn current_entry(entry: &FeedEntry) -> Result<Sighting> {
     let title = title.trim();
     let party = party_of_title(title.strip_prefix(form.as_str()).and_then(|rest| rest.trim_start().strip_prefix('-')).unwrap_or(title))?;
     let accepted_at = updated.as_deref().map(|text| instant_of_rfc3339(text.trim()).ok_or_else(|| Error::format(format!("`{text}` is not an instant"))));
-    Ok(Sighting {
+    Ok(FeedEntry {
         accession_number,
         form,
         filed_date: summary.filed_date.map(|text| iso_day(&text).ok_or_else(|| Error::format(format!("`{text}` is not a date")))).transpose()?,
@@ -213,7 +213,7 @@ fn summary_fields(summary: &str) -> Summary {
 }
 
 /// An item of the feed of filings with financial data.
-fn xbrl_item(entry: &FeedEntry, zone: &Zone) -> Result<Sighting> {
+fn xbrl_item(entry: &FeedElement, zone: &Zone) -> Result<FeedEntry> {
     let document = entry.document()?;
     let mut reader = document.reader();
     let mut fields: Vec<(String, String)> = Vec::new();
@@ -248,7 +248,7 @@ fn xbrl_item(entry: &FeedEntry, zone: &Zone) -> Result<Sighting> {
     }
     let day = |name: &str, read: fn(&str) -> Option<String>| field(name).map(|text| read(&text).ok_or_else(|| wrong(name, &text))).transpose();
     let accepted_at = field("acceptanceDatetime").map(|text| instant_of_digits(&text, zone).ok_or_else(|| wrong("acceptanceDatetime", &text)));
-    Ok(Sighting {
+    Ok(FeedEntry {
         accession_number,
         form: needed("formType")?,
         filed_date: day("filingDate", us_day)?,
@@ -264,7 +264,7 @@ fn xbrl_item(entry: &FeedEntry, zone: &Zone) -> Result<Sighting> {
 }
 
 /// Rows of the index of a day: `CIK|Company Name|Form Type|Date Filed|File Name`.
-fn read_index(context: &Context<'_>, source_id: &str, seen: &mut Seen) -> Result<()> {
+fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Result<()> {
     for (number, snapshot) in context.snapshots(source_id) {
         let source = context.read_snapshot(number, &snapshot, |plan| plan)?;
         seen.issues.extend(source.issues(DATASET));
@@ -290,7 +290,7 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut Seen) -> Result
                 seen.issues.push(issue);
                 continue;
             };
-            seen.sightings.push(Sighting {
+            seen.entries.push(FeedEntry {
                 accession_number,
                 form: form.to_owned(),
                 filed_date: Some(filed_date),

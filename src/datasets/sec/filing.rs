@@ -96,7 +96,7 @@ impl Periodic<'_> {
             return Err(Error::format("the parallel arrays differ in length"));
         }
         for row in 0..count {
-            let form = Form::of_text(self.form[row].as_str().trim());
+            let form = Form::from_text(self.form[row].as_str().trim().as_bytes());
             let accession = AccessionNumber::from_bytes(self.accession_number[row].as_str().as_bytes());
             let filed = Day::from_iso(self.filing_date[row].as_str().as_bytes());
             if let (Some(accession), Some(filed)) = (accession, filed)
@@ -108,33 +108,6 @@ impl Periodic<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl Form {
-    /// Reads a form type as published. Older and special variants (10-K405, 10-KSB) are not periodic reports of the XBRL years: `Other`.
-    pub fn of_text(text: &str) -> Self {
-        match text {
-            "10-K" => Self::TenK,
-            "10-K/A" => Self::TenKA,
-            "10-KT" => Self::TenKT,
-            "10-KT/A" => Self::TenKTA,
-            "10-Q" => Self::TenQ,
-            "10-Q/A" => Self::TenQA,
-            "10-QT" => Self::TenQT,
-            "10-QT/A" => Self::TenQTA,
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether it is an annual report: a 10-K, a transition report or an amendment of one.
-    pub fn is_annual(self) -> bool {
-        matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
-    }
-
-    /// Whether it is a quarterly report: a 10-Q, a transition report or an amendment of one.
-    pub fn is_quarterly(self) -> bool {
-        matches!(self, Self::TenQ | Self::TenQA | Self::TenQT | Self::TenQTA)
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::{SourceArchive, finding};
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::decode::Member;
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
@@ -63,7 +63,9 @@ impl Part {
     }
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     let path = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
     for source in &declaration.sources {
@@ -79,7 +81,7 @@ pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
     Ok(())
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut archives = Vec::new();
     for source in &context.declaration.sources {
@@ -109,7 +111,7 @@ struct Archive {
 
 /// What is said of one concept, each with its pointer.
 #[derive(Default)]
-struct Said {
+struct ConceptFields {
     element: Option<(Element, [u64; 4])>,
     labels: Vec<(Label, [u64; 4])>,
     summations: Vec<(Summation, [u64; 4])>,
@@ -138,7 +140,7 @@ impl Archive {
 
     fn read(&self, context: &Context<'_>, settings: &Settings) -> Result<(DataFrame, Vec<Issue>)> {
         let mut namespace = None;
-        let mut concepts: BTreeMap<String, Said> = BTreeMap::new();
+        let mut concepts: BTreeMap<String, ConceptFields> = BTreeMap::new();
         let mut issues = Vec::new();
         let mut content = Vec::new();
         for (member, number) in &self.members {
@@ -179,7 +181,7 @@ impl Archive {
     }
 
     /// The parts that the archive does not have: what they would say is null.
-    fn absent_parts(&self, settings: &Settings, concepts: &BTreeMap<String, Said>, issues: &mut Vec<Issue>) -> Vec<Part> {
+    fn absent_parts(&self, settings: &Settings, concepts: &BTreeMap<String, ConceptFields>, issues: &mut Vec<Issue>) -> Vec<Part> {
         let has = |part: Part| {
             concepts.values().any(|said| match part {
                 Part::Schema => said.element.is_some(),
@@ -198,7 +200,7 @@ impl Archive {
         absent
     }
 
-    fn rows(&self, namespace: Option<&str>, absent: &[Part], concepts: BTreeMap<String, Said>, issues: &mut Vec<Issue>) -> Vec<Row> {
+    fn rows(&self, namespace: Option<&str>, absent: &[Part], concepts: BTreeMap<String, ConceptFields>, issues: &mut Vec<Issue>) -> Vec<Row> {
         let prefix = format!("{}_", self.taxonomy);
         let dates_elements = concepts.values().filter_map(|said| said.element.as_ref()).any(|(element, _)| element.deprecated_date.is_some());
         let has_text = !absent.contains(&Part::Labels) && !absent.contains(&Part::Documentation);
@@ -284,7 +286,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(version: &Version<'_>, name: &str, mut said: Said, issues: &mut Vec<Issue>) -> Self {
+    fn new(version: &Version<'_>, name: &str, mut said: ConceptFields, issues: &mut Vec<Issue>) -> Self {
         let archive = version.archive;
         let mut row = Self {
             record_id: format!("{}:{name}", archive.record_id()),

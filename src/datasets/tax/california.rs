@@ -10,7 +10,7 @@ use super::rate::Rate;
 use super::{BOUNDARY, RATE_SCALE, Refusal, StateRows, quarantined, rate, required, state_name};
 use crate::canonical::address::city;
 use crate::canonical::state;
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Error, Result};
 use crate::normalise::{Day, pointers, text, unscaled, us_date};
 use crate::pipeline::Declaration;
@@ -37,13 +37,15 @@ impl Settings {
     }
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     settings.parts()?;
     state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let (state_rate, county_rate) = settings.parts()?;
     let usps = settings.state.as_str();

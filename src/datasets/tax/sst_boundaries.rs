@@ -11,7 +11,7 @@ use super::sst::{own_state, padded, state_of};
 use super::{BOUNDARY, Refusal, begin_date, boundary_table, end_date, quarantined, required};
 use crate::canonical::address::city;
 use crate::canonical::state;
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::Result;
 use crate::issue::Issue;
 use crate::normalise::{pointers, text};
@@ -32,14 +32,16 @@ struct Settings {
     not_special: Vec<String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)
 }
 
 /// Rows that are taken apart at a time: as records they take many times their size in columns.
 const CHUNK_ROWS: usize = 4_096;
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut tables = Vec::new();
     for file in context.read(BOUNDARIES)? {

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::rate::Rate;
 use super::sst::{own_state, padded, state_of};
 use super::{RATE, StateRows, begin_date, end_date, quarantined, rate, required, state_name};
-use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::Result;
 use crate::normalise::{pointers, text};
 use crate::pipeline::Declaration;
@@ -33,11 +33,13 @@ enum Class {
     City,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let names = Names::of_counties_and_places(context)?;
     let mut tables = Vec::new();

@@ -10,7 +10,7 @@ use super::names::Names;
 use super::rate::Rate;
 use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name};
 use crate::canonical::state;
-use crate::datasets::{Context, Table};
+use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::{Error, Result};
 use crate::normalise::{pointer_column, pointers, text, text_column};
 use crate::pipeline::Declaration;
@@ -38,14 +38,16 @@ struct StateRule {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     match declaration.settings.is_empty() {
         true => Ok(()),
         false => Err(Error::config("pipelines/tax/states.toml: settings: there are none")),
     }
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let file = context.read_one(STATES)?;
     let column = |name: &str| text(&file.frame, name);
     let (usps, coverage, method, value, sourcing) = (column("state")?, column("coverage")?, column("method")?, column("state_rate")?, column("sourcing")?);

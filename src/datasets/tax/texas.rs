@@ -13,7 +13,7 @@ use super::rate::Rate;
 use super::{BOUNDARY, RATE, RATE_SCALE, Refusal, StateRows, quarantined, quarter_days, rate, required, state_name};
 use crate::canonical::address::city;
 use crate::canonical::state;
-use crate::datasets::{Context, Table, settings};
+use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Error, Result};
 use crate::normalise::{pointers, text, unscaled};
 use crate::pipeline::Declaration;
@@ -36,12 +36,14 @@ struct Notice {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let usps = settings.state.as_str();
     let state_fips = state::fips(usps).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::boundary::{Boundary, Street, parity};
 use super::rate::Rate;
 use super::{BOUNDARY, RATE, Refusal, StateRows, begin_date, end_date, quarantined, quarter_days, rate, required, state_name};
 use crate::canonical::state;
-use crate::datasets::{Context, SourceFrame, Table, settings};
+use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::normalise::{pointers, text};
 use crate::pipeline::Declaration;
@@ -26,12 +26,14 @@ struct Settings {
     open_end: Vec<String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;
     state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut rows = StateRows::default();
     // In the order of their quarters.

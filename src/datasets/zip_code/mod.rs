@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use self::places::{County, Crosswalk, Place, Sources};
 use super::context::finding;
-use super::{Context, Table};
+use super::{Build, Builder, Context, Table};
 use crate::canonical::state;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
@@ -31,11 +31,13 @@ struct Settings {
     military: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) fn check(declaration: &Declaration) -> Result<()> {
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+
+fn check(declaration: &Declaration) -> Result<()> {
     super::settings::<Settings>(declaration).map(drop)
 }
 
-pub(in crate::datasets) fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = super::settings(context.declaration)?;
     let mut issues = Vec::new();
     let sources = Sources::read(context, &mut issues)?;

@@ -10,7 +10,7 @@ use super::address::{Address, Foreseen};
 use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
-use super::{Asked, Desk, Role, stand_in};
+use super::{Asked, ProbeContext, Role, stand_in};
 use crate::error::{Error, Result};
 use crate::fetch::{Head, Piece};
 
@@ -18,8 +18,8 @@ use crate::fetch::{Head, Piece};
 const CONCURRENT_FILES: usize = 48;
 
 /// The selected tasks; of a pipeline with partitions the newest that the publisher has.
-pub(super) async fn newest_partitions<'d>(desk: &'d Desk<'_>) -> Result<Vec<Foreseen<'d>>> {
-    let run = &desk.run;
+pub(super) async fn newest_partitions<'d>(context: &'d ProbeContext<'_>) -> Result<Vec<Foreseen<'d>>> {
+    let run = &context.run;
     let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
     for task in selected(&run.declarations, &run.selectors, run.fetch.clock.now())? {
         match by_pipeline.last_mut().filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id) {
@@ -31,7 +31,7 @@ pub(super) async fn newest_partitions<'d>(desk: &'d Desk<'_>) -> Result<Vec<Fore
     for partitions in by_pipeline {
         let mut candidates: Vec<Foreseen<'_>> = partitions.into_iter().map(|task| Foreseen::new(run, task)).collect::<Result<_>>()?;
         while let Some(candidate) = candidates.pop() {
-            if candidates.is_empty() || is_published(desk, &candidate).await? {
+            if candidates.is_empty() || is_published(context, &candidate).await? {
                 newest.push(candidate);
                 break;
             }
@@ -41,18 +41,18 @@ pub(super) async fn newest_partitions<'d>(desk: &'d Desk<'_>) -> Result<Vec<Fore
 }
 
 /// Whether the first required file of a partition is there.
-async fn is_published(desk: &Desk<'_>, task: &Foreseen<'_>) -> Result<bool> {
+async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result<bool> {
     if task.partition.is_none() {
         return Ok(true);
     }
     let own = task.sources.iter().find(|(owner, source)| owner.pipeline_id == task.declaration.pipeline_id && source.required && source.listing.is_none());
     let Some((owner, source)) = own else { return Ok(true) };
-    let Some(address) = task.addresses(&desk.run, owner, source)?.into_iter().flatten().next() else { return Ok(true) };
-    Ok(!matches!(desk.fetcher.head(&address.request, Piece::Start(1)).await?, Head::Absent { .. }))
+    let Some(address) = task.addresses(&context.run, owner, source)?.into_iter().flatten().next() else { return Ok(true) };
+    Ok(!matches!(context.fetcher.head(&address.request, Piece::Start(1)).await?, Head::Absent { .. }))
 }
 
 /// Asks for the head of every file of the tasks, each once.
-pub(super) async fn ask<'a>(desk: &'a Desk<'_>, tasks: &[Foreseen<'a>]) -> Result<Vec<Asked<'a>>> {
+pub(super) async fn ask<'a>(context: &'a ProbeContext<'_>, tasks: &[Foreseen<'a>]) -> Result<Vec<Asked<'a>>> {
     let mut asked = Vec::new();
     // By source and first address: a source that several tasks read is asked for once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
@@ -63,19 +63,19 @@ pub(super) async fn ask<'a>(desk: &'a Desk<'_>, tasks: &[Foreseen<'a>]) -> Resul
     };
     for task in tasks {
         for (owner, source) in task.sources.iter().filter(|(_, source)| source.listing.is_none()) {
-            task.addresses(&desk.run, owner, source)?.into_iter().for_each(&mut add);
+            task.addresses(&context.run, owner, source)?.into_iter().for_each(&mut add);
         }
     }
-    let pages = read_pages(desk, tasks).await?;
-    for (page, files) in listed(desk, tasks, &pages)? {
+    let pages = read_pages(context, tasks).await?;
+    for (page, files) in listed(context, tasks, &pages)? {
         asked.extend(page);
         files.into_iter().for_each(|address| add(vec![address]));
     }
-    desk.observer.fetching(rows.len());
+    context.observer.fetching(rows.len());
     // Neighbours in the list are of one host: in turns, every host is asked from the beginning.
     let rows = in_turns(rows.into_values().collect());
     let examined: Vec<Result<Option<Asked<'a>>>> =
-        stream::iter(rows).map(async |row| ask_row(desk, row).await).buffer_unordered(CONCURRENT_FILES).collect().await;
+        stream::iter(rows).map(async |row| ask_row(context, row).await).buffer_unordered(CONCURRENT_FILES).collect().await;
     for result in examined {
         asked.extend(result?);
     }
@@ -84,21 +84,21 @@ pub(super) async fn ask<'a>(desk: &'a Desk<'_>, tasks: &[Foreseen<'a>]) -> Resul
 }
 
 /// Asks for the addresses of a row one after the other, until one has a file.
-async fn ask_row<'a>(desk: &Desk<'_>, row: Vec<Address<'a>>) -> Result<Option<Asked<'a>>> {
+async fn ask_row<'a>(context: &ProbeContext<'_>, row: Vec<Address<'a>>) -> Result<Option<Asked<'a>>> {
     let mut absent = None;
     for address in row {
-        let examined = examine(desk, &address).await?;
-        let (examined, stand_in) = stand_in::of(desk, &address, examined).await?;
+        let examined = examine(context, &address).await?;
+        let (examined, stand_in) = stand_in::of(context, &address, examined).await?;
         let verdict = examined.verdict();
         let is_absent = verdict == Verdict::Absent && stand_in.is_none();
         let asked = Asked { address, role: Role::File, examined, stand_in };
         if !is_absent {
-            desk.observer.fetched(&asked.address.request.url, verdict.word());
+            context.observer.fetched(&asked.address.request.url, verdict.word());
             return Ok(Some(asked));
         }
         absent = absent.or(Some(asked));
     }
-    desk.observer.fetched(absent.as_ref().map_or("", |asked| asked.address.request.url.as_str()), Verdict::Absent.word());
+    context.observer.fetched(absent.as_ref().map_or("", |asked| asked.address.request.url.as_str()), Verdict::Absent.word());
     Ok::<_, Error>(absent)
 }
 

@@ -10,7 +10,7 @@ use super::header::columns_of;
 use super::report::Would;
 use super::suggest::{self, Last};
 use super::values::{self, Cells};
-use super::{Asked, Desk};
+use super::{Asked, ProbeContext};
 use crate::declared::DeclarationFiles;
 use crate::error::Result;
 use crate::fetch::recorded_url;
@@ -20,7 +20,7 @@ use crate::pipeline::{Declarations, expand};
 pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
 
 /// The changes of declarations that what came suggests.
-pub(super) fn edits(desk: &Desk<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>], foresights: &[Foresight]) -> Result<Edits> {
+pub(super) fn edits(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>], foresights: &[Foresight]) -> Result<Edits> {
     let mut edits = Edits::new();
     let mut add = |pipeline_id: &str, new: Vec<Edit>| {
         for edit in new {
@@ -31,12 +31,12 @@ pub(super) fn edits(desk: &Desk<'_>, tasks: &[Foreseen<'_>], asked: &[Asked<'_>]
         }
     };
     for asked in asked {
-        let Some((owner, _)) = desk.given.declarations.source(&asked.address.source.source_id) else { continue };
+        let Some((owner, _)) = context.given.declarations.source(&asked.address.source.source_id) else { continue };
         if let Some(location) = &asked.examined.location {
             add(&owner.pipeline_id, suggest::moved(&asked.address, location).into_iter().collect());
         }
         if !asked.examined.header.missing.is_empty() || !asked.examined.header.new.is_empty() {
-            let (now, last) = cells(desk, asked)?;
+            let (now, last) = cells(context, asked)?;
             add(&owner.pipeline_id, suggest::columns(owner, &asked.address, &asked.examined, &now, &last));
         }
     }
@@ -59,14 +59,14 @@ pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<Declarati
 }
 
 /// The values of the new columns of a file, and columns and values of the file that the home has.
-fn cells(desk: &Desk<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
+fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
     let (address, examined) = (&asked.address, &asked.examined);
     let recorded = recorded_url(&address.request.url)?;
-    let path = desk.temporary.mirror().join(sample_path(&address.request.url)?);
+    let path = context.temporary.mirror().join(sample_path(&address.request.url)?);
     let new: Vec<(String, Vec<String>)> = examined.header.new.iter().map(|name| (name.clone(), vec![name.clone()])).collect();
     // Values only help to choose: where they cannot be read, names do.
     let now = values::of_file(address, &path, examined.sample.clone().flatten().as_deref(), &new, &examined.columns).unwrap_or_default();
-    let known = desk.snapshots.as_ref().and_then(|snapshots| Some((snapshots, snapshots.known(&address.source.source_id, &recorded)?)));
+    let known = context.snapshots.as_ref().and_then(|snapshots| Some((snapshots, snapshots.known(&address.source.source_id, &recorded)?)));
     let last = known.and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok()).unwrap_or_default();
     Ok((now, last))
 }
@@ -98,7 +98,7 @@ pub(super) async fn try_out(nights: &Nights<'_, '_>, suggested: &DeclarationFile
         }
         let foresight = nights.foresee(&declarations, task).await?;
         if foresight.not_sampled.is_none() {
-            tried.insert(task.task_id.clone(), (foresight.end.would(nights.desk.last_build(&task.task_id)), foresight.reasons));
+            tried.insert(task.task_id.clone(), (foresight.end.would(nights.context.last_build(&task.task_id)), foresight.reasons));
         }
     }
     Ok(tried)

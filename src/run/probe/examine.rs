@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::super::by_hand::due_message;
-use super::Desk;
+use super::ProbeContext;
 use super::address::{Address, sample_path};
 use super::examined::Examined;
 use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};
@@ -20,19 +20,19 @@ const WALLS: [&str; 9] =
     ["captcha", "cf-chl", "just a moment", "access denied", "request rejected", "incapsula", "are you a robot", "pardon our interruption", "unusual traffic"];
 
 /// Asks for the head of a file, compares it with what is declared, and puts its first records on the mirror of samples.
-pub(super) async fn examine(desk: &Desk<'_>, address: &Address<'_>) -> Result<Examined> {
+pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
     let Address { source, request, .. } = address;
-    if source.by_hand && !desk.fetcher.has_mirror() {
+    if source.by_hand && !context.fetcher.has_mirror() {
         return Ok(Examined::with(Verdict::NotAsked, None, due_message(&source.source_id, &recorded_url(&request.url)?)));
     }
-    let mut examined = ask(desk, address).await?;
-    examined.ways_out = ways_out(desk, source, request, &examined);
+    let mut examined = ask(context, address).await?;
+    examined.ways_out = ways_out(context, source, request, &examined);
     Ok(examined)
 }
 
-async fn ask(desk: &Desk<'_>, address: &Address<'_>) -> Result<Examined> {
+async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
     let Address { source, request, .. } = address;
-    let head = desk.fetcher.head(request, first_piece(address)).await?;
+    let head = context.fetcher.head(request, first_piece(address)).await?;
     let is_whole = head.is_whole();
     let (status, content_type, total_bytes, dated, bytes) = match head {
         Head::Found { status, content_type, total_bytes, dated, bytes, .. } => (status, content_type, total_bytes, dated, bytes),
@@ -45,27 +45,27 @@ async fn ask(desk: &Desk<'_>, address: &Address<'_>) -> Result<Examined> {
             None => refused_file("a web page in place of the file".to_owned()),
         };
     }
-    if let Some(problem) = size_problem(source, total_bytes, bytes.len(), desk.fetcher.is_sample()) {
+    if let Some(problem) = size_problem(source, total_bytes, bytes.len(), context.fetcher.is_sample()) {
         return refused_file(problem);
     }
     if is_archive(source, &request.url) && !bytes.starts_with(b"PK\x03\x04") {
         return refused_file("the file is not a ZIP archive".to_owned());
     }
-    let today = || super::super::plan::today(&desk.run).to_string();
+    let today = || super::super::plan::today(&context.run).to_string();
     let dated = Some(request.source_date.clone().or(dated).unwrap_or_else(today));
-    take(desk, address, request, Beginning { total_bytes, bytes, is_whole }, Examined { status, dated, ..Examined::default() }).await
+    take(context, address, request, Beginning { total_bytes, bytes, is_whole }, Examined { status, dated, ..Examined::default() }).await
 }
 
 /// Looks into a file of the home, which stands for the publisher's: its first records are those of the night.
-pub(super) async fn examine_own(desk: &Desk<'_>, address: &Address<'_>, path: &Path, of_publisher: Examined) -> Result<Examined> {
+pub(super) async fn examine_own(context: &ProbeContext<'_>, address: &Address<'_>, path: &Path, of_publisher: Examined) -> Result<Examined> {
     let place = Request { url: format!("file://{}", path.display()), ..address.request.clone() };
-    let head = desk.fetcher.head(&place, first_piece(address)).await?;
+    let head = context.fetcher.head(&place, first_piece(address)).await?;
     let is_whole = head.is_whole();
     let Head::Found { total_bytes, bytes, .. } = head else { return Ok(of_publisher) };
-    let own = take(desk, address, &place, Beginning { total_bytes, bytes, is_whole }, Examined::default()).await?;
+    let own = take(context, address, &place, Beginning { total_bytes, bytes, is_whole }, Examined::default()).await?;
     if own.sample.is_none() && own.not_sampled.is_none() {
         // Nothing can be cut off it: what a build says of it, it says of the whole.
-        desk.temporary.put(&sample_path(&address.request.url)?, &std::fs::read(path).at("read", path)?)?;
+        context.temporary.put(&sample_path(&address.request.url)?, &std::fs::read(path).at("read", path)?)?;
     }
     let Examined { verdict, status, problem, ways_out, location, dated, .. } = of_publisher;
     // What the publisher has instead is of no account tonight.
@@ -73,9 +73,9 @@ pub(super) async fn examine_own(desk: &Desk<'_>, address: &Address<'_>, path: &P
 }
 
 /// Puts the first records of a file on the mirror of samples, and compares their columns with those that are declared.
-async fn take(desk: &Desk<'_>, address: &Address<'_>, place: &Request, beginning: Beginning, examined: Examined) -> Result<Examined> {
+async fn take(context: &ProbeContext<'_>, address: &Address<'_>, place: &Request, beginning: Beginning, examined: Examined) -> Result<Examined> {
     let changed = |examined: Examined, problem: String| Ok(Examined { verdict: Some(Verdict::Changed), problem: Some(problem), ..examined });
-    let excerpt = match cut(&desk.fetcher, address, place, beginning, desk.given.rows).await {
+    let excerpt = match cut(&context.fetcher, address, place, beginning, context.given.rows).await {
         Ok(Cut::Structure(reason)) => return Ok(Examined { not_sampled: Some(reason), ..examined }),
         Ok(Cut::Refused(reason)) => return changed(Examined { is_refused_file: true, ..examined }, reason),
         Ok(Cut::Excerpt(excerpt)) => excerpt,
@@ -83,8 +83,8 @@ async fn take(desk: &Desk<'_>, address: &Address<'_>, place: &Request, beginning
         Err(error) => return Err(error),
     };
     let path = sample_path(&address.request.url)?;
-    desk.temporary.put(&path, &excerpt.bytes)?;
-    let columns = columns_of(address, &desk.temporary.mirror().join(&path), excerpt.member.as_deref());
+    context.temporary.put(&path, &excerpt.bytes)?;
+    let columns = columns_of(address, &context.temporary.mirror().join(&path), excerpt.member.as_deref());
     match columns {
         Ok(columns) => {
             let sampled = Examined { is_whole: excerpt.is_whole, records: excerpt.records, sample: Some(excerpt.member), ..examined };
@@ -107,12 +107,12 @@ pub(super) fn unavailable(head: Head) -> Examined {
             };
             Examined { location: Some(location).filter(|location| !location.is_empty()), ..Examined::with(Verdict::Moved, Some(status), problem) }
         }
-        Head::Refused { status, message, way_out } => Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::Refused, status, message) },
-        Head::Unreachable { status, message, way_out } => {
-            Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::Unreachable, status, message) }
+        Head::Refused { status, message, hint } => Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::Refused, status, message) },
+        Head::Unreachable { status, message, hint } => {
+            Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::Unreachable, status, message) }
         }
         Head::NotConfigured { variable } => Examined::with(Verdict::NotAsked, None, format!("needs {variable}")),
-        Head::Unusable { message, way_out } => Examined { ways_out: way_out.into_iter().collect(), ..Examined::with(Verdict::NotAsked, None, message) },
+        Head::Unusable { message, hint } => Examined { ways_out: hint.into_iter().collect(), ..Examined::with(Verdict::NotAsked, None, message) },
         Head::Found { status, .. } => Examined { status, ..Examined::default() },
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::address::Foreseen;
 use super::night::{self, Night};
 use super::report::{End, Verdict};
-use super::{Asked, Desk, Role, values};
+use super::{Asked, ProbeContext, Role, values};
 use crate::datasets::{self, Build};
 use crate::error::{ErrorKind, Result};
 use crate::issue::{Severity, SourceFinding};
@@ -28,7 +28,7 @@ pub(super) struct Foresight {
 
 /// Runs nights on samples.
 pub(super) struct Nights<'n, 'p> {
-    pub(super) desk: &'n Desk<'p>,
+    pub(super) context: &'n ProbeContext<'p>,
     pub(super) asked: &'n [Asked<'n>],
 }
 
@@ -52,8 +52,8 @@ impl Nights<'_, '_> {
         let parts: BTreeSet<String> =
             of_task.iter().filter(|asked| asked.is_had() && !asked.examined.is_whole).map(|asked| asked.address.source.source_id.clone()).collect();
         let declarations = night::for_samples(declarations, &keys, &parts);
-        self.desk.observer.building(&task.task_id);
-        match night::night(self.desk, &declarations, &task.task_id).await {
+        self.context.observer.building(&task.task_id);
+        match night::night(self.context, &declarations, &task.task_id).await {
             Ok(Some(night)) => Ok(self.by_night(task, &of_task, own, night)),
             Ok(None) => Ok(by_verdicts(&of_task, own, "the night on samples says nothing of it".to_owned())),
             Err(error) if error.kind() == ErrorKind::Store => Err(error),
@@ -65,7 +65,7 @@ impl Nights<'_, '_> {
     fn own_findings(&self, task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Vec<SourceFinding> {
         let mut own: Vec<SourceFinding> = asked.iter().filter_map(|asked| asked.finding()).collect();
         let mut names = task.declaration.sources.iter().map(|source| &source.source_id).chain([&task.declaration.pipeline_id]);
-        if !self.desk.fetcher.is_sample() && !names.any(|name| self.desk.run.confirmed.contains(name)) {
+        if !self.context.fetcher.is_sample() && !names.any(|name| self.context.run.confirmed.contains(name)) {
             own.extend(findings::unconfirmed_layout(task.declaration, task.declaration.layout_evidence));
         }
         own
@@ -78,7 +78,7 @@ impl Nights<'_, '_> {
         // On the mirror of samples a file is there or not; why it is not stands in what the publisher said.
         let missing: Vec<String> = asked.iter().filter(|asked| asked.is_missing()).map(|asked| asked.reason()).collect();
         let broken: Vec<String> = asked.iter().filter(|asked| is_broken(asked)).map(|asked| asked.reason()).collect();
-        let was_built = self.desk.given.published.as_ref().is_some_and(|manifest| manifest.tasks.contains_key(&task.task_id));
+        let was_built = self.context.given.published.as_ref().is_some_and(|manifest| manifest.tasks.contains_key(&task.task_id));
         let is_not_yet = night.task.outcome == "not_published" && !was_built && !asked.iter().any(|asked| asked.address.source.required && asked.is_failed());
         let mut found: Vec<SourceFinding> = night.task.findings.iter().filter(|finding| !is_of_answers(finding)).cloned().collect();
         found.extend(own);
@@ -140,8 +140,8 @@ fn is_of_answers(finding: &SourceFinding) -> bool {
 
 /// Why the dataset's code cannot be run on what came.
 fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
-    if let Ok(pipeline) = datasets::pipeline(&task.declaration.pipeline_id)
-        && matches!(pipeline.build, Build::Sharded(_))
+    if let Ok(builder) = datasets::builder(&task.declaration.pipeline_id)
+        && matches!(builder.build, Build::Sharded(_))
     {
         return Some(super::excerpt::documents());
     }

@@ -54,7 +54,7 @@ pub struct ProbeSettings {
 }
 
 /// What a probe works with throughout.
-struct Desk<'p> {
+struct ProbeContext<'p> {
     given: &'p ProbeSettings,
     /// A run in the temporary home.
     run: RunSettings,
@@ -145,26 +145,26 @@ impl Asked<'_> {
 /// # Errors
 /// `Config`, when a selector matches nothing; `Store`, when the temporary files cannot be written; `Fetch`, when a mirror does not answer.
 pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Result<ProbeReport> {
-    let desk = Desk::new(settings, observer)?;
-    desk.fetcher.prepare().await?;
-    let tasks = newest_partitions(&desk).await?;
-    let asked = ask(&desk, &tasks).await?;
-    let nights = Nights { desk: &desk, asked: &asked };
+    let context = ProbeContext::new(settings, observer)?;
+    context.fetcher.prepare().await?;
+    let tasks = newest_partitions(&context).await?;
+    let asked = ask(&context, &tasks).await?;
+    let nights = Nights { context: &context, asked: &asked };
     observer.fetching(tasks.len());
     let mut foresights = Vec::new();
     for task in &tasks {
         foresights.push(nights.foresee(&settings.declarations, task).await?);
         observer.fetched(&task.task_id, "foreseen");
     }
-    let edits = corrections::edits(&desk, &tasks, &asked, &foresights)?;
+    let edits = corrections::edits(&context, &tasks, &asked, &foresights)?;
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;
     let tried = corrections::try_out(&nights, &suggested, &tasks, &edits).await?;
-    let teller = told::Teller { desk: &desk, tasks: &tasks, asked: &asked, foresights: &foresights, edits: &edits, tried: &tried };
+    let teller = told::Teller { context: &context, tasks: &tasks, asked: &asked, foresights: &foresights, edits: &edits, tried: &tried };
     let by_task = teller.tasks();
     Ok(ProbeReport { sources: teller.sources()?, tasks: TaskCounts::of(&by_task), exit_code: exit_code(&by_task), by_task, suggested })
 }
 
-impl<'p> Desk<'p> {
+impl<'p> ProbeContext<'p> {
     /// Whether a task's build of the last release can stay.
     fn last_build(&self, task_id: &str) -> LastBuild {
         match publish::refusal_to_carry(self.given.published.as_ref(), &self.given.declarations.contracts, task_id) {

@@ -9,7 +9,7 @@ use tracing::subscriber::NoSubscriber;
 use super::super::execute::run;
 use super::super::report::{RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
-use super::Desk;
+use super::ProbeContext;
 use super::address::sample_url;
 use crate::error::{IoExt, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
@@ -27,19 +27,19 @@ pub(super) struct Night {
 }
 
 /// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
-pub(super) async fn night(desk: &Desk<'_>, declarations: &Declarations, task_id: &str) -> Result<Option<Night>> {
-    let home = desk.temporary.home().scratch("night")?;
-    let mirror = desk.temporary.mirror().display().to_string();
+pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declarations, task_id: &str) -> Result<Option<Night>> {
+    let home = context.temporary.home().scratch("night")?;
+    let mirror = context.temporary.mirror().display().to_string();
     let settings = RunSettings {
         releases: Releases::open(&home, None)?,
         declarations: declarations.clone(),
-        fetch: FetchSettings { mirrors: vec![mirror], clock: Arc::clone(&desk.given.fetch.clock), ..FetchSettings::default() },
+        fetch: FetchSettings { mirrors: vec![mirror], clock: Arc::clone(&context.given.fetch.clock), ..FetchSettings::default() },
         channel: "nightly".to_owned(),
         selectors: vec![task_id.to_owned()],
         is_forced: false,
         is_offline: false,
-        accepted: desk.run.accepted.clone(),
-        confirmed: desk.run.confirmed.clone(),
+        accepted: context.run.accepted.clone(),
+        confirmed: context.run.confirmed.clone(),
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(Silent);

@@ -1,7 +1,7 @@
 //! Finds the file of the home that a run would use where the publisher's is not to be had, or is older than an imported one.
 
 use super::super::by_hand::imported;
-use super::Desk;
+use super::ProbeContext;
 use super::address::Address;
 use super::examine::examine_own;
 use super::examined::Examined;
@@ -18,21 +18,21 @@ pub(super) struct StandIn {
 }
 
 /// Finds the file of the home that a night would use, and puts its first records on the mirror of samples in place of the publisher's.
-pub(super) async fn of(desk: &Desk<'_>, address: &Address<'_>, examined: Examined) -> Result<(Examined, Option<StandIn>)> {
-    let Some(stand_in) = find(desk, address, &examined)? else { return Ok((examined, None)) };
-    let path = desk.given.home.as_ref().zip(desk.snapshots.as_ref()).map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
+pub(super) async fn of(context: &ProbeContext<'_>, address: &Address<'_>, examined: Examined) -> Result<(Examined, Option<StandIn>)> {
+    let Some(stand_in) = find(context, address, &examined)? else { return Ok((examined, None)) };
+    let path = context.given.home.as_ref().zip(context.snapshots.as_ref()).map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
     let Some(path) = path else { return Ok((examined, None)) };
-    let mut examined = examine_own(desk, address, &path, examined).await?;
+    let mut examined = examine_own(context, address, &path, examined).await?;
     let by = if stand_in.snapshot.obtained == Obtained::ByHand { "that a person imported" } else { "of an earlier night" };
     examined.in_use = Some(format!("in use: the file {by} ({})", stand_in.snapshot.source_date));
     Ok((examined, Some(stand_in)))
 }
 
-fn find(desk: &Desk<'_>, address: &Address<'_>, examined: &Examined) -> Result<Option<StandIn>> {
-    let Some(snapshots) = &desk.snapshots else { return Ok(None) };
+fn find(context: &ProbeContext<'_>, address: &Address<'_>, examined: &Examined) -> Result<Option<StandIn>> {
+    let Some(snapshots) = &context.snapshots else { return Ok(None) };
     let (source, request) = (address.source, &address.request);
     let known = || Ok::<_, crate::error::Error>(snapshots.known(&request.source_id, &recorded_url(&request.url)?).filter(|known| known.keys == request.keys));
-    if source.by_hand && !desk.fetcher.has_mirror() {
+    if source.by_hand && !context.fetcher.has_mirror() {
         return Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: false }));
     }
     // Of a publisher who answers with a file the newer of the two counts.

@@ -7,7 +7,7 @@ use super::address::Address;
 use super::edit::{Edit, Rule};
 use super::examined::Examined;
 use super::values::{self, Cells};
-use crate::pipeline::{Declaration, fold, nearest};
+use crate::pipeline::{Declaration, nearest, normalized_name};
 
 /// Two columns hold the same when so many of a hundred distinct values of the one are values of the other.
 const SAME_VALUES_PERCENT: usize = 80;
@@ -100,7 +100,7 @@ pub(super) fn words(declaration: &Declaration, unknown: &BTreeMap<String, BTreeS
 
 /// Whether two words differ in case, blanks and punctuation alone, or in one letter of eight.
 fn is_spelling_of(word: &str, text: &str) -> bool {
-    let (word, text) = (fold(word), fold(text));
+    let (word, text) = (normalized_name(word), normalized_name(text));
     let is_long = word.chars().count().min(text.chars().count()) >= 8;
     !word.is_empty()
         && (word == text

@@ -8,7 +8,7 @@ use super::edit::{self, Edit, Edits};
 use super::foresee::{Foresight, unknown_values};
 use super::night::Night;
 use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict};
-use super::{Asked, Desk, Role};
+use super::{Asked, ProbeContext, Role};
 use crate::error::Result;
 use crate::fetch::recorded_url;
 use crate::issue::Severity;
@@ -18,7 +18,7 @@ use crate::run::findings;
 
 /// Puts what was foreseen into a report: of each task, and of each address what becomes of its tasks because of it.
 pub(super) struct Teller<'t> {
-    pub(super) desk: &'t Desk<'t>,
+    pub(super) context: &'t ProbeContext<'t>,
     pub(super) tasks: &'t [Foreseen<'t>],
     pub(super) asked: &'t [Asked<'t>],
     pub(super) foresights: &'t [Foresight],
@@ -33,7 +33,7 @@ type Reader<'t> = (&'t Foreseen<'t>, &'t Foresight);
 impl<'t> Teller<'t> {
     pub(super) fn tasks(&self) -> Vec<ProbedTask> {
         let told = |(task, foresight): Reader<'_>| {
-            let last = self.desk.last_build(&task.task_id);
+            let last = self.context.last_build(&task.task_id);
             ProbedTask {
                 task_id: task.task_id.clone(),
                 would: foresight.end.would(last),
@@ -62,7 +62,7 @@ impl<'t> Teller<'t> {
 
     fn source(&self, asked: &Asked<'_>) -> Result<ProbedSource> {
         let source_id = &asked.address.source.source_id;
-        let declarations = &self.desk.given.declarations;
+        let declarations = &self.context.given.declarations;
         let owner = declarations.source(source_id).map(|(owner, _)| owner);
         let is_main = owner.is_some_and(|owner| owner.sources.first().is_some_and(|first| first.source_id == *source_id));
         let readers: Vec<Reader<'_>> =
@@ -78,7 +78,7 @@ impl<'t> Teller<'t> {
             suggestion.as_ref().and_then(|_| readers.iter().filter_map(|(task, _)| self.tried.get(&task.task_id)).max_by_key(|(would, _)| *would));
         let records = asked.examined.records;
         let sampled = readers.iter().find_map(|(_, foresight)| Some(sample(foresight.night.as_ref()?, source_id, is_main, records)));
-        let outcomes = readers.iter().map(|reader| (self.because_of(asked, *reader), self.desk.last_build(&reader.0.task_id)));
+        let outcomes = readers.iter().map(|reader| (self.because_of(asked, *reader), self.context.last_build(&reader.0.task_id)));
         let (outcome, last) = outcomes.max().unwrap_or((End::Built(ExitCode::Ok), LastBuild::None));
         let not_sampled = readers.iter().find_map(|(_, foresight)| foresight.not_sampled.clone()).filter(|_| asked.is_had() && asked.role == Role::File);
         let is_without = !asked.address.source.required && !asked.is_had();

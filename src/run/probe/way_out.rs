@@ -1,24 +1,24 @@
 //! Says what a person can do about an address that refuses or has no file, the likeliest first. Only what applies to the source is said.
 
-use super::Desk;
+use super::ProbeContext;
 use super::examined::Examined;
 use super::report::Verdict;
 use crate::fetch::{Request, recorded_url};
 use crate::pipeline::Source;
 
 /// Says what a person can do about an address that has no file for this program, the likeliest first.
-pub(super) fn ways_out(desk: &Desk<'_>, source: &Source, request: &Request, examined: &Examined) -> Vec<String> {
+pub(super) fn ways_out(context: &ProbeContext<'_>, source: &Source, request: &Request, examined: &Examined) -> Vec<String> {
     let given = || examined.ways_out.clone();
     match examined.verdict() {
         // Who refused has said why, as a server whose key nobody has accepted.
         Verdict::Refused if !examined.ways_out.is_empty() => given(),
-        Verdict::Refused if desk.fetcher.has_mirror() => vec![in_place_of_mirror(source, request)],
+        Verdict::Refused if context.fetcher.has_mirror() => vec![in_place_of_mirror(source, request)],
         Verdict::Refused => {
-            let settings = &desk.run.fetch;
+            let settings = &context.run.fetch;
             let is_set = |variable: &&str| (settings.secret)(variable).is_some();
             Refusal { source, request, status: examined.status, has_contact: settings.contact.is_some(), is_set: &is_set }.ways_out()
         }
-        Verdict::Absent if source.required && !desk.fetcher.has_mirror() => {
+        Verdict::Absent if source.required && !context.fetcher.has_mirror() => {
             vec![format!("open {} in a browser: where the file has another name or place now, correct `url` of the source", page_of(source, request))]
         }
         _ => given(),

@@ -29,7 +29,7 @@ impl Findings {
             match std::fs::read(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 text => known.extend(
-                    text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| mark(&issue)),
+                    text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| fingerprint(&issue)),
                 ),
             }
         }
@@ -41,7 +41,7 @@ impl Findings {
     /// # Errors
     /// `Store`, when the file cannot be written.
     pub fn add(&mut self, mut issues: Vec<Issue>) -> Result<usize> {
-        issues.retain(|issue| self.known.insert(mark(issue)));
+        issues.retain(|issue| self.known.insert(fingerprint(issue)));
         if issues.is_empty() {
             return Ok(0);
         }
@@ -55,7 +55,7 @@ impl Findings {
 }
 
 /// What makes a finding the same, wherever in the feed it stands.
-fn mark(issue: &Issue) -> Digest {
+fn fingerprint(issue: &Issue) -> Digest {
     let text = issue.source_text.as_deref().unwrap_or(&issue.detail);
     Digest::of(format!("{}\n{}\n{text}", issue.code, issue.record.as_deref().unwrap_or_default()).as_bytes())
 }

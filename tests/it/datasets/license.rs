@@ -36,7 +36,7 @@ fn license_place() -> Place {
     place
 }
 
-/// The sources of all license fixtures as rows by folded column name.
+/// The sources of all license fixtures as rows by normalized column name.
 fn source_rows(place: &Place) -> Vec<BTreeMap<String, String>> {
     let mut rows = Vec::new();
     for file in files_below(&place.mirror()) {
@@ -49,7 +49,7 @@ fn source_rows(place: &Place) -> Vec<BTreeMap<String, String>> {
             _ => continue,
         };
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-        let header: Vec<String> = reader.headers().unwrap().iter().map(pubdata::pipeline::fold).collect();
+        let header: Vec<String> = reader.headers().unwrap().iter().map(pubdata::pipeline::normalized_name).collect();
         rows.extend(reader.records().map(|record| header.iter().cloned().zip(record.unwrap().iter().map(str::to_owned)).collect()));
     }
     rows

@@ -62,7 +62,7 @@ async fn permit_rows_that_contradict_each_other_or_have_no_number_are_set_aside(
     let home = folder.path().join("home");
     let permits = rows(&home, "permit.permit");
     assert_eq!(permits.len(), 21, "{report:#?}");
-    assert_eq!(permits["permit.permit:us-il-chicago:199000002"].1.len(), 2, "a row that repeats another is folded into it");
+    assert_eq!(permits["permit.permit:us-il-chicago:199000002"].1.len(), 2, "a row that repeats another is merged into it");
     let quarantine = rows(&home, "pubdata.quarantine");
     let mut rules: Vec<&str> = quarantine.values().map(|(row, _)| row["rule"].as_str().unwrap()).collect();
     rules.sort_unstable();

@@ -20,7 +20,7 @@ fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
         label_lines: 1,
         header_start: None,
         ruler: None,
-        fold_header: false,
+        normalized_header: false,
         encoding: Encoding::Utf8,
     };
     let decoded = decode_file(path, None, &format, plan, None).unwrap();

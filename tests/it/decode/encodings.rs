@@ -13,7 +13,7 @@ fn encoded(encoding: Encoding, quoting: bool) -> Format {
             label_lines: 0,
             header_start: None,
             ruler: None,
-            fold_header: false,
+            normalized_header: false,
             encoding,
         },
         _ => unreachable!(),

@@ -103,7 +103,7 @@ proptest! {
         label_lines: 1,
         header_start: None,
         ruler: None,
-        fold_header: false,
+        normalized_header: false,
         encoding: Encoding::Utf8,
     };
         check(&bytes, format, plan_of(&["GEO_ID", "NAME", "B01003_001E", "B01003_001M"]));

@@ -17,8 +17,8 @@ const ARCGIS: &str = r#"{"exceededTransferLimit":true,"features":[
 
 const CKAN: &str = "\u{feff}{\"help\":\"\u{f1}\",\"success\":true,\"result\":{\"records\":[{\"_id\":7,\"PERMIT #\":\"MEP-1\"}],\"total\":1}}";
 
-fn format(records: Option<&str>, fold_header: bool) -> Format {
-    Format::JsonRecords { records: records.map(str::to_owned), fold_header }
+fn format(records: Option<&str>, normalized_header: bool) -> Format {
+    Format::JsonRecords { records: records.map(str::to_owned), normalized_header }
 }
 
 fn ignoring(ignore: &[&str]) -> ColumnPlan {

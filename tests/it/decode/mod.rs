@@ -3,13 +3,13 @@
 mod data_census_gov;
 mod encodings;
 mod fixed_width;
-mod folded;
+mod hash_partitioner;
 mod hostile;
 mod json_records;
 mod members;
+mod normalized_header;
 mod preamble;
 mod quotes;
-mod spill;
 mod xlsx;
 mod xml;
 
@@ -86,7 +86,7 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
         label_lines: 0,
         header_start: None,
         ruler: None,
-        fold_header: false,
+        normalized_header: false,
         encoding: Encoding::Utf8,
     }
 }

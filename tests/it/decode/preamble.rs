@@ -14,7 +14,7 @@ fn index(text: &str) -> Source {
         label_lines: 0,
         header_start: Some("CIK|".to_owned()),
         ruler: Some('-'),
-        fold_header: false,
+        normalized_header: false,
         encoding: Encoding::Utf8,
     };
     Source::new(text.as_bytes(), None, format, plan_of(&["CIK", "Form Type"]))

@@ -6,8 +6,8 @@ use super::{Source, delimited, plan_of};
 
 fn names(text: &str, escape: Option<char>) -> (Vec<String>, Vec<String>) {
     let format = match delimited(',', true, &[]) {
-        Format::Delimited { delimiters, quoting, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding, .. } => {
-            Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, fold_header, encoding }
+        Format::Delimited { delimiters, quoting, header, fewest_cells, label_lines, header_start, ruler, normalized_header, encoding, .. } => {
+            Format::Delimited { delimiters, quoting, escape, header, fewest_cells, label_lines, header_start, ruler, normalized_header, encoding }
         }
         _ => unreachable!(),
     };

@@ -1,4 +1,4 @@
-//! Every row of the cities' real files: published, folded into another or set aside with a reason, counted by a reader of our own.
+//! Every row of the cities' real files: published, merged into another or set aside with a reason, counted by a reader of our own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

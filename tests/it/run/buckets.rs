@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use pubdata::ids::{bucket_name, bucket_of};
+use pubdata::ids::{bucket_name, hash_bucket};
 use serde_json::Value;
 
 use crate::support::{Answer, Place, answer, copy_folder, files_below, project};
@@ -85,7 +85,7 @@ fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key
     let mut buckets = BTreeSet::new();
     for (record_id, (columns, _)) in split.place.rows("business.entity") {
         let number = columns["entity_number"].as_str().unwrap();
-        assert_eq!(columns["bucket"], bucket_name(bucket_of(number, COUNT), COUNT), "{record_id}");
+        assert_eq!(columns["bucket"], bucket_name(hash_bucket(number, COUNT), COUNT), "{record_id}");
         buckets.insert(columns["bucket"].as_str().unwrap().to_owned());
     }
     assert!(buckets.len() >= 3, "{buckets:?}");

@@ -51,7 +51,7 @@ fn declarations() -> DeclarationFiles {
     let quarters = of_source("test.quarter", "quarters/{quarter}/index.txt", range("quarter", "2026/QTR1", ""));
     let years = of_source("test.year", "years/{year}.txt", range("year", "2024", ", last = 1"));
     let days = of_source("test.day", "days/{day}c.txt", range("day", "20261102", ", last = 5"));
-    let listing = "[source.listing]\npattern = \"NPI_{month:monthname}_{year:digits4}_V2.txt\"\nper = []\nnewest_by = [\"year\", \"month\"]\n\
+    let listing = "[source.listing]\npattern = 'NPI_(?<month>[a-z]+)_(?<year>\\d{4})_V2\\.txt'\nper = []\nnewest_by = [\"year\", \"month\"]\n\
                    otherwise = [\"https://example.org/npi/NPI_October_2026_V2.txt\"]";
     let months = of_source("test.month", "npi/list.html", listing.to_owned());
     let vintages = ["a", "b"].map(|name| of_source(&format!("test.vintage_{name}"), &format!("vintages/{{vintage}}/{name}.txt"), String::new())).concat();

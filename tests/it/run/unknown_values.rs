@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use pubdata::pipeline::{Declaration, Format, Source, fold};
+use pubdata::pipeline::{Declaration, Format, Source, normalized_name};
 use serde_json::Value;
 
 use crate::support::{Place, edit_sources};
@@ -35,7 +35,7 @@ const PROFESSIONS_WITH_A_DEFAULT: &[(&str, &str)] = &[
     ("license.tx_tdlr", "license_type"),
 ];
 
-/// The publisher's names, in folded form, of a source's coded columns. What decides whether a record is published is left out: that it blocks has a test
+/// The publisher's names, in normalized form, of a source's coded columns. What decides whether a record is published is left out: that it blocks has a test
 /// of its own.
 fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String> {
     let listed = |setting: &str| declaration.settings.get(setting).and_then(|names| names.as_array()).into_iter().flatten().filter_map(|name| name.as_str());
@@ -45,7 +45,7 @@ fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String>
         names.iter().any(|name| *name == column || column.strip_prefix(name).is_some_and(|rest| rest.starts_with('_') && rest[1..].parse::<u8>().is_ok()))
     };
     let theirs = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
-        source.columns.iter().filter(|(column, _)| is_wanted(column)).flat_map(|(_, theirs)| theirs).map(|name| fold(name)).collect()
+        source.columns.iter().filter(|(column, _)| is_wanted(column)).flat_map(|(_, theirs)| theirs).map(|name| normalized_name(name)).collect()
     };
     // What a record is named by is no code only.
     &theirs(&is_coded) - &theirs(&|column| listed("id_from").any(|of_id| of_id == column))
@@ -67,13 +67,13 @@ fn with_unheard_of(text: &str, format: &Format, columns: &BTreeSet<String>, foun
             let mut lines: Vec<String> = Vec::new();
             for line in text.split_inclusive('\n') {
                 let mut line: Vec<char> = line.chars().collect();
-                for (name, [first, length]) in fields.iter().filter(|(name, _)| columns.contains(&fold(name))) {
+                for (name, [first, length]) in fields.iter().filter(|(name, _)| columns.contains(&normalized_name(name))) {
                     // A code of one letter cannot say where it came from.
                     if *length > 10 && line.len() >= (*first + *length) as usize {
-                        let cell = format!("{:<width$}", unheard_of(&fold(name)), width = *length as usize);
+                        let cell = format!("{:<width$}", unheard_of(&normalized_name(name)), width = *length as usize);
                         let place = *first as usize - 1;
                         line.splice(place..place + *length as usize, cell.chars().take(*length as usize));
-                        found.insert(fold(name));
+                        found.insert(normalized_name(name));
                     }
                 }
                 lines.push(line.into_iter().collect());
@@ -95,9 +95,9 @@ fn replace_attributes(value: &mut Value, columns: &BTreeSet<String>, found: &mut
         Value::Array(values) => values.iter_mut().for_each(|value| replace_attributes(value, columns, found)),
         Value::Object(attributes) => {
             for (name, value) in attributes {
-                if columns.contains(&fold(name)) && value.is_string() {
-                    *value = Value::String(unheard_of(&fold(name)));
-                    found.insert(fold(name));
+                if columns.contains(&normalized_name(name)) && value.is_string() {
+                    *value = Value::String(unheard_of(&normalized_name(name)));
+                    found.insert(normalized_name(name));
                 } else {
                     replace_attributes(value, columns, found);
                 }
@@ -111,14 +111,14 @@ fn delimited(text: &str, format: &Format, columns: &BTreeSet<String>, found: &mu
     let Format::Delimited { delimiters, quoting, escape, header, header_start, label_lines, ruler, .. } = format else { panic!("delimited text only") };
     let delimiter = *delimiters.iter().max_by_key(|delimiter| text.matches(**delimiter).count()).unwrap();
     let mut changed = String::new();
-    let mut names: Option<Vec<String>> = (!header.is_empty()).then(|| header.iter().map(|name| fold(name)).collect());
+    let mut names: Option<Vec<String>> = (!header.is_empty()).then(|| header.iter().map(|name| normalized_name(name)).collect());
     let mut to_skip = label_lines + u32::from(ruler.is_some());
     for record in records(text, *quoting, *escape) {
         let content = record.trim_end_matches(['\n', '\r']);
         let cells = cells(content, delimiter, *quoting, *escape);
         let Some(names) = &names else {
             if header_start.as_ref().is_none_or(|start| content.trim_start_matches(['\u{feff}', 'ï', '»', '¿']).starts_with(start.as_str())) {
-                names = Some(cells.iter().map(|cell| fold(cell.trim_start_matches(['\u{feff}', 'ï', '»', '¿']).trim_matches('"'))).collect());
+                names = Some(cells.iter().map(|cell| normalized_name(cell.trim_start_matches(['\u{feff}', 'ï', '»', '¿']).trim_matches('"'))).collect());
             }
             changed.push_str(record);
             continue;

@@ -18,7 +18,7 @@ fn different_rows_under_one_key_are_all_set_aside() {
     assert_eq!(found, [("duplicate_key", detail, 100), ("duplicate_key", detail, 7)]);
     assert_eq!(verdict.report.quarantined, [("duplicate_key".to_owned(), 2)].into());
     assert_eq!(verdict.frame.height(), 1);
-    let places: Vec<u64> = verdict.set_aside.chunks(4).map(|quad| quad[2]).collect();
+    let places: Vec<u64> = verdict.quarantined_pointers.chunks(4).map(|quad| quad[2]).collect();
     assert_eq!(places, [100, 7], "all rows of the sources that the records were made from");
 }
 
@@ -33,7 +33,7 @@ fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_set_aside() {
     let found: Vec<_> = verdict.quarantine.iter().map(|issue| (issue.code.as_str(), issue.detail.as_str(), issue.pointer.as_ref().unwrap().offset)).collect();
     let detail = "3 of 4 records with the key year 2023, state `01`, metric `population` say the same, and this one does not";
     assert_eq!(found, [("duplicate_key", detail, 7)]);
-    assert_eq!((verdict.set_aside.len(), verdict.repeated.len()), (4, 8), "one pointer, and two of rows that only repeat");
+    assert_eq!((verdict.quarantined_pointers.len(), verdict.repeated.len()), (4, 8), "one pointer, and two of rows that only repeat");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
 use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode::Member;
 use crate::error::{Error, Result};
-use crate::ids::{Cik, Digest};
+use crate::ids::{Cik, Digest, cik_bucket};
 use crate::issue::{Issue, Severity};
 use crate::normalise::pointer_column;
 use crate::provenance::{Inputs, SourcePointer};
@@ -136,11 +136,11 @@ impl Financials {
         ciks.extend(self.facts_now.keys());
         ciks.sort_unstable();
         ciks.dedup();
-        let mut shards: BTreeMap<u64, Vec<Subject>> = BTreeMap::new();
+        let mut shards: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
         for cik in ciks {
-            shards.entry(cik.number() % 1000).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
+            shards.entry(cik_bucket(cik)).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
         }
-        Ok(shards.into_iter().map(|(key, subjects)| Shard { key: format!("{key:03}"), subjects }).collect())
+        Ok(shards.into_iter().map(|(key, subjects)| Shard { key, subjects }).collect())
     }
 
     /// Of the registrant's facts and of its submissions, which say when a report's period ended.

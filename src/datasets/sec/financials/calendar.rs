@@ -1,84 +1,12 @@
 //! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and period. Both come from dates; the SEC's
 //! stamps only show whether a registrant names its years one lower.
 
-use crate::datasets::sec::fact::{FilingPeriod, Form};
+use crate::datasets::sec::fact::Form;
+use crate::datasets::sec::financials::observation::CandidateFact;
+use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Placement, Series};
 use crate::datasets::sec::financials::report::{Family, Report};
-use crate::datasets::sec::financials::select::{Cell, NO_START};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
 use crate::normalise::Day;
-
-/// Which history a figure belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Series {
-    Annual,
-    Quarterly,
-    /// Periods between two fiscal calendars, and short first years.
-    Transition,
-}
-
-impl Series {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Annual => "annual",
-            Self::Quarterly => "quarterly",
-            Self::Transition => "transition",
-        }
-    }
-}
-
-/// Position of a period in the fiscal year.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FiscalPeriod {
-    Fy,
-    Q1,
-    Q2,
-    Q3,
-    Q4,
-    Tp,
-}
-
-impl FiscalPeriod {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fy => "FY",
-            Self::Q1 => "Q1",
-            Self::Q2 => "Q2",
-            Self::Q3 => "Q3",
-            Self::Q4 => "Q4",
-            Self::Tp => "TP",
-        }
-    }
-
-    /// Whether the SEC's stamp says the same.
-    pub fn agrees_with(self, stamp: FilingPeriod) -> bool {
-        matches!(
-            (self, stamp),
-            (Self::Fy, FilingPeriod::Fy)
-                | (Self::Q1, FilingPeriod::Q1)
-                | (Self::Q2, FilingPeriod::Q2)
-                | (Self::Q3, FilingPeriod::Q3)
-                | (Self::Q4, FilingPeriod::Q4)
-                | (Self::Tp, _)
-        )
-    }
-}
-
-/// What the dates of a figure say about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
-    Placed {
-        series: Series,
-        fiscal_year: i32,
-        fiscal_period: FiscalPeriod,
-        is_ytd: bool,
-        /// Away from the company's calendar.
-        is_off: bool,
-    },
-    /// Of no series by rule: a comparative of the other family, a total since inception.
-    Passed,
-    /// Belongs to a series and cannot be given a place in it: the finding's code.
-    Unplaced(&'static str),
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Band {
@@ -104,8 +32,8 @@ pub struct Calendar {
     quarter_ends: Vec<Day>,
     /// Ends of the own periods of quarterly reports.
     own_quarter_ends: Vec<Day>,
-    /// Starts that differ by a few days from what most reports say of the same period: family, end, start, and the usual start.
-    variants: Vec<(Family, Day, Day, Day)>,
+    /// Sorted by family, end and start.
+    variants: Vec<StartVariant>,
     /// Transition periods and short first years of annual reports, as (end, start).
     transitions: Vec<(Day, Day)>,
     /// The same of quarterly reports.
@@ -114,14 +42,24 @@ pub struct Calendar {
     label_offset: i32,
 }
 
+/// A start that differs by a few days from what most reports say of the same period.
+#[derive(Debug, Clone, Copy)]
+struct StartVariant {
+    family: Family,
+    end: Day,
+    start: Day,
+    /// What most reports say.
+    usual: Day,
+}
+
 const YEAR: i32 = 365;
 
 impl Calendar {
     /// Reads the calendar from the calendar measures' figures.
-    pub fn new(rules: &Rules, reports: &[Report], cells: &[Vec<Cell>]) -> Self {
+    pub fn new(rules: &Rules, reports: &[Report], candidates: &[Vec<CandidateFact>]) -> Self {
         let mut evidence = Evidence::default();
         for measure in &rules.calendar {
-            cells[*measure].iter().for_each(|cell| evidence.add(&rules.bands, &reports[cell.report as usize], cell));
+            candidates[*measure].iter().for_each(|candidate| evidence.add(&rules.bands, &reports[candidate.report as usize], candidate));
         }
         evidence.finish(rules, reports)
     }
@@ -157,8 +95,8 @@ impl Calendar {
 
     /// The start most reports give for a period that a report gives with a start a few days off; none when its start is the usual one.
     pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
-        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.0, variant.1, variant.2)).ok()?;
-        Some(self.variants[found].3)
+        let found = self.variants.binary_search_by_key(&(family, end, start), |variant| (variant.family, variant.end, variant.start)).ok()?;
+        Some(self.variants[found].usual)
     }
 
     /// Whether a duration lies between two fiscal years, filling the gap between them.
@@ -290,6 +228,15 @@ type Weighed = (Day, u32);
 const OWN_YEAR: u32 = 1_000_000;
 const OWN_SHORT_YEAR: u32 = 1_000;
 
+/// The start that a report gives of a duration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ReportedStart {
+    family: Family,
+    end: Day,
+    start: Day,
+    report: u32,
+}
+
 #[derive(Default)]
 struct Evidence {
     year_ends: Vec<Weighed>,
@@ -305,20 +252,19 @@ struct Evidence {
     ytd_starts: Vec<(Day, u32)>,
     /// As `ytd_starts` for a first quarter, or any.
     quarter_starts: Vec<(Day, u32)>,
-    /// Family, end, start and report of every duration.
-    starts: Vec<(Family, Day, Day, u32)>,
+    starts: Vec<ReportedStart>,
     range: Option<(Day, Day)>,
 }
 
 impl Evidence {
-    fn add(&mut self, bands: &Bands, report: &Report, cell: &Cell) {
-        let (start, end) = (cell.start, cell.end);
+    fn add(&mut self, bands: &Bands, report: &Report, candidate: &CandidateFact) {
+        let (start, end) = (candidate.start, candidate.end);
         if start == NO_START || start > end {
             return;
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
-        self.starts.push((report.family, end, start, cell.report));
+        self.starts.push(ReportedStart { family: report.family, end, start, report: candidate.report });
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -327,25 +273,25 @@ impl Evidence {
                 self.annual_ends.push(start.plus(-1));
                 if is_primary {
                     self.year_ends.push((end, OWN_YEAR));
-                    self.with_year.push(cell.report);
+                    self.with_year.push(candidate.report);
                 }
             }
-            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
             (Family::Quarterly, Some(Band::Quarter)) => {
                 self.quarter_ends.push(end);
                 if is_primary {
-                    self.with_quarter.push(cell.report);
-                    self.quarter_starts.push((start.plus(-1), cell.report));
+                    self.with_quarter.push(candidate.report);
+                    self.quarter_starts.push((start.plus(-1), candidate.report));
                 }
             }
             (Family::Quarterly, Some(Band::Half | Band::NineMonths)) => {
                 self.quarter_ends.push(end);
                 if is_primary {
-                    self.with_quarter.push(cell.report);
-                    self.ytd_starts.push((start.plus(-1), cell.report));
+                    self.with_quarter.push(candidate.report);
+                    self.ytd_starts.push((start.plus(-1), candidate.report));
                 }
             }
-            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((cell.report, end, start)),
+            (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => self.short.push((candidate.report, end, start)),
             _ => {}
         }
     }
@@ -425,17 +371,18 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
 }
 
 /// Finds the starts that are a few days off what most figures of the same end say; of equally many, the one that was reported first holds.
-fn variants(mut starts: Vec<(Family, Day, Day, u32)>, same_start: i32) -> Vec<(Family, Day, Day, Day)> {
+fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant> {
     starts.sort_unstable();
     let mut variants = Vec::new();
-    for of_end in starts.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        for near in of_end.chunk_by(|a, b| b.2.since(a.2) <= same_start) {
-            if near[0].2 == near[near.len() - 1].2 {
+    for of_end in starts.chunk_by(|a, b| (a.family, a.end) == (b.family, b.end)) {
+        for near in of_end.chunk_by(|a, b| b.start.since(a.start) <= same_start) {
+            if near[0].start == near[near.len() - 1].start {
                 continue;
             }
-            let equal = || near.chunk_by(|a, b| a.2 == b.2);
-            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].3))) else { continue };
-            variants.extend(equal().filter(|same| same[0].2 != usual[0].2).map(|same| (same[0].0, same[0].1, same[0].2, usual[0].2)));
+            let equal = || near.chunk_by(|a, b| a.start == b.start);
+            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report))) else { continue };
+            let unusual = equal().map(|same| same[0]).filter(|same| same.start != usual[0].start);
+            variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual: usual[0].start }));
         }
     }
     variants

@@ -4,58 +4,22 @@
 use std::cell::OnceCell;
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
+use crate::datasets::sec::financials::observation::{CandidateFact, Change, Observation, same_period};
 use crate::datasets::sec::financials::report::{MAX_ZEROS, Reports, Scales, power_of_ten, trailing_zeros};
-use crate::datasets::sec::financials::select::{Cell, Observation, same_period};
 use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
-
-/// What an observation is to the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    First,
-    Equal,
-    /// Differs by less than the coarser filing's scale.
-    Rounding,
-    Value,
-    Split,
-    ScaleError,
-    /// Differs, and is another concept: another measure of the same thing, no restatement.
-    ConceptChanged,
-    /// A count as of another cover date: not comparable, no restatement.
-    OtherDate,
-}
-
-impl Change {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Equal => "equal",
-            Self::Rounding => "rounding",
-            Self::Value => "value",
-            Self::Split => "split",
-            Self::ScaleError => "scale_error",
-            Self::ConceptChanged => "concept_changed",
-            Self::OtherDate => "other_date",
-        }
-    }
-
-    /// Whether the later figure restates the earlier.
-    pub fn is_restatement(self) -> bool {
-        matches!(self, Self::Value | Self::Split | Self::ScaleError)
-    }
-}
 
 /// Compares observations of one registrant.
 pub struct Comparer<'a> {
     rules: &'a Rules,
     facts: &'a [Fact],
     reports: &'a Reports,
-    cells: &'a [Vec<Cell>],
+    candidates: &'a [Vec<CandidateFact>],
     scales: OnceCell<Scales>,
 }
 
 impl<'a> Comparer<'a> {
-    pub fn new(rules: &'a Rules, facts: &'a [Fact], reports: &'a Reports, cells: &'a [Vec<Cell>]) -> Self {
-        Self { rules, facts, reports, cells, scales: OnceCell::new() }
+    pub fn new(rules: &'a Rules, facts: &'a [Fact], reports: &'a Reports, candidates: &'a [Vec<CandidateFact>]) -> Self {
+        Self { rules, facts, reports, candidates, scales: OnceCell::new() }
     }
 
     /// What `new` is to the observations before it: compared with the last of the same concept, or else with the last.
@@ -105,15 +69,15 @@ impl<'a> Comparer<'a> {
         let rules = &self.rules.restatement;
         let family = |report: u32| self.reports.list[report as usize].family;
         let (mut moved, mut compared) = (0, 0);
-        for (measure, cells) in self.rules.measures.iter().zip(self.cells) {
+        for (measure, candidates) in self.rules.measures.iter().zip(self.candidates) {
             if measure.kind != Kind::Duration || !matches!(measure.unit, Unit::UsdPerShare | Unit::Shares) {
                 continue;
             }
-            for group in cells.chunk_by(same_period) {
-                for (place, cell) in group.iter().enumerate().filter(|(_, cell)| cell.report == report) {
-                    let is_before = |before: &&Cell| before.rank == cell.rank && family(before.report) == family(report);
+            for group in candidates.chunk_by(same_period) {
+                for (place, candidate) in group.iter().enumerate().filter(|(_, candidate)| candidate.report == report) {
+                    let is_before = |before: &&CandidateFact| before.rank == candidate.rank && family(before.report) == family(report);
                     let Some(before) = group[..place].iter().rev().find(is_before) else { continue };
-                    let (old, new) = (self.facts[before.fact as usize].value, self.facts[cell.fact as usize].value);
+                    let (old, new) = (self.facts[before.fact as usize].value, self.facts[candidate.fact as usize].value);
                     compared += 1;
                     moved += u32::from(old != new && moves_by(rules, measure.unit, old, new, split));
                 }

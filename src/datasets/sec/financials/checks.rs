@@ -4,10 +4,9 @@
 use std::ops::Range;
 
 use crate::datasets::sec::fact::Amount;
-use crate::datasets::sec::financials::calendar::{FiscalPeriod, Series};
-use crate::datasets::sec::financials::change::Change;
+use crate::datasets::sec::financials::observation::{Change, Observation};
+use crate::datasets::sec::financials::period::{FiscalPeriod, Period, Series};
 use crate::datasets::sec::financials::report::Report;
-use crate::datasets::sec::financials::select::{Observation, Period};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::warnings::Warning;
 

@@ -2,8 +2,8 @@
 //! nearly as often as the most used one.
 
 use crate::datasets::sec::fact::Fact;
+use crate::datasets::sec::financials::observation::CandidateFact;
 use crate::datasets::sec::financials::report::Report;
-use crate::datasets::sec::financials::select::Cell;
 use crate::datasets::sec::financials::settings::{Measure, Persistence};
 use crate::normalise::Day;
 
@@ -16,13 +16,14 @@ pub struct Usage {
 
 impl Usage {
     /// Counts over all reports of both families. Empty when only one concept is tagged, because then nothing has to be chosen.
-    pub fn new(cells: &[Cell], reports: &[Report], facts: &[Fact]) -> Self {
-        let Some(first) = cells.first() else { return Self { tagged: Vec::new() } };
-        if cells.iter().all(|cell| cell.rank == first.rank) {
+    pub fn new(candidates: &[CandidateFact], reports: &[Report], facts: &[Fact]) -> Self {
+        let Some(first) = candidates.first() else { return Self { tagged: Vec::new() } };
+        if candidates.iter().all(|candidate| candidate.rank == first.rank) {
             return Self { tagged: Vec::new() };
         }
-        let is_own = |cell: &&Cell| reports[cell.report as usize].primary_end == Some(cell.end) && facts[cell.fact as usize].value.0 != 0;
-        let own = cells.iter().filter(is_own).map(|cell| (cell.rank, reports[cell.report as usize].filed, cell.report));
+        let is_own =
+            |candidate: &&CandidateFact| reports[candidate.report as usize].primary_end == Some(candidate.end) && facts[candidate.fact as usize].value.0 != 0;
+        let own = candidates.iter().filter(is_own).map(|candidate| (candidate.rank, reports[candidate.report as usize].filed, candidate.report));
         let mut tagged: Vec<(u16, Day, u32)> = own.collect();
         tagged.sort_unstable();
         tagged.dedup();
@@ -40,21 +41,21 @@ impl Usage {
     ///
     /// A zero beside another figure is dropped, a last resort beside another concept too; then the first in the list wins that is tagged
     /// nearly as often as the most used one (all of them, when the measure goes by order).
-    pub fn choose(&self, rule: Persistence, measure: &Measure, candidates: &[Cell], filed: Day, facts: &[Fact]) -> usize {
+    pub fn choose(&self, rule: Persistence, measure: &Measure, candidates: &[CandidateFact], filed: Day, facts: &[Fact]) -> usize {
         if candidates.len() == 1 {
             return 0;
         }
-        let has_value = |cell: &Cell| facts[cell.fact as usize].value.0 != 0;
+        let has_value = |candidate: &CandidateFact| facts[candidate.fact as usize].value.0 != 0;
         let some_value = candidates.iter().any(has_value);
-        let is_ordinary = |cell: &Cell| cell.rank < measure.first_last_resort;
-        let some_ordinary = candidates.iter().any(|cell| is_ordinary(cell) && (has_value(cell) || !some_value));
-        let is_left = |cell: &Cell| (has_value(cell) || !some_value) && (is_ordinary(cell) || !some_ordinary);
-        let left = || candidates.iter().enumerate().filter(|(_, cell)| is_left(cell));
+        let is_ordinary = |candidate: &CandidateFact| candidate.rank < measure.first_last_resort;
+        let some_ordinary = candidates.iter().any(|candidate| is_ordinary(candidate) && (has_value(candidate) || !some_value));
+        let is_left = |candidate: &CandidateFact| (has_value(candidate) || !some_value) && (is_ordinary(candidate) || !some_ordinary);
+        let left = || candidates.iter().enumerate().filter(|(_, candidate)| is_left(candidate));
         if measure.by_order || left().count() == 1 {
             return left().next().map_or(0, |(position, _)| position);
         }
-        let score = |cell: &Cell| self.around(cell.rank, filed, rule.days);
-        let most = left().map(|(_, cell)| score(cell)).max().unwrap_or(0);
-        left().find(|(_, cell)| score(cell) * 100 >= rule.percent * most).map_or(0, |(position, _)| position)
+        let score = |candidate: &CandidateFact| self.around(candidate.rank, filed, rule.days);
+        let most = left().map(|(_, candidate)| score(candidate)).max().unwrap_or(0);
+        left().find(|(_, candidate)| score(candidate) * 100 >= rule.percent * most).map_or(0, |(position, _)| position)
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::datasets::sec::fact::CompanyFacts;
 use crate::datasets::sec::filing::Filing;
-use crate::datasets::sec::financials::calendar::Series;
+use crate::datasets::sec::financials::candidates::Candidates;
+use crate::datasets::sec::financials::period::{Period, Series};
 use crate::datasets::sec::financials::report::{Family, Report, family_of};
-use crate::datasets::sec::financials::select::{Candidates, Period};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 
 /// A metric that a registrant never reported in a series, and why.
@@ -71,13 +71,13 @@ pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], filing
                 continue;
             }
             let is_of_family = |report: u32| reports[report as usize].family == family;
-            let cells = &candidates.cells[measure];
+            let of_measure = &candidates.by_measure[measure];
             let reason = match () {
                 () if reports.is_empty() && !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full") => "not_a_10k_filer",
                 () if !has_report(family) => "no_periodic_report",
-                () if cells.iter().any(|cell| is_of_family(cell.report)) => "unclassified_period",
+                () if of_measure.iter().any(|candidate| is_of_family(candidate.report)) => "unclassified_period",
                 () if candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
-                () if rules.measures[measure].kind == Kind::Cover && candidates.has_cover && cells.is_empty() => "multi_class",
+                () if rules.measures[measure].kind == Kind::Cover && candidates.has_cover && of_measure.is_empty() => "multi_class",
                 () => "not_tagged",
             };
             missing.push(Missing { measure, series, reason });

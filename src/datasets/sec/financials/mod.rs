@@ -4,25 +4,31 @@
 
 mod build;
 mod calendar;
+mod candidates;
 mod change;
 mod checks;
 mod choose;
 mod cover;
 mod frames;
 mod missing;
+mod observation;
+mod period;
 mod report;
 mod select;
+mod selection;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod warnings;
 
-use crate::datasets::settings as read_settings;
+use crate::datasets::{Build, Builder, settings as read_settings};
 use crate::error::Result;
 use crate::pipeline::Declaration;
 
-pub(in crate::datasets) use build::prepare;
+use build::prepare;
 use settings::Rules;
+
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check };
 
 /// Reads and checks the declaration's settings.
 ///
@@ -36,6 +42,6 @@ pub fn rules(declaration: &Declaration) -> Result<Rules> {
 ///
 /// # Errors
 /// As [`rules`].
-pub fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> Result<()> {
     rules(declaration).map(drop)
 }

@@ -22,24 +22,9 @@ pub enum Family {
 /// The family of a form; none for forms that repeat figures without being a periodic report (8-K recasts, proxies, prospectuses).
 pub fn family_of(form: Form) -> Option<Family> {
     match form {
-        Form::TenK | Form::TenKA | Form::TenKT | Form::TenKTA => Some(Family::Annual),
-        Form::TenQ | Form::TenQA | Form::TenQT | Form::TenQTA => Some(Family::Quarterly),
-        Form::Other => None,
-    }
-}
-
-/// The form as EDGAR prints it.
-pub fn form_name(form: Form) -> &'static str {
-    match form {
-        Form::TenK => "10-K",
-        Form::TenKA => "10-K/A",
-        Form::TenKT => "10-KT",
-        Form::TenKTA => "10-KT/A",
-        Form::TenQ => "10-Q",
-        Form::TenQA => "10-Q/A",
-        Form::TenQT => "10-QT",
-        Form::TenQTA => "10-QT/A",
-        Form::Other => "other",
+        form if form.is_annual() => Some(Family::Annual),
+        form if form.is_quarterly() => Some(Family::Quarterly),
+        _ => None,
     }
 }
 

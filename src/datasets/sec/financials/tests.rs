@@ -1,9 +1,9 @@
 //! Selection on real figures: lines of companyfacts members, one fact each.
 
-use super::calendar::{FiscalPeriod, Series};
-use super::change::Change;
 use super::frames::{Source, lines_frame, values_frame};
-use super::select::{NO_START, Observation, Period, Selected, select};
+use super::observation::{Change, Observation};
+use super::period::{FiscalPeriod, NO_START, Period, Series};
+use super::select::{Selected, select};
 use super::settings::Rules;
 use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form, Unit};
 use crate::datasets::sec::filing::Filing;

@@ -18,10 +18,10 @@ use tickers::TickerLists;
 
 use super::filing::{SubmissionsMember, by_cik};
 use crate::datasets::context::finding;
-use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
+use crate::datasets::{Build, Builder, Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode;
 use crate::error::{Error, Result};
-use crate::ids::{Cik, Digest};
+use crate::ids::{Cik, Digest, cik_bucket};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
 use crate::provenance::Inputs;
@@ -31,8 +31,10 @@ const FILING: &str = "sec.filing";
 const ARCHIVE: &str = "sec.submissions";
 const NOW: &str = "sec.submissions_api";
 
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check };
+
 /// There are no settings to check.
-pub(in crate::datasets) fn check(_declaration: &Declaration) -> Result<()> {
+fn check(_declaration: &Declaration) -> Result<()> {
     Ok(())
 }
 
@@ -40,7 +42,7 @@ pub(in crate::datasets) fn check(_declaration: &Declaration) -> Result<()> {
 ///
 /// # Errors
 /// `Format`, when the archive holds a member by another name than those of registrants and their pages, or a list is not in its layout.
-pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
+fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let archive = context.archives(ARCHIVE)?.pop().ok_or_else(|| Error::format(format!("source `{ARCHIVE}` has no file")))?;
     let mut members = Vec::with_capacity(archive.members().len());
     for (place, member) in archive.members().iter().enumerate() {
@@ -114,11 +116,11 @@ impl Submissions {
             self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied()).collect();
         ciks.sort_unstable();
         ciks.dedup();
-        let mut shards: BTreeMap<u64, Vec<Subject>> = BTreeMap::new();
+        let mut shards: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
         for cik in ciks {
-            shards.entry(cik.number() % 1000).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
+            shards.entry(cik_bucket(cik)).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
         }
-        shards.into_iter().map(|(key, subjects)| Shard { key: format!("{key:03}"), subjects }).collect()
+        shards.into_iter().map(|(key, subjects)| Shard { key, subjects }).collect()
     }
 
     /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where a row stands in which file counts too:

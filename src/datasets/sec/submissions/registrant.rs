@@ -48,7 +48,7 @@ impl Span {
 impl Activity {
     /// Counts a filing.
     pub(super) fn add(&mut self, form: &str, filed: Day) {
-        let form = Form::of_text(form);
+        let form = Form::from_text(form.as_bytes());
         self.all.add(filed);
         if form.is_annual() {
             self.annual.add(filed);
@@ -125,7 +125,7 @@ fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
 }
 
 /// Folds every run of blanks, no-break spaces among them, to one space.
-fn folded(name: &str) -> String {
+fn normalized(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -198,8 +198,8 @@ impl RegistrantTable {
         let record_id = registrant_record(cik);
         let mut warn = |code: &str, detail: String| issues.push(finding(code, Severity::Warning, REGISTRANT, &record_id, detail));
         let (name, name_source) = registrant.name();
-        let folded_name = name.map(folded);
-        let name_published = name.filter(|name| Some(*name) != folded_name.as_deref());
+        let normalized_name = name.map(normalized);
+        let name_published = name.filter(|name| Some(*name) != normalized_name.as_deref());
         let tickers = registrant.tickers();
         warn_of_tickers(&tickers, registrant.head.is_some() && registrant.tickers.is_some(), &mut warn);
         if registrant.activity.missing_pages > 0 {
@@ -223,7 +223,7 @@ impl RegistrantTable {
         let cells: [Option<String>; TEXT_COLUMNS.len()] = [
             Some(record_id.clone()),
             Some(cik.to_string()),
-            folded_name.clone(),
+            normalized_name.clone(),
             Some(name_source.to_owned()),
             name_published.map(str::to_owned),
             Some(former_names),
@@ -322,7 +322,7 @@ fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [String
         };
         lists[1].push(day(former.from.as_ref()));
         lists[2].push(day(former.to.as_ref()));
-        lists[0].push(folded(name));
+        lists[0].push(normalized(name));
     }
     lists.map(|list| list.join(LIST_SEPARATOR))
 }
@@ -351,8 +351,8 @@ mod tests {
 
     #[test]
     fn blanks_of_every_kind_fold() {
-        assert_eq!(folded("HOME DEPOT,\u{a0}INC."), "HOME DEPOT, INC.");
-        assert_eq!(folded(" A  B\t C "), "A B C");
+        assert_eq!(normalized("HOME DEPOT,\u{a0}INC."), "HOME DEPOT, INC.");
+        assert_eq!(normalized(" A  B\t C "), "A B C");
     }
 
     #[test]

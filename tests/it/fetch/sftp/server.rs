@@ -139,6 +139,11 @@ impl Server {
         }
     }
 
+    /// The line of a declaration by which a source logs in with the reader's key. The variable is named as the file that it holds.
+    pub fn declared_login(&self) -> String {
+        format!("sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}", self.login().user, self.key_file().display())
+    }
+
     /// The file that holds the reader's private key.
     pub fn key_file(&self) -> PathBuf {
         self.folder.path().join("reader_key")

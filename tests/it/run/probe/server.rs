@@ -19,7 +19,7 @@ const MODIFIED: &str = "2026-11-20T22:15:07Z";
 fn declarations(server: &Server) -> DeclarationFiles {
     let path = "pipelines/license/fl_dbpr.toml";
     let text = std::fs::read_to_string(project(path)).unwrap().replace("min_bytes = 10_000_000", "");
-    let login = format!("sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}", server.login().user, server.key_file().display());
+    let login = server.declared_login();
     let url = format!("url = \"{}\"\n{login}", server.url("doc/{file}.csv"));
     let changed = text.replace("url = \"https://www2.myfloridalicense.com/sto/file_download/extracts/{file}.csv\"", &url);
     assert_ne!(text, changed);

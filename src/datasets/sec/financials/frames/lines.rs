@@ -3,8 +3,7 @@
 use polars::prelude::*;
 
 use super::{Common, LINES, Source, Texts, dates, push_amount, push_period, texts};
-use crate::datasets::sec::financials::report::form_name;
-use crate::datasets::sec::financials::select::Period;
+use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::{Line, Rules};
 use crate::error::Result;
 
@@ -89,7 +88,7 @@ impl LineRows {
         push_amount(text, first.value);
         self.first_value.append_value(&*text);
         self.first_accession_number.append_value(&texts.accessions[first.report as usize]);
-        self.first_form.append_value(form_name(report.form));
+        self.first_form.append_value(report.form.name());
         self.first_filed_date.push(Some(report.filed.number()));
     }
 

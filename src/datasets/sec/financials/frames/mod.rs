@@ -7,9 +7,9 @@ use polars::prelude::*;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::sec::fact::{Amount, Unit};
-use crate::datasets::sec::financials::calendar::Series as History;
-use crate::datasets::sec::financials::report::form_name;
-use crate::datasets::sec::financials::select::{Finding, NO_START, Observation, Period, Selected};
+use crate::datasets::sec::financials::observation::{Finding, Observation};
+use crate::datasets::sec::financials::period::{NO_START, Period, Series as History};
+use crate::datasets::sec::financials::select::Selected;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::Warnings;
 use crate::error::Result;
@@ -41,7 +41,7 @@ impl Finding {
         let report = &selected.reports[self.report as usize];
         let mut period = String::new();
         push_period(&mut period, self.start, self.end);
-        let detail = format!("{metric} of {period} in {} {} has no place in a series", form_name(report.form), report.accession);
+        let detail = format!("{metric} of {period} in {} {} has no place in a series", report.form.name(), report.accession);
         Issue {
             code: self.code.to_owned(),
             severity: Severity::Quarantine,
@@ -149,7 +149,7 @@ impl Common {
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
         self.concept.append_value(rules.concept(observation.concept));
-        self.form.append_value(form_name(report.form));
+        self.form.append_value(report.form.name());
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number.append_value(&texts.accessions[observation.report as usize]);
         self.add_warnings(observation.warnings);

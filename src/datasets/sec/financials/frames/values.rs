@@ -5,7 +5,7 @@ use polars::prelude::*;
 
 use super::{Common, Source, Texts, VALUES, dates, push_amount, push_item, push_period, texts};
 use crate::datasets::sec::financials::missing::Missing;
-use crate::datasets::sec::financials::select::Period;
+use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::error::Result;
 use crate::normalise::Day;

@@ -1,20 +1,20 @@
-//! What is known of the filings in the event log, and the events that sightings add to it. What is known is added to, never replaced.
+//! What is known of the filings in the event log, and the events that entries add to it. What is known is added to, never replaced.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::datasets::{Party, Sighting};
+use crate::datasets::{FeedEntry, Party};
 use crate::ids::AccessionNumber;
 use crate::store::{Event, EventKind, Feed, NewEvent, StreamEntity, StreamFiling};
 
 /// What is known of the filings whose events are kept.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct KnownFilings {
     /// With the number of the last event about each.
     filings: HashMap<AccessionNumber, (u64, StreamFiling)>,
 }
 
-impl Book {
+impl KnownFilings {
     /// Takes note of an event of the log.
     pub(super) fn note(&mut self, event: Event) {
         if let Ok(accession) = event.accession_number.parse() {
@@ -31,12 +31,12 @@ impl Book {
         self.filings.contains_key(&accession)
     }
 
-    /// What sightings add, as events: one for each filing that is new or of which more is known, in the order in which they were first
-    /// sighted here. Nothing is noted yet: that is for when the events are in the log.
-    pub(super) fn events(&self, sightings: Vec<Sighting>, forgotten: &HashSet<AccessionNumber>, source: Feed, source_url: &str) -> Vec<NewEvent> {
+    /// What entries add, as events: one for each filing that is new or of which more is known, in the order in which they were first
+    /// shown here. Nothing is noted yet: that is for when the events are in the log.
+    pub(super) fn events(&self, entries: Vec<FeedEntry>, forgotten: &HashSet<AccessionNumber>, source: Feed, source_url: &str) -> Vec<NewEvent> {
         let mut changed: HashMap<AccessionNumber, (usize, EventKind, StreamFiling, bool)> = HashMap::new();
-        for (order, sighting) in sightings.into_iter().enumerate() {
-            let accession = sighting.accession_number;
+        for (order, entry) in entries.into_iter().enumerate() {
+            let accession = entry.accession_number;
             let (_, _, filing, is_changed) = match changed.entry(accession) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => match self.filings.get(&accession) {
@@ -46,7 +46,7 @@ impl Book {
                     None => entry.insert((order, EventKind::Filing, StreamFiling::default(), true)),
                 },
             };
-            *is_changed |= add(filing, sighting);
+            *is_changed |= add(filing, entry);
         }
         let by_order: BTreeMap<usize, NewEvent> = changed
             .into_iter()
@@ -59,32 +59,32 @@ impl Book {
     }
 }
 
-/// Adds what a sighting says and returns whether that was more than was known. What is known stays.
-fn add(filing: &mut StreamFiling, sighting: Sighting) -> bool {
+/// Adds what an entry says and returns whether that was more than was known. What is known stays.
+fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
     let mut is_more = false;
-    if !filing.forms.contains(&sighting.form) {
-        filing.forms.push(sighting.form);
+    if !filing.forms.contains(&entry.form) {
+        filing.forms.push(entry.form);
         is_more = true;
     }
     let texts = [
-        (&mut filing.filed_date, sighting.filed_date),
-        (&mut filing.accepted_at, sighting.accepted_at),
-        (&mut filing.period_of_report, sighting.period_of_report),
-        (&mut filing.file_number, sighting.file_number),
-        (&mut filing.primary_document, sighting.primary_document),
+        (&mut filing.filed_date, entry.filed_date),
+        (&mut filing.accepted_at, entry.accepted_at),
+        (&mut filing.period_of_report, entry.period_of_report),
+        (&mut filing.file_number, entry.file_number),
+        (&mut filing.primary_document, entry.primary_document),
     ];
     for (known, said) in texts {
         is_more |= fill(known, said);
     }
-    is_more |= fill(&mut filing.has_xbrl, sighting.has_xbrl);
-    is_more |= fill(&mut filing.has_inline_xbrl, sighting.has_inline_xbrl);
-    for item in sighting.items {
+    is_more |= fill(&mut filing.has_xbrl, entry.has_xbrl);
+    is_more |= fill(&mut filing.has_inline_xbrl, entry.has_inline_xbrl);
+    for item in entry.items {
         if !filing.items.contains(&item) {
             filing.items.push(item);
             is_more = true;
         }
     }
-    for party in sighting.parties {
+    for party in entry.parties {
         is_more |= add_party(&mut filing.entities, party);
     }
     is_more
@@ -115,12 +115,12 @@ fn fill<T>(known: &mut Option<T>, said: Option<T>) -> bool {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Book, EventKind, Feed, Party, Sighting};
+    use super::{EventKind, Feed, FeedEntry, KnownFilings, Party};
     use crate::store::Event;
 
-    fn sighting(number: &str, form: &str, parties: &[(u64, Option<&str>)]) -> Sighting {
+    fn entry(number: &str, form: &str, parties: &[(u64, Option<&str>)]) -> FeedEntry {
         let party = |(cik, role): &(u64, Option<&str>)| Party { cik: cik.to_string().parse().unwrap(), name: None, role: role.map(str::to_owned), sic: None };
-        Sighting {
+        FeedEntry {
             accession_number: number.parse().unwrap(),
             form: form.to_owned(),
             filed_date: Some("2024-03-15".to_owned()),
@@ -139,19 +139,19 @@ mod tests {
     const B: &str = "0000950170-24-032449";
 
     /// CIK and role.
-    type Seen = (String, Option<String>);
+    type KnownParty = (String, Option<String>);
 
-    /// What the sightings make of a book, as kind, number and parties; noted in it.
-    fn events(book: &mut Book, sightings: Vec<Sighting>, forgotten: &[&str]) -> Vec<(EventKind, String, Vec<Seen>)> {
+    /// What the entries make of the known filings, as kind, number and parties; noted there.
+    fn events(known: &mut KnownFilings, entries: Vec<FeedEntry>, forgotten: &[&str]) -> Vec<(EventKind, String, Vec<KnownParty>)> {
         let forgotten: HashSet<_> = forgotten.iter().map(|number| number.parse().unwrap()).collect();
-        let new = book.events(sightings, &forgotten, Feed::Getcurrent, "https://publisher.example/");
+        let new = known.events(entries, &forgotten, Feed::Getcurrent, "https://publisher.example/");
         let mut told = Vec::new();
         for (seq, event) in (1..).zip(new) {
             let accession_number = event.accession_number.to_string();
             let parties = event.filing.entities.iter().map(|entity| (entity.cik.trim_start_matches('0').to_owned(), entity.role.clone())).collect();
             told.push((event.event, accession_number.clone(), parties));
             let seen_at = "2024-03-16T02:00:00Z".to_owned();
-            book.note(Event { seq, event: event.event, accession_number, seen_at, source: event.source, source_url: event.source_url, filing: event.filing });
+            known.note(Event { seq, event: event.event, accession_number, seen_at, source: event.source, source_url: event.source_url, filing: event.filing });
         }
         told
     }
@@ -162,34 +162,34 @@ mod tests {
 
     #[test]
     fn entries_of_one_filing_become_one_with_all_parties() {
-        let mut book = Book::default();
-        let page = || vec![sighting(A, "4", &[(7, Some("issuer"))]), sighting(B, "8-K", &[(9, Some("filer"))]), sighting(A, "4", &[(8, Some("reporting"))])];
+        let mut known = KnownFilings::default();
+        let page = || vec![entry(A, "4", &[(7, Some("issuer"))]), entry(B, "8-K", &[(9, Some("filer"))]), entry(A, "4", &[(8, Some("reporting"))])];
         let parties = vec![party("7", Some("issuer")), party("8", Some("reporting"))];
         let expected = [(EventKind::Filing, A.to_owned(), parties), (EventKind::Filing, B.to_owned(), vec![party("9", Some("filer"))])];
-        assert_eq!(events(&mut book, page(), &[]), expected);
-        assert_eq!(events(&mut book, page(), &[]), [], "the same page says nothing new");
-        assert_eq!(events(&mut book, vec![sighting(A, "4", &[(7, None), (8, None)])], &[]), [], "nor does an index without roles");
+        assert_eq!(events(&mut known, page(), &[]), expected);
+        assert_eq!(events(&mut known, page(), &[]), [], "the same page says nothing new");
+        assert_eq!(events(&mut known, vec![entry(A, "4", &[(7, None), (8, None)])], &[]), [], "nor does an index without roles");
     }
 
     #[test]
     fn a_new_party_form_or_role_is_an_update() {
-        let mut book = Book::default();
-        events(&mut book, vec![sighting(A, "SC 13D/A", &[(7, None)])], &[]);
+        let mut known = KnownFilings::default();
+        events(&mut known, vec![entry(A, "SC 13D/A", &[(7, None)])], &[]);
         let update = |parties| vec![(EventKind::Update, A.to_owned(), parties)];
         let subject = party("7", Some("subject"));
-        assert_eq!(events(&mut book, vec![sighting(A, "SC 13D/A", &[(7, Some("subject"))])], &[]), update(vec![subject.clone()]));
+        assert_eq!(events(&mut known, vec![entry(A, "SC 13D/A", &[(7, Some("subject"))])], &[]), update(vec![subject.clone()]));
         let both = vec![subject.clone(), party("7", Some("filed_by"))];
-        assert_eq!(events(&mut book, vec![sighting(A, "SC 13D/A", &[(7, Some("filed_by"))])], &[]), update(both.clone()), "two roles of one registrant");
-        assert_eq!(events(&mut book, vec![sighting(A, "SC TO-T/A", &[(7, None)])], &[]), update(both), "a second form");
+        assert_eq!(events(&mut known, vec![entry(A, "SC 13D/A", &[(7, Some("filed_by"))])], &[]), update(both.clone()), "two roles of one registrant");
+        assert_eq!(events(&mut known, vec![entry(A, "SC TO-T/A", &[(7, None)])], &[]), update(both), "a second form");
     }
 
     #[test]
     fn what_is_no_longer_kept_is_not_new_again() {
-        let mut book = Book::default();
-        assert_eq!(events(&mut book, vec![sighting(A, "4", &[(7, None)])], &[A]), []);
-        events(&mut book, vec![sighting(B, "4", &[(7, None)])], &[]);
-        book.drop_until(1);
-        assert!(!book.knows(B.parse().unwrap()));
-        assert_eq!(events(&mut book, vec![sighting(B, "4", &[(8, None)])], &[B]), []);
+        let mut known = KnownFilings::default();
+        assert_eq!(events(&mut known, vec![entry(A, "4", &[(7, None)])], &[A]), []);
+        events(&mut known, vec![entry(B, "4", &[(7, None)])], &[]);
+        known.drop_until(1);
+        assert!(!known.knows(B.parse().unwrap()));
+        assert_eq!(events(&mut known, vec![entry(B, "4", &[(8, None)])], &[B]), []);
     }
 }

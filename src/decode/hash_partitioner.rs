@@ -8,12 +8,12 @@ use polars::prelude::*;
 
 use super::text_frame::{builders, frame_of};
 use crate::error::{Error, IoExt, Result};
-use crate::ids::bucket_of;
+use crate::ids::hash_bucket;
 use crate::provenance::POINTERS;
 
 /// Splits the rows of one file, frame by frame, into a file for each bucket: comma-separated cells, then offset and length. Memory holds
 /// what is handed over and no more.
-pub struct Spill<'a> {
+pub struct HashPartitioner<'a> {
     /// Column whose text decides the bucket.
     pub key: &'a str,
     /// Column that does where the key is empty.
@@ -23,10 +23,10 @@ pub struct Spill<'a> {
     /// The one bucket whose rows are kept; all when none is given.
     pub only: Option<u32>,
     /// The file of a bucket.
-    pub place: &'a (dyn Fn(u32) -> PathBuf + Sync),
+    pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-impl Spill<'_> {
+impl HashPartitioner<'_> {
     /// Adds a frame's rows to their buckets, in their order, and returns the buckets that got some. A row without a key goes to the first.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Spill<'_> {
         let mut writers: Vec<csv::Writer<Vec<u8>>> = (0..self.count).map(|_| csv::Writer::from_writer(Vec::new())).collect();
         for (row, numbers) in pointers.amortized_iter().enumerate() {
             let key = keys.get(row).or_else(|| fallback_keys.and_then(|keys| keys.get(row)));
-            let bucket = key.map_or(0, |key| bucket_of(key, self.count));
+            let bucket = key.map_or(0, |key| hash_bucket(key, self.count));
             if self.only.is_some_and(|only| only != bucket) {
                 continue;
             }
@@ -58,7 +58,7 @@ impl Spill<'_> {
             if bytes.is_empty() {
                 continue;
             }
-            let path = (self.place)(bucket);
+            let path = (self.path_of)(bucket);
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.and_then(|mut file| file.write_all(&bytes)).at("write", &path)?;
             filled.push(bucket);
@@ -71,7 +71,7 @@ impl Spill<'_> {
 ///
 /// # Errors
 /// `Store`, when the file is not as it was written.
-pub fn read_spilled(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
+pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
     let damaged = || Error::store(format!("{} is not as it was written", path.display()));
     let mut texts = builders(columns);
     let mut places = Vec::new();

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{Clock, FetchSettings, MAX_REQUESTS_PER_SECOND};
 
 /// Keeps to a number of transfers and of requests per second for each host.
-pub(super) struct Pace {
+pub(super) struct HostLimiter {
     hosts: Mutex<HashMap<String, Arc<Host>>>,
     requests_per_second: f64,
     host_requests_per_second: BTreeMap<String, f64>,
@@ -25,7 +25,7 @@ struct Host {
     next_request: Mutex<Option<Instant>>,
 }
 
-impl Pace {
+impl HostLimiter {
     pub(super) fn new(settings: &FetchSettings) -> Self {
         Self {
             hosts: Mutex::default(),
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn a_transfer_waits_until_another_of_the_same_host_ends() {
-        let pace = Pace::new(&FetchSettings { transfers_per_host: 2, ..FetchSettings::default() });
-        let start = |host: &str| pace.transfer(host).now_or_never();
+        let limiter = HostLimiter::new(&FetchSettings { transfers_per_host: 2, ..FetchSettings::default() });
+        let start = |host: &str| limiter.transfer(host).now_or_never();
         let (first, second) = (start("a.example"), start("a.example"));
         assert!(first.is_some() && second.is_some());
         assert!(start("a.example").is_none());

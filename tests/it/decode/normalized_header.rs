@@ -6,7 +6,7 @@ use pubdata::pipeline::{Encoding, Format};
 use super::{Source, delimited, plan_of};
 use crate::support::shared_data;
 
-fn folded(header: &[&str]) -> Format {
+fn normalized(header: &[&str]) -> Format {
     match delimited(',', true, header) {
         Format::Delimited { delimiters, quoting, header, .. } => Format::Delimited {
             delimiters,
@@ -17,7 +17,7 @@ fn folded(header: &[&str]) -> Format {
             label_lines: 0,
             header_start: None,
             ruler: None,
-            fold_header: true,
+            normalized_header: true,
             encoding: Encoding::Utf8,
         },
         _ => unreachable!(),
@@ -51,7 +51,7 @@ fn an_export_and_an_api_answer_are_read_by_one_mapping() {
         [("chicago_Building_Permits.csv", 441, "03/22/2016", "$525.00"), ("chicago_ydr8-5enu.excerpt.csv", 10, "2006-01-12T00:00:00.000", "")]
     {
         let Some(path) = shared_data(&format!("general/permits/{file}")) else { return };
-        let source = Source::new(&std::fs::read(path).unwrap(), None, folded(&[]), chicago());
+        let source = Source::new(&std::fs::read(path).unwrap(), None, normalized(&[]), chicago());
         let decoded = source.decode(None).unwrap();
         assert_eq!((decoded.frame.height(), decoded.malformed.len()), (rows, 0), "{file}");
         source.assert_round_trip(&decoded);
@@ -81,7 +81,7 @@ fn blanks_in_names_and_before_values_are_no_part_of_them() {
             "continuing_education_flag",
         ];
         let plan = columns.iter().fold(ColumnPlan::new(others.map(str::to_owned).to_vec()), |plan, column| plan.want(column, &[column]));
-        let source = Source::new(&std::fs::read(path).unwrap(), None, folded(&[]), plan);
+        let source = Source::new(&std::fs::read(path).unwrap(), None, normalized(&[]), plan);
         let decoded = source.decode(None).unwrap();
         assert_eq!(cell(&decoded, "license_expiration_date", 0).as_deref(), Some(expired));
         assert_eq!(cell(&decoded, "county", 0).as_deref(), Some(county));
@@ -99,7 +99,7 @@ fn a_file_without_a_header_may_come_with_it() {
         ColumnPlan::new(ignore).want("number", &[names[0]]).want("updated", &[names[1]]).want("city", &[names[6]])
     };
     let bytes = std::fs::read(path).unwrap();
-    let source = Source::new(&bytes, None, folded(&names), plan());
+    let source = Source::new(&bytes, None, normalized(&names), plan());
     let decoded = source.decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.malformed.len()), (80, 0));
     assert_eq!(["number", "updated", "city"].map(|column| cell(&decoded, column, 0).unwrap()), ["1000001", "11/10/2020", "SIMI VALLEY"]);
@@ -108,14 +108,14 @@ fn a_file_without_a_header_may_come_with_it() {
     let header = names.join(",").to_lowercase().replace("column-2,", "\"Column 2\",");
     for start in ["", "\u{feff}"] {
         let with_header = [start.as_bytes(), header.as_bytes(), b"\r\n", &bytes].concat();
-        let source = Source::new(&with_header, None, folded(&names), plan());
+        let source = Source::new(&with_header, None, normalized(&names), plan());
         let again = source.decode(None).unwrap();
         assert_eq!((again.frame.height(), again.malformed.len()), (80, 0));
         assert_eq!(cell(&again, "number", 0).as_deref(), Some("1000001"));
         source.assert_round_trip(&again);
     }
     let marked = [b"\xEF\xBB\xBF".as_slice(), &bytes].concat();
-    let source = Source::new(&marked, None, folded(&names), plan());
+    let source = Source::new(&marked, None, normalized(&names), plan());
     let decoded = source.decode(None).unwrap();
     assert_eq!(cell(&decoded, "number", 0).as_deref(), Some("1000001"), "a byte order mark is no part of the first cell");
     source.assert_round_trip(&decoded);
@@ -125,12 +125,12 @@ fn a_file_without_a_header_may_come_with_it() {
 fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_like_it() {
     let bytes = b"Permit #,Issue Date,Story\nA-1,2024-01-02,x\n";
     let plan = |issued: &str| ColumnPlan::new(Vec::new()).want("permit", &["permit"]).want("issued", &[issued]);
-    let decoded = Source::new(bytes, None, folded(&[]), plan("issue_date")).decode(None).unwrap();
+    let decoded = Source::new(bytes, None, normalized(&[]), plan("issue_date")).decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.columns.new), (1, vec!["story".to_owned()]));
     assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), true)]);
-    let closed = Source::new(bytes, None, folded(&[]), plan("issue_date").closed()).decode(None).unwrap_err().to_string();
+    let closed = Source::new(bytes, None, normalized(&[]), plan("issue_date").closed()).decode(None).unwrap_err().to_string();
     assert!(closed.contains("the columns are not those declared (neither mapped nor ignored: `story`)"), "{closed}");
-    let renamed = Source::new(bytes, None, folded(&[]), plan("issued_date")).decode(None).unwrap_err().to_string();
+    let renamed = Source::new(bytes, None, normalized(&[]), plan("issued_date")).decode(None).unwrap_err().to_string();
     let expected = "`issued_date` is missing, and `issue_date` is new: perhaps the same under another name; neither mapped nor ignored: `issue_date`, `story`";
     assert!(renamed.contains(expected), "{renamed}");
 }
@@ -139,7 +139,7 @@ fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_l
 fn a_column_in_which_no_record_has_a_value_is_told() {
     let bytes = b"permit,issued\nA-1, \nA-2,\n";
     let plan = plan_of(&["permit", "issued"]).want_optional("lat", &["latitude"]);
-    let decoded = Source::new(bytes, None, folded(&[]), plan).decode(None).unwrap();
+    let decoded = Source::new(bytes, None, normalized(&[]), plan).decode(None).unwrap();
     assert_eq!(decoded.columns.has_value, [("permit".to_owned(), true), ("issued".to_owned(), false)], "a column that the file lacks is not empty");
 }
 
@@ -150,15 +150,19 @@ fn columns_without_a_name_are_ignored_by_an_empty_one() {
         let plan = ColumnPlan::new(ignore.iter().map(|name| (*name).to_owned()).collect());
         plan.want("permit", &["permit"]).want("issued", &["issued_date"])
     };
-    let source = Source::new(bytes, None, folded(&[]), plan(&[""]));
+    let source = Source::new(bytes, None, normalized(&[]), plan(&[""]));
     let decoded = source.decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.malformed.len()), (2, 0));
     assert_eq!(cell(&decoded, "issued", 1).as_deref(), Some("2024-01-03"));
     source.assert_round_trip(&decoded);
     assert_eq!(decoded.columns.new, [""; 0]);
-    let error = Source::new(bytes, None, folded(&[]), plan(&[]).closed()).decode(None).unwrap_err().to_string();
+    let error = Source::new(bytes, None, normalized(&[]), plan(&[]).closed()).decode(None).unwrap_err().to_string();
     assert!(error.contains("column `` occurs twice"), "{error}");
-    assert_eq!(Source::new(bytes, None, folded(&[]), plan(&[])).decode(None).unwrap().columns.new, [""], "unknown columns are told, however often they occur");
-    let error = Source::new(b"Permit #,permit_\nA,B\n", None, folded(&[]), plan_of(&["permit"])).decode(None).unwrap_err().to_string();
-    assert!(error.contains("column `permit` occurs twice"), "two names that fold to one are not told apart: {error}");
+    assert_eq!(
+        Source::new(bytes, None, normalized(&[]), plan(&[])).decode(None).unwrap().columns.new,
+        [""],
+        "unknown columns are told, however often they occur"
+    );
+    let error = Source::new(b"Permit #,permit_\nA,B\n", None, normalized(&[]), plan_of(&["permit"])).decode(None).unwrap_err().to_string();
+    assert!(error.contains("column `permit` occurs twice"), "two names that are one when normalized are not told apart: {error}");
 }

@@ -1,23 +1,24 @@
-//! Builds a task piece by piece, several side by side. Each is validated and written before the next is begun, so that memory holds a few
-//! pieces whatever the size of the sources. Totals are judged over all of them; one that fails blocks the task.
+//! Builds a task unit by unit, several side by side. Each is validated and written before the next is begun, so that memory holds a few
+//! units whatever the size of the sources. Totals are judged over all of them; one that fails blocks the task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::execute::BuiltTask;
+use super::build::{expectations, rows_of};
+use super::report::SubjectCounts;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::issue::{Issue, SourceFinding};
 use crate::pipeline::Declaration;
-use crate::publish::{Stage, StagedPart};
+use crate::publish::{Stage, StagedBuild, StagedPart};
 use crate::store::{self, Home, Manifest, TaskEntry};
 use crate::validate::{Counts, example_of, judge_totals};
 
-/// What a build in pieces is given.
-pub(super) struct TaskInPieces<'a> {
+/// What a build in units is given.
+pub(super) struct TaskInUnits<'a> {
     pub(super) settings: &'a RunSettings,
     pub(super) declaration: &'a Declaration,
     pub(super) task_id: &'a str,
@@ -28,9 +29,17 @@ pub(super) struct TaskInPieces<'a> {
     pub(super) observer: Option<&'a SharedObserver>,
 }
 
-/// What became of a piece.
+/// A build on disk, and what is to be told about it that stands in none of its parts.
+pub(super) struct BuiltTask {
+    pub(super) staged: StagedBuild,
+    /// On totals.
+    pub(super) notes: Vec<String>,
+    pub(super) subjects: Option<SubjectCounts>,
+}
+
+/// What became of a unit of work: a bucket, or a shard.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct WorkUnit {
     pub(super) issues: Vec<Issue>,
     /// Why it must not be published; empty when it is staged.
     pub(super) blocked: Vec<String>,
@@ -40,7 +49,7 @@ pub(super) struct Piece {
     pub(super) findings: Vec<SourceFinding>,
 }
 
-/// What the pieces have come to so far.
+/// What the units have come to so far.
 #[derive(Default)]
 struct Progress {
     done: usize,
@@ -49,23 +58,23 @@ struct Progress {
     rows: RowUses,
     findings: BTreeSet<SourceFinding>,
     failures: Vec<Error>,
-    /// Findings of pieces that wait for an earlier one: they are written in the order of the pieces, whichever is built first.
+    /// Findings of units that wait for an earlier one: they are written in the order of the units, whichever is built first.
     waiting: BTreeMap<usize, Vec<Issue>>,
     written: usize,
-    /// The first finding of each dataset and code, and its piece. A list of millions has too many to keep them all.
+    /// The first finding of each dataset and code, and its unit. A list of millions has too many to keep them all.
     examples: BTreeMap<(String, String), (usize, Issue)>,
 }
 
 impl Progress {
-    fn add(&mut self, number: usize, result: Result<Piece>, issues_file: Option<&Path>) {
+    fn add(&mut self, number: usize, result: Result<WorkUnit>, issues_file: Option<&Path>) {
         self.done += 1;
         let mut issues = match result {
-            Ok(piece) => {
-                self.blocked.extend(piece.blocked);
-                self.built_subjects += piece.built_subjects;
-                self.rows.add(piece.rows);
-                self.findings.extend(piece.findings);
-                piece.issues
+            Ok(unit) => {
+                self.blocked.extend(unit.blocked);
+                self.built_subjects += unit.built_subjects;
+                self.rows.add(unit.rows);
+                self.findings.extend(unit.findings);
+                unit.issues
             }
             Err(error) => {
                 self.failures.push(error);
@@ -89,24 +98,24 @@ impl Progress {
     }
 }
 
-/// Builds the piece of a number and adds its tables to the stage.
-pub(super) type BuildPiece<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<Piece> + Sync);
+/// Builds the unit of a number and adds its tables to the stage.
+pub(super) type BuildUnit<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<WorkUnit> + Sync);
 
-impl TaskInPieces<'_> {
-    /// Builds all pieces, stages them in `home`, and says how many subjects were built. `read` are the rows of each source that the pieces
+impl TaskInUnits<'_> {
+    /// Builds all units, stages them in `home`, and says how many subjects were built. `read` are the rows of each source that the units
     /// share. Findings go to `issues_file`.
     pub(super) fn stage(
         &self,
         home: &Home,
-        pieces: usize,
+        units: usize,
         read: &BTreeMap<String, u64>,
-        build: BuildPiece<'_>,
+        build: BuildUnit<'_>,
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
         let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } =
-            self.side_by_side(pieces, &|number| build(number, &stage), issues_file);
-        tracing::info!(task.id = self.task_id, pieces, built_subjects, "pieces built");
+            self.side_by_side(units, &|number| build(number, &stage), issues_file);
+        tracing::info!(task.id = self.task_id, units, built_subjects, "units built");
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
         }
@@ -129,25 +138,25 @@ impl TaskInPieces<'_> {
         Err(Error::contract(shown.join("; ")).hint(hint))
     }
 
-    fn side_by_side(&self, pieces: usize, build: &(dyn Fn(usize) -> Result<Piece> + Sync), issues_file: Option<&Path>) -> Progress {
+    fn side_by_side(&self, units: usize, build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync), issues_file: Option<&Path>) -> Progress {
         let progress = Mutex::new(Progress::default());
         let next = AtomicUsize::new(0);
-        // Threads of their own: a pool's thread that waits inside one piece would begin another on the same stack.
+        // Threads of their own: a pool's thread that waits inside one unit would begin another on the same stack.
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
-                    // Pieces are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
+                    // Units are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
                     let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= pieces {
+                        if number >= units {
                             return;
                         }
                         let result = build(number);
                         let mut progress = progress.lock().expect("nothing panics while holding it");
                         progress.add(number, result, issues_file);
                         if let Some(observer) = self.observer {
-                            observer.shard_built(self.task_id, progress.done, pieces);
+                            observer.shard_built(self.task_id, progress.done, units);
                         }
                     }
                 });
@@ -156,10 +165,10 @@ impl TaskInPieces<'_> {
         progress.into_inner().expect("nothing panics while holding it")
     }
 
-    /// Judges each dataset by its totals over all pieces.
+    /// Judges each dataset by its totals over all units.
     fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<String>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
-        for (dataset_id, expectations) in &super::execute::expectations(self.declaration, self.entry) {
+        for (dataset_id, expected) in &expectations(self.declaration, self.entry) {
             let mut rows = 0;
             let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
             for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
@@ -169,16 +178,10 @@ impl TaskInPieces<'_> {
                 }
             }
             let is_accepted = self.settings.accepted.iter().any(|accepted| accepted == dataset_id);
-            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| super::execute::rows_of(manifest, dataset_id, self.task_id, None));
+            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, None));
             let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
-            let totals = judge_totals(
-                expectations,
-                dataset_id,
-                &Counts { rows, quarantined: &quarantined, warnings: &warnings },
-                example,
-                previous_rows,
-                self.is_sample,
-            );
+            let totals =
+                judge_totals(expected, dataset_id, &Counts { rows, quarantined: &quarantined, warnings: &warnings }, example, previous_rows, self.is_sample);
             blocked.extend(totals.blocked);
             notes.extend(totals.notes.into_iter().map(|note| format!("{dataset_id}: {note}")));
         }
@@ -191,5 +194,5 @@ fn first_failure(mut failures: Vec<Error>) -> Option<Error> {
     failures.sort_by_key(|error| (!matches!(error.kind(), ErrorKind::Store | ErrorKind::Config), error.to_string()));
     let others = failures.len().saturating_sub(1);
     let first = failures.into_iter().next()?;
-    Some(if others > 0 { first.context(format!("{others} more pieces failed; the first")) } else { first })
+    Some(if others > 0 { first.context(format!("{others} more units of the build failed; the first")) } else { first })
 }

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 
 use polars::prelude::DataFrame;
 use proptest::prelude::*;
-use pubdata::decode::{Spill, Task, decode_chunks, read_spilled};
-use pubdata::ids::bucket_of;
+use pubdata::decode::{HashPartitioner, Task, decode_chunks, read_partition};
+use pubdata::ids::hash_bucket;
 use pubdata::provenance::POINTERS;
 
 use super::{MAX_BYTES, Source, delimited, places, plan_of};
@@ -15,17 +15,17 @@ const COLUMNS: [&str; 3] = ["key", "b", "c"];
 fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
     let folder = tempfile::tempdir().unwrap();
     let place = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
-    let spill = Spill { key: "key", fallback_key, count, only: None, place: &place };
+    let partitioner = HashPartitioner { key: "key", fallback_key, count, only: None, path_of: &place };
     let columns = RefCell::new(Vec::new());
     let task =
         Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
     decode_chunks(&task, rows, &mut |frame| {
         assert!(frame.height() <= rows, "{} rows are more than {rows}", frame.height());
         *columns.borrow_mut() = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
-        spill.take(&frame).map(drop)
+        partitioner.take(&frame).map(drop)
     })
     .unwrap();
-    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_spilled(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
+    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_partition(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
     for frame in &frames {
         let numbers = frame.column(POINTERS).unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
         assert!(numbers.u64().unwrap().iter().step_by(4).all(|input| input == Some(7)));
@@ -58,7 +58,7 @@ proptest! {
         let keys = whole.column("key").unwrap().str().unwrap();
         for row in 0..whole.height() {
             let key = keys.get(row).or_else(|| whole.column(fallback_key?).unwrap().str().unwrap().get(row));
-            let bucket = key.map_or(0, |key| bucket_of(key, count));
+            let bucket = key.map_or(0, |key| hash_bucket(key, count));
             expected[bucket as usize].push(cells(&whole, row));
         }
         for (bucket, frame) in split(&source, rows, count, fallback_key).iter().enumerate() {
@@ -74,6 +74,6 @@ proptest! {
 fn a_frame_without_the_column_is_refused() {
     let source = Source::new(b"a,b,c\n", None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
     let place = |_: u32| -> PathBuf { unreachable!("nothing is written") };
-    let spill = Spill { key: "number", fallback_key: None, count: 2, only: None, place: &place };
-    assert!(spill.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
+    let partitioner = HashPartitioner { key: "number", fallback_key: None, count: 2, only: None, path_of: &place };
+    assert!(partitioner.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
 }

@@ -1,0 +1,82 @@
+//! The metrics as they are declared: the lines of a table that each is made from.
+
+use serde::Deserialize;
+
+use super::estimate::{JamValues, OpenEnded};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    pub(super) levels: Levels,
+    pub(super) jam_values: JamValues,
+    #[serde(rename = "metric")]
+    pub(super) metrics: Vec<Metric>,
+}
+
+/// GEO_ID prefix of each level that is kept.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Levels {
+    pub(super) zcta: String,
+    pub(super) county: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Metric {
+    pub(super) key: String,
+    pub(super) unit: String,
+    pub(super) table: String,
+    /// Lines of the table: one for a published figure, those of the numerator for a share.
+    pub(super) estimate: Vec<u16>,
+    pub(super) denominator: Option<u16>,
+    pub(super) universe: Option<String>,
+    pub(super) open_ended: Option<OpenEnded>,
+    pub(super) published: Option<PublishedShare>,
+}
+
+/// Where the Bureau publishes a percentage with its margin of error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PublishedShare {
+    pub(super) table: String,
+    pub(super) estimate: String,
+    pub(super) moe: String,
+    pub(super) universe: String,
+}
+
+impl Metric {
+    pub(super) fn line(&self, kind: char, line: u16) -> String {
+        format!("{}_{kind}{line:03}", self.table)
+    }
+
+    pub(super) fn estimates(&self) -> Vec<String> {
+        self.estimate.iter().map(|line| self.line('E', *line)).collect()
+    }
+
+    pub(super) fn denominator(&self) -> Option<String> {
+        self.denominator.map(|line| self.line('E', line))
+    }
+
+    /// The margin column of a published figure; a share has none.
+    pub(super) fn moe(&self) -> Option<String> {
+        self.denominator.is_none().then(|| self.line('M', self.estimate[0]))
+    }
+
+    pub(super) fn columns(&self) -> Vec<String> {
+        self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).collect()
+    }
+
+    pub(super) fn universe_variable(&self) -> String {
+        format!("{}_001", self.table)
+    }
+}
+
+/// One level of geography: a dataset.
+pub(super) struct Level<'s> {
+    pub(super) dataset_id: &'static str,
+    pub(super) area_column: &'static str,
+    pub(super) prefix: &'s str,
+    /// Sources of published percentages for this level.
+    pub(super) published: [&'static str; 2],
+}

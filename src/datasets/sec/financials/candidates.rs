@@ -1,0 +1,72 @@
+//! The facts of one registrant that measures can be taken from.
+
+use crate::datasets::sec::fact::Fact;
+use crate::datasets::sec::financials::calendar::Calendar;
+use crate::datasets::sec::financials::observation::CandidateFact;
+use crate::datasets::sec::financials::period::NO_START;
+use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports};
+use crate::datasets::sec::financials::settings::{Kind, Rules};
+
+/// The facts that measures can be taken from.
+pub struct Candidates {
+    /// By measure, sorted.
+    pub by_measure: Vec<Vec<CandidateFact>>,
+    /// By measure: whether annual and quarterly reports give it in another unit.
+    pub other_unit: Vec<[bool; 2]>,
+    /// Whether a periodic report tags the cover page.
+    pub has_cover: bool,
+}
+
+impl Candidates {
+    /// The facts of periodic reports in the units of the measures that take their concepts.
+    pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
+        let mut by_measure: Vec<Vec<CandidateFact>> = vec![Vec::new(); rules.measures.len()];
+        let mut other_unit = vec![[false; 2]; rules.measures.len()];
+        let mut has_cover = false;
+        for ((fact, report), number) in facts.iter().zip(&reports.of_fact).zip(0_u32..) {
+            if *report == NO_REPORT {
+                continue;
+            }
+            has_cover |= fact.concept == rules.cover_evidence;
+            for (measure, rank) in &rules.uses[usize::from(fact.concept)] {
+                let wanted = &rules.measures[*measure];
+                if (wanted.kind == Kind::Duration) != fact.start.is_some() {
+                    continue;
+                }
+                if fact.unit == wanted.unit {
+                    by_measure[*measure].push(CandidateFact {
+                        end: fact.end,
+                        start: fact.start.unwrap_or(NO_START),
+                        report: *report,
+                        rank: *rank,
+                        is_variant: false,
+                        fact: number,
+                    });
+                } else {
+                    other_unit[*measure][usize::from(reports.list[*report as usize].family == Family::Quarterly)] = true;
+                }
+            }
+        }
+        // Facts of a concept come nearly in this order: a sort that finds runs is fast.
+        by_measure.iter_mut().for_each(|candidates| candidates.sort());
+        Self { by_measure, other_unit, has_cover }
+    }
+
+    /// Gives figures whose start is a few days off the start that most reports give, so that one period has one history.
+    pub fn unify_starts(&mut self, calendar: &Calendar, reports: &[Report]) {
+        if !calendar.has_variants() {
+            return;
+        }
+        for candidates in &mut self.by_measure {
+            let mut is_changed = false;
+            for candidate in candidates.iter_mut().filter(|candidate| candidate.start != NO_START) {
+                if let Some(start) = calendar.usual_start(reports[candidate.report as usize].family, candidate.end, candidate.start) {
+                    (candidate.start, candidate.is_variant, is_changed) = (start, true, true);
+                }
+            }
+            if is_changed {
+                candidates.sort();
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What reports say of a period: facts that may be its figure, the observations taken from them, and what cannot be published.
+
+use std::ops::Range;
+
+use crate::datasets::sec::fact::Amount;
+use crate::datasets::sec::financials::warnings::Warnings;
+use crate::normalise::Day;
+
+/// A fact seen as a candidate for a measure: in its unit, from a periodic report. Sorted by period, then by when it became known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CandidateFact {
+    pub end: Day,
+    /// [`super::period::NO_START`] for an instant.
+    pub start: Day,
+    pub report: u32,
+    /// Place of the concept in the measure's list.
+    pub rank: u16,
+    /// Whether the fact gives the period with a start a few days off.
+    pub is_variant: bool,
+    pub fact: u32,
+}
+
+/// Whether two figures are about the same period.
+pub fn same_period(a: &CandidateFact, b: &CandidateFact) -> bool {
+    (a.end, a.start) == (b.end, b.start)
+}
+
+/// What one report says of one period.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation {
+    pub concept: u16,
+    pub value: Amount,
+    pub report: u32,
+    /// Place of the fact in the member.
+    pub offset: u32,
+    pub length: u32,
+    /// Date of a cover page count.
+    pub as_of: Option<Day>,
+    pub change: Change,
+    /// Where its conflicts begin and end.
+    pub conflict_bounds: (u32, u32),
+    pub warnings: Warnings,
+}
+
+impl Observation {
+    /// Its conflicts among the registrant's.
+    pub fn conflicts(&self) -> Range<usize> {
+        self.conflict_bounds.0 as usize..self.conflict_bounds.1 as usize
+    }
+}
+
+/// A figure of a metric that cannot be published, with the last report that gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finding {
+    pub code: &'static str,
+    pub measure: usize,
+    pub start: Day,
+    pub end: Day,
+    pub report: u32,
+    /// Place of the fact in the member.
+    pub offset: u32,
+    pub length: u32,
+}
+
+/// What an observation is to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    First,
+    Equal,
+    /// Differs by less than the coarser filing's scale.
+    Rounding,
+    Value,
+    Split,
+    ScaleError,
+    /// Differs, and is another concept: another measure of the same thing, no restatement.
+    ConceptChanged,
+    /// A count as of another cover date: not comparable, no restatement.
+    OtherDate,
+}
+
+impl Change {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Equal => "equal",
+            Self::Rounding => "rounding",
+            Self::Value => "value",
+            Self::Split => "split",
+            Self::ScaleError => "scale_error",
+            Self::ConceptChanged => "concept_changed",
+            Self::OtherDate => "other_date",
+        }
+    }
+
+    /// Whether the later figure restates the earlier.
+    pub fn is_restatement(self) -> bool {
+        matches!(self, Self::Value | Self::Split | Self::ScaleError)
+    }
+}

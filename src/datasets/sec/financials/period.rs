@@ -1,0 +1,121 @@
+//! Periods of a registrant's figures, and where they stand in its histories.
+
+use std::ops::Range;
+
+use crate::datasets::sec::fact::FilingPeriod;
+use crate::normalise::Day;
+
+/// Stands for the start of an instant; sorts before every day.
+pub const NO_START: Day = Day::from_number(i32::MIN);
+
+/// Which history a figure belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Series {
+    Annual,
+    Quarterly,
+    /// Periods between two fiscal calendars, and short first years.
+    Transition,
+}
+
+impl Series {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Annual => "annual",
+            Self::Quarterly => "quarterly",
+            Self::Transition => "transition",
+        }
+    }
+}
+
+/// Position of a period in the fiscal year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FiscalPeriod {
+    Fy,
+    Q1,
+    Q2,
+    Q3,
+    Q4,
+    Tp,
+}
+
+impl FiscalPeriod {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fy => "FY",
+            Self::Q1 => "Q1",
+            Self::Q2 => "Q2",
+            Self::Q3 => "Q3",
+            Self::Q4 => "Q4",
+            Self::Tp => "TP",
+        }
+    }
+
+    /// Whether the SEC's stamp says the same.
+    pub fn agrees_with(self, stamp: FilingPeriod) -> bool {
+        matches!(
+            (self, stamp),
+            (Self::Fy, FilingPeriod::Fy)
+                | (Self::Q1, FilingPeriod::Q1)
+                | (Self::Q2, FilingPeriod::Q2)
+                | (Self::Q3, FilingPeriod::Q3)
+                | (Self::Q4, FilingPeriod::Q4)
+                | (Self::Tp, _)
+        )
+    }
+}
+
+/// What the dates of a figure say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    Placed {
+        series: Series,
+        fiscal_year: i32,
+        fiscal_period: FiscalPeriod,
+        is_ytd: bool,
+        /// Away from the company's calendar.
+        is_off: bool,
+    },
+    /// Of no series by rule: a comparative of the other family, a total since inception.
+    Passed,
+    /// Belongs to a series and cannot be given a place in it: the finding's code.
+    Unplaced(&'static str),
+}
+
+/// Where a group of observations belongs.
+#[derive(Debug, Clone, Copy)]
+pub struct PeriodKey {
+    pub series: Series,
+    pub fiscal_year: i32,
+    pub fiscal_period: FiscalPeriod,
+    pub start: Day,
+    pub end: Day,
+    pub is_ytd: bool,
+}
+
+/// One period of one measure, with all that was reported for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    pub measure: usize,
+    pub series: Series,
+    pub fiscal_year: i32,
+    pub fiscal_period: FiscalPeriod,
+    /// [`NO_START`] for an instant.
+    pub start: Day,
+    pub end: Day,
+    pub is_ytd: bool,
+    /// The observations from `first` on and before `after`.
+    pub first: u32,
+    pub after: u32,
+}
+
+impl Period {
+    /// The period's observations among the registrant's, first reported first.
+    pub fn observations(&self) -> Range<usize> {
+        self.first as usize..self.after as usize
+    }
+
+    /// The last observation. A period has at least one.
+    pub fn latest(&self) -> usize {
+        self.after as usize - 1
+    }
+}

@@ -1,0 +1,122 @@
+//! The figures of one registrant as they are selected, measure by measure.
+
+use crate::datasets::sec::fact::{Amount, Fact};
+use crate::datasets::sec::financials::calendar::Calendar;
+use crate::datasets::sec::financials::change::Comparer;
+use crate::datasets::sec::financials::choose::Usage;
+use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, same_period};
+use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Period, PeriodKey, Placement};
+use crate::datasets::sec::financials::report::{Family, Report, index};
+use crate::datasets::sec::financials::settings::Rules;
+use crate::datasets::sec::financials::warnings::{Warning, Warnings};
+use crate::normalise::Day;
+
+/// What selecting makes.
+#[derive(Default)]
+pub struct SelectionOutput {
+    pub periods: Vec<Period>,
+    pub observations: Vec<Observation>,
+    pub conflicts: Vec<(u16, Amount)>,
+    pub findings: Vec<Finding>,
+}
+
+/// The state of selecting one registrant.
+pub struct Selection<'a> {
+    pub facts: &'a [Fact],
+    pub reports: &'a [Report],
+    pub rules: &'a Rules,
+    pub calendar: &'a Calendar,
+    pub comparer: &'a Comparer<'a>,
+    pub output: SelectionOutput,
+}
+
+impl Selection<'_> {
+    /// Selects the figures of a measure that are no counts of the cover page.
+    pub fn measure(&mut self, measure: usize, of_measure: &[CandidateFact]) {
+        let usage = Usage::new(of_measure, self.reports, self.facts);
+        for group in of_measure.chunk_by(same_period) {
+            for family in [Family::Annual, Family::Quarterly] {
+                let is_of_family = |candidate: &CandidateFact| self.reports[candidate.report as usize].family == family;
+                let Some(last) = group.iter().rev().find(|candidate| is_of_family(candidate)) else { continue };
+                match self.place(family, group[0], of_measure) {
+                    Placement::Passed => {}
+                    Placement::Unplaced(code) => self.reject(code, measure, last),
+                    Placement::Placed { series, fiscal_year, fiscal_period, is_ytd, is_off } => {
+                        let place = PeriodKey { series, fiscal_year, fiscal_period, start: group[0].start, end: group[0].end, is_ytd };
+                        let mut warnings = Warnings::default();
+                        warnings.set(Warning::OffCalendar, is_off);
+                        warnings.set(Warning::FourthQuarter, fiscal_period == FiscalPeriod::Q4);
+                        let first = index(self.output.observations.len());
+                        for candidates in group.chunk_by(|a, b| a.report == b.report).filter(|candidates| is_of_family(&candidates[0])) {
+                            self.observe(measure, &usage, candidates, first, warnings);
+                        }
+                        self.add_period(measure, place, first);
+                    }
+                }
+            }
+        }
+    }
+
+    fn place(&self, family: Family, candidate: CandidateFact, of_measure: &[CandidateFact]) -> Placement {
+        if candidate.start != NO_START {
+            return self.calendar.place_duration(self.rules, family, candidate.start, candidate.end);
+        }
+        let is_of_family = |candidate: &CandidateFact| self.reports[candidate.report as usize].family == family;
+        let has_other = |day: Day| {
+            let from = of_measure.partition_point(|candidate| candidate.end < day);
+            of_measure[from..].iter().take_while(|candidate| candidate.end == day).any(is_of_family)
+        };
+        self.calendar.place_instant(self.rules, family, candidate.end, has_other)
+    }
+
+    /// Notes a metric's figure that has no place; lines beyond the metrics are left out without a word.
+    pub fn reject(&mut self, code: &'static str, measure: usize, candidate: &CandidateFact) {
+        if self.rules.measures[measure].is_metric {
+            let Fact { offset, length, .. } = self.facts[candidate.fact as usize];
+            self.output.findings.push(Finding { code, measure, start: candidate.start, end: candidate.end, report: candidate.report, offset, length });
+        }
+    }
+
+    fn observe(&mut self, measure: usize, usage: &Usage, candidates: &[CandidateFact], first: u32, warnings: Warnings) {
+        let rule = &self.rules.measures[measure];
+        let filed = self.reports[candidates[0].report as usize].filed;
+        let chosen = usage.choose(self.rules.persistence, rule, candidates, filed, self.facts);
+        let observation = self.add_observation(measure, &candidates[chosen], candidates, first, warnings);
+        let is_conflict = !rule.by_order && !observation.conflicts().is_empty();
+        observation.warnings.set(Warning::ConceptConflict, is_conflict);
+    }
+
+    /// Adds an observation after those from `first` on, which are about the same period.
+    pub fn add_observation(
+        &mut self,
+        measure: usize,
+        chosen: &CandidateFact,
+        candidates: &[CandidateFact],
+        first: u32,
+        warnings: Warnings,
+    ) -> &mut Observation {
+        let rule = &self.rules.measures[measure];
+        let fact = &self.facts[chosen.fact as usize];
+        let from = index(self.output.conflicts.len());
+        for other in candidates.iter().map(|other| &self.facts[other.fact as usize]).filter(|other| other.value != fact.value) {
+            self.output.conflicts.push((other.concept, other.value));
+        }
+        let conflict_bounds = (from, index(self.output.conflicts.len()));
+        let Fact { concept, value, offset, length, .. } = *fact;
+        let mut observation =
+            Observation { concept, value, report: chosen.report, offset, length, as_of: None, change: Change::First, conflict_bounds, warnings };
+        observation.warnings.set(Warning::PeriodStartDiffers, chosen.is_variant);
+        observation.warnings.set(Warning::LastResortConcept, chosen.rank >= rule.first_last_resort);
+        observation.change = self.comparer.change(rule, &self.output.observations[first as usize..], &observation);
+        self.output.observations.push(observation);
+        let last = self.output.observations.len() - 1;
+        &mut self.output.observations[last]
+    }
+
+    /// Adds a period with the observations from `first` on.
+    pub fn add_period(&mut self, measure: usize, place: PeriodKey, first: u32) {
+        let PeriodKey { series, fiscal_year, fiscal_period, start, end, is_ytd } = place;
+        let after = index(self.output.observations.len());
+        self.output.periods.push(Period { measure, series, fiscal_year, fiscal_period, start, end, is_ytd, first, after });
+    }
+}

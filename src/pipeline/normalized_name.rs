@@ -1,0 +1,38 @@
+//! Normalizes names of columns so that those of a publisher's exports and of its API are equal.
+
+/// Normalizes a column's name: lower case, every run of other characters than letters and digits one `_`, none at the ends.
+pub fn normalized_name(name: &str) -> String {
+    let mut normalized = String::with_capacity(name.len());
+    for character in name.chars() {
+        if character.is_alphanumeric() {
+            normalized.extend(character.to_lowercase());
+        } else if !normalized.is_empty() && !normalized.ends_with('_') {
+            normalized.push('_');
+        }
+    }
+    normalized.truncate(normalized.trim_end_matches('_').len());
+    normalized
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_exports_and_of_apis_normalize_alike() {
+        for (name, normalized) in [
+            ("PERMIT#", "permit"),
+            ("permit_", "permit"),
+            ("Permittee's First Name", "permittee_s_first_name"),
+            ("BUSINESS ADDRESS-LINE1", "business_address_line1"),
+            ("job__", "job"),
+            ("  PERMIT_TYPE", "permit_type"),
+            ("MAILING ADDRESS CITY, STATE ZIP", "mailing_address_city_state_zip"),
+            (":@computed_region", "computed_region"),
+            ("", ""),
+            ("#", ""),
+        ] {
+            assert_eq!(normalized_name(name), normalized);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a part's footer and columns are called, and how its rows are told apart by subject.
+
+use std::ops::Range;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+
+use crate::error::{Error, Result};
+
+/// Rows of a row group: small enough to read one for a few records, large enough to compress well.
+pub const ROW_GROUP_ROWS: usize = 65_536;
+/// Key of the footer's lines about subjects.
+pub const SUBJECTS: &str = "subjects";
+
+/// Returns the record ids of a batch.
+///
+/// # Errors
+/// `Contract`, when there is no column `record_id`, or it is not text.
+pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
+    let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
+    ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
+}
+
+/// Returns a column by its name.
+///
+/// # Errors
+/// `Contract`, when there is none of that name.
+pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
+    batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
+}
+
+/// The second place of a record id.
+pub fn subject_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+/// The rows of each subject, which are together.
+///
+/// # Errors
+/// As [`record_ids`].
+pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
+    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    for (row, id) in record_ids(batch)?.iter().enumerate() {
+        let subject = id.map(subject_of).unwrap_or_default();
+        match runs.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, rows)) => rows.end = row + 1,
+            None => runs.push((subject, row..row + 1)),
+        }
+    }
+    Ok(runs)
+}

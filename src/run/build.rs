@@ -1,0 +1,144 @@
+//! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is written.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use super::RunSettings;
+use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
+use crate::error::{Error, Result, ResultExt};
+use crate::issue::{Issue, Severity, SourceFinding};
+use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
+use crate::provenance::{Inputs, Snapshot, SourcePointer};
+use crate::publish::BuiltTable;
+use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
+use crate::validate::{Candidate, quarantine_table, validate};
+
+/// The published table of records set aside.
+pub(super) const QUARANTINE: &str = "pubdata.quarantine";
+
+/// What a pipeline's code made of its snapshots.
+pub(super) enum BuildOutput<'a> {
+    Tables(Vec<Table>, Inputs, RowsRead),
+    /// Still to be built, shard by shard.
+    Sharded(PreparedShards),
+    /// Still to be built, bucket by bucket.
+    Buckets(&'a Buckets, BuildWhole),
+}
+
+/// A sharded build before any shard of it was made.
+pub(super) struct PreparedShards {
+    pub(super) sharded: Box<dyn Sharded>,
+    /// What is to be seen to about the lists that were read.
+    pub(super) findings: Vec<SourceFinding>,
+}
+
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
+pub(super) fn build<'a>(
+    settings: &RunSettings,
+    declaration: &'a Declaration,
+    partition: Option<String>,
+    entry: &TaskEntry,
+    only: Option<(&[SourcePointer], Option<&str>)>,
+) -> Result<BuildOutput<'a>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let pointers = only.map(|(pointers, _)| pointers);
+    let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);
+    if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
+        context = context.in_bucket(bucket);
+    }
+    match (datasets::builder(&declaration.pipeline_id)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
+        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(BuildOutput::Buckets(buckets, build)),
+        (datasets::Build::Whole(build), _) => {
+            let tables = guarded(&declaration.pipeline_id, || build(&context))?;
+            let (inputs, read) = context.finish();
+            Ok(BuildOutput::Tables(tables, inputs, read))
+        }
+        (datasets::Build::Sharded(build), _) => {
+            let sharded = guarded(&declaration.pipeline_id, || build(&context))?;
+            let findings = context.finish().1.findings(&settings.declarations);
+            Ok(BuildOutput::Sharded(PreparedShards { sharded, findings }))
+        }
+    }
+}
+
+/// Calls a pipeline's code: a defect in one must not take the others' night with it.
+pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
+    let built = catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
+    });
+    built.context(|| pipeline_id.to_owned())
+}
+
+pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
+    settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
+}
+
+/// Tables as validation left them.
+#[derive(Default)]
+pub(super) struct ValidatedTables {
+    /// With a quarantine table beside each table that had findings.
+    pub(super) tables: Vec<BuiltTable>,
+    pub(super) issues: Vec<Issue>,
+    /// Pointer numbers of the rows of records set aside.
+    pub(super) quarantined_pointers: Vec<u64>,
+    /// Pointer numbers of rows that repeat another.
+    pub(super) repeated: Vec<u64>,
+    /// Why nothing may be published; empty when all may.
+    pub(super) blocked: Vec<String>,
+}
+
+/// The rows a dataset had in a partition of the last release.
+pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
+
+/// What the totals of a build are judged by.
+pub(super) struct Totals<'a> {
+    /// By dataset.
+    pub(super) expectations: &'a BTreeMap<String, Expectations>,
+    pub(super) previous_rows: RowsOf<'a>,
+}
+
+/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout.
+pub(super) fn expectations(declaration: &Declaration, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
+    let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
+    let expected = |declared: &Expectations| if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
+    declaration.expect.iter().map(|(dataset_id, declared)| (dataset_id.clone(), expected(declared))).collect()
+}
+
+/// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
+pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs, totals: Option<&Totals<'_>>, is_sample: bool) -> Result<ValidatedTables> {
+    let mut checked = ValidatedTables::default();
+    for Table { dataset_id, partition, frame, mut issues } in tables {
+        if settings.accepted.contains(&dataset_id) {
+            issues.iter_mut().filter(|issue| issue.severity == Severity::Block).for_each(|issue| issue.severity = Severity::Quarantine);
+        }
+        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
+        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
+        let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
+        let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
+        checked.blocked.extend(verdict.blocked);
+        checked.quarantined_pointers.extend(verdict.quarantined_pointers);
+        checked.repeated.extend(verdict.repeated);
+        if !verdict.quarantine.is_empty() {
+            let contract = contract(settings, QUARANTINE)?;
+            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
+            let mut folders = partition.clone();
+            folders.insert("dataset_id".to_owned(), dataset_id.clone());
+            checked.tables.push(BuiltTable { dataset_id: QUARANTINE.to_owned(), partition: folders, frame, report: store::PartReport::default() });
+        }
+        checked.issues.extend(verdict.quarantine);
+        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
+    }
+    Ok(checked)
+}
+
+/// The rows of a task's dataset, in one partition or in all.
+pub(super) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str, partition: Option<&BTreeMap<String, String>>) -> Option<u64> {
+    let parts = &manifest.datasets.get(dataset_id)?.parts;
+    let is_own = |part: &&Part| part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition);
+    let own: Vec<u64> = parts.iter().filter(is_own).map(|part| part.rows).collect();
+    (!own.is_empty()).then(|| own.iter().sum())
+}

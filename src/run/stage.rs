@@ -1,0 +1,98 @@
+//! Builds one task and stages what came of it: at once, bucket by bucket or shard by shard.
+
+use std::collections::BTreeMap;
+
+use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, rows_of};
+use super::by_hand::withdrawn_in;
+use super::plan::{Plan, PlannedTask};
+use super::source_rows::RowUses;
+use super::work_units::{BuiltTask, TaskInUnits};
+use super::{RunSettings, SharedObserver};
+use crate::datasets::RowsRead;
+use crate::error::{Error, Result};
+use crate::pipeline::Declaration;
+use crate::provenance::{Inputs, Obtained, Snapshot};
+use crate::publish::{self, Build};
+use crate::store::{self, Snapshots, TaskEntry};
+
+/// Builds a task and stages it.
+///
+/// # Errors
+/// What failed its build; findings are in the run's file by then.
+pub(super) fn build_and_stage(
+    settings: &RunSettings,
+    plan: &Plan,
+    task: &PlannedTask,
+    entry: &TaskEntry,
+    run_id: &str,
+    observer: &SharedObserver,
+) -> Result<BuiltTask> {
+    let declaration = &settings.declarations.pipelines[&task.pipeline_id];
+    check_snapshots(settings, plan, entry)?;
+    let issues_file = super::issues_file(&settings.home, run_id);
+    // What a wrong file brought is no measure for the right one.
+    let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
+        Some(_) => None,
+        None => plan.current.as_ref(),
+    };
+    let in_units =
+        |previous| TaskInUnits { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
+    let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
+        BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
+        BuildOutput::Sharded(prepared) => {
+            let previous = believed.filter(|_| !settings.is_forced);
+            return in_units(previous).stage_shards(&settings.home, &prepared, Some(&issues_file));
+        }
+        BuildOutput::Buckets(buckets, build) => {
+            return in_units(believed).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
+        }
+    };
+    let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
+        let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
+        believed.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
+    };
+    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &previous_rows };
+    let checked = check(settings, tables, &inputs, Some(&totals), plan.is_sample)?;
+    if !checked.issues.is_empty() {
+        store::append_lines(&issues_file, &checked.issues)?;
+    }
+    if !checked.blocked.is_empty() {
+        return Err(Error::contract(checked.blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
+    }
+    let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
+    Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
+}
+
+/// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
+fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Result<()> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_new = |snapshot: &Snapshot| plan.sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
+    for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
+        if let Some(damage) = snapshots.damage(snapshot)? {
+            snapshots.forget(snapshot)?;
+            let hint = match snapshot.obtained {
+                Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
+                Obtained::ByHand => "import the file again; look at the disk it was on",
+            };
+            return Err(Error::format(damage).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// A build that was made at once, with the account of its rows.
+pub(super) fn whole(
+    settings: &RunSettings,
+    task_id: &str,
+    entry: &TaskEntry,
+    declaration: &Declaration,
+    checked: ValidatedTables,
+    inputs: Inputs,
+    read: &RowsRead,
+) -> Result<Build> {
+    let source_rows = RowUses::of(&checked, &read.left_out, &inputs)?.account(declaration, &read.by_source());
+    let mut findings = entry.findings.clone();
+    findings.extend(read.findings(&settings.declarations));
+    let entry = TaskEntry { source_rows, findings, ..entry.clone() };
+    Ok(Build { task_id: task_id.to_owned(), entry, inputs, tables: checked.tables })
+}
