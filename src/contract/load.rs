@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Column, ColumnType, Contract, Invariant, Physical};
+use super::{Column, ColumnType, Contract, Invariant, Physical, ValueNotes};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
 /// Words of links that are a column's value in another form.
@@ -33,6 +33,8 @@ struct ContractFile {
     links: BTreeMap<String, String>,
     #[serde(rename = "column")]
     columns: Vec<ColumnFile>,
+    #[serde(rename = "value", default)]
+    values: Vec<ValueNotes>,
     #[serde(rename = "invariant", default)]
     invariants: Vec<Invariant>,
 }
@@ -115,6 +117,19 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
             report(TablePath::Table("links"), link, format!("there is no column `{}`", column(name)));
         }
     }
+    for (number, known) in file.values.iter().enumerate() {
+        let place = TablePath::Nth("value", number);
+        match columns.iter().find(|column| column.name == known.column) {
+            None => report(place, "column", format!("there is no column `{}`", known.column)),
+            Some(column) if !column.column_type.values.is_empty() && !column.column_type.values.contains(&known.value) => {
+                report(place, "value", format!("`{}` is no value of the column `{}`", known.value, known.column));
+            }
+            Some(_) if file.values[..number].iter().any(|other| (&other.column, &other.value) == (&known.column, &known.value)) => {
+                report(place, "value", format!("`{}` of the column `{}` is declared twice", known.value, known.column));
+            }
+            Some(_) => {}
+        }
+    }
     for (name, physical) in [("record_id", Physical::String), ("validation_status", Physical::String), (crate::provenance::POINTERS, Physical::Pointers)] {
         if !columns.iter().any(|column| column.name == name && column.column_type.physical == physical) {
             report(TablePath::Top, "dataset_id", format!("every contract needs a column `{name}`"));
@@ -133,6 +148,7 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
         not_covered: file.not_covered,
         links: file.links,
         columns,
+        values: file.values,
         invariants: file.invariants,
     }
 }

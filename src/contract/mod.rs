@@ -11,4 +11,4 @@ pub use arrow_schema::{arrow_schema, pointer_fields};
 pub use day::Day;
 pub use dictionary::data_dictionary;
 pub use load::{Contracts, load};
-pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, parse_decimal};
+pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, ValueNotes, parse_decimal};

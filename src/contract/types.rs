@@ -29,10 +29,40 @@ pub struct Contract {
     #[serde(skip)]
     pub links: BTreeMap<String, String>,
     pub columns: Vec<Column>,
+    /// What is known of values beyond themselves, in the order in which they are shown. Told when served, never stored: it decides no row.
+    #[serde(skip)]
+    pub values: Vec<ValueNotes>,
     pub invariants: Vec<Invariant>,
 }
 
+/// What is known of one value of a column.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ValueNotes {
+    pub column: String,
+    pub value: String,
+    /// By name, such as `label` or `unit`.
+    #[serde(flatten)]
+    notes: BTreeMap<String, String>,
+}
+
+impl ValueNotes {
+    /// A note; none when the contract has none of that name for the value.
+    pub fn note(&self, name: &str) -> Option<&str> {
+        self.notes.get(name).map(String::as_str)
+    }
+}
+
 impl Contract {
+    /// What is known of the values of a column, in the contract's order.
+    pub fn values_of(&self, column: &str) -> impl Iterator<Item = &ValueNotes> {
+        self.values.iter().filter(move |known| known.column == column)
+    }
+
+    /// What is known of one value.
+    pub fn value(&self, column: &str, value: &str) -> Option<&ValueNotes> {
+        self.values_of(column).find(|known| known.value == value)
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)

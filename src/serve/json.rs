@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use super::days::civil;
+use crate::contract::Day;
 
 /// A JSON text under construction.
 #[derive(Debug, Default)]
@@ -174,9 +174,8 @@ impl Json {
 
     /// Writes a day, given as days since 1970-01-01, as `YYYY-MM-DD`.
     pub fn day(&mut self, days: i32) {
-        let (year, month, day) = civil(days);
         self.separate();
-        self.print(format_args!("\"{year:04}-{month:02}-{day:02}\""));
+        self.print(format_args!("\"{}\"", Day::from_number(days)));
     }
 
     /// Writes a day or null.

@@ -20,7 +20,7 @@ mod server;
 mod settings;
 mod stream;
 mod tax;
-mod zip;
+mod zip_code;
 
 pub use http::service::Clock;
 pub use release::freshness::freshness_of_task;

@@ -34,6 +34,32 @@ const LAYERS: &[(&str, &str)] = &[
     ("lib", ""),
 ];
 
+/// Rooms of `src/serve/`, low to high, each with those that it may import: what all requests share, then places, then families, then what
+/// names families. `mod` is the list of modules.
+const SERVE_LAYERS: &[(&str, &str)] = &[
+    ("days", ""),
+    ("json", ""),
+    ("settings", ""),
+    ("search", "json"),
+    ("release", "json"),
+    ("http", "days json release settings"),
+    ("place", "json release"),
+    ("geo", "http json place release"),
+    ("sec", "days http json release search"),
+    ("business", "http json release search"),
+    ("license", "days http json release search"),
+    ("permit", "days http json license place release search"),
+    ("tax", "days http json place release"),
+    ("zip_code", "geo http json place release tax"),
+    ("stream", "http json release sec"),
+    ("coverage", "geo http json release sec"),
+    ("provenance", "http json release"),
+    ("routes", "business coverage geo http license permit place provenance release sec tax zip_code"),
+    ("router", "http routes server stream"),
+    ("server", "http router routes settings stream"),
+    ("mod", "*"),
+];
+
 const ANYWHERE: &str = "*";
 
 /// Every dependency of `Cargo.toml` and the folders that may name it. `error` turns foreign errors into ours.
@@ -102,7 +128,7 @@ fn lists(list: &str, name: &str) -> bool {
 }
 
 /// What is wrong in one file, as `src/path:line: rule`.
-fn breaches(source: &SourceText, publisher_words: &BTreeSet<String>) -> Vec<String> {
+fn breaches(source: &SourceText, words: &Words) -> Vec<String> {
     let mut found = Vec::new();
     let layer = source.layer();
     let mut report = |line: usize, rule: String| found.push(format!("src/{}:{line}: {rule}", source.path));
@@ -125,6 +151,17 @@ fn breaches(source: &SourceText, publisher_words: &BTreeSet<String>) -> Vec<Stri
                 && is_dataset(&other)
             {
                 report(line, format!("dataset `{own}` must not import dataset `{other}` (invariant 3)"));
+            }
+            if let ("serve", "serve", [room, ..]) = (layer, *target, rest) {
+                let module = source.module();
+                let own = module.get(1).map_or("mod", String::as_str);
+                match SERVE_LAYERS.iter().find(|(name, _)| *name == own) {
+                    None => report(line, format!("`serve/{own}` is in no layer: give it a line in SERVE_LAYERS and in docs/ARCHITECTURE.md")),
+                    Some((_, rooms)) if own != *room && SERVE_LAYERS.iter().any(|(name, _)| name == room) && !lists(rooms, room) => {
+                        report(line, format!("`serve/{own}` must not import `serve/{room}` (layers)"));
+                    }
+                    Some(_) => {}
+                }
             }
             if *target == "store" && rest.contains(&"advance_channel") && layer != "publish" {
                 report(line, "only `publish` moves a channel (invariant 5)".to_owned());
@@ -175,7 +212,10 @@ fn breaches(source: &SourceText, publisher_words: &BTreeSet<String>) -> Vec<Stri
         if after_scheme.is_some_and(names_a_foreign_host) {
             report(literal.line, format!("`{text}`: URLs belong in pipelines/ (invariant 7)"));
         }
-        if publisher_words.contains(text) {
+        if layer == "serve" && (words.facts.contains(text) || words.states.contains(text)) {
+            report(literal.line, format!("`{text}` is a fact about what a publisher has: it belongs in schemas/ (invariant 7)"));
+        }
+        if words.publishers.contains(text) {
             report(literal.line, format!("`{text}` is a publisher's word: it belongs in pipelines/ (invariant 7)"));
         }
     }
@@ -200,9 +240,38 @@ fn is_dataset(name: &str) -> bool {
     repository().join("pipelines").join(name.replace("::", "/")).with_extension("toml").is_file()
 }
 
-/// Column names and special numbers of the publishers, as far as no English word could be meant.
-fn publisher_words() -> BTreeSet<String> {
-    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+/// What no literal outside of datasets may be.
+struct Words {
+    /// Column names and special numbers of the publishers, as far as no English word could be meant.
+    publishers: BTreeSet<String>,
+    /// Values of which contracts say something, and what they say.
+    facts: BTreeSet<String>,
+    /// Postal codes of states.
+    states: BTreeSet<String>,
+}
+
+impl Words {
+    fn read() -> Self {
+        let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+        let mut facts = BTreeSet::new();
+        for (path, text) in DeclarationFiles::built_in().toml_below("schemas") {
+            let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+            for known in table.get("value").and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_table) {
+                facts.extend(known.iter().filter(|(key, _)| *key != "column").filter_map(|(_, text)| text.as_str()).map(str::to_owned));
+            }
+        }
+        // Words of the API itself, which a publisher's value happens to be, too.
+        for word in ["income", "balance", "cash_flow", "USD", "shares", "cash", "only_taxed"] {
+            facts.remove(word);
+        }
+        let letters = || (b'A'..=b'Z').map(char::from);
+        let codes = letters().flat_map(|first| letters().map(move |second| format!("{first}{second}")));
+        let states = codes.filter(|code| pubdata::canonical::state::name(code).is_some()).collect();
+        Self { publishers: publisher_words(&declarations), facts, states }
+    }
+}
+
+fn publisher_words(declarations: &Declarations) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for declaration in declarations.pipelines.values() {
         for source in &declaration.sources {
@@ -222,7 +291,7 @@ fn publisher_words() -> BTreeSet<String> {
 
 #[test]
 fn source_keeps_the_invariants() {
-    let words = publisher_words();
+    let words = Words::read();
     let found: Vec<String> = source_text::read_all(&repository().join("src")).iter().flat_map(|source| breaches(source, &words)).collect();
     assert!(found.is_empty(), "{} breach(es) of docs/ARCHITECTURE.md:\n{}", found.len(), found.join("\n"));
 }
@@ -230,7 +299,7 @@ fn source_keeps_the_invariants() {
 /// Each rule, broken once: a rule that finds nothing anywhere proves nothing.
 #[test]
 fn every_rule_finds_its_breach() {
-    let words = publisher_words();
+    let words = Words::read();
     let cases = [
         ("serve/api.rs", "use crate::{\n    error::Result,\n    fetch::Fetcher,\n};", "src/serve/api.rs:1: `serve` must not import `fetch` (layers)"),
         ("ids/zcta.rs", "fn f() { crate::store::open() }", "src/ids/zcta.rs:1: `ids` must not import `store` (layers)"),
@@ -264,6 +333,23 @@ fn every_rule_finds_its_breach() {
             "src/decode/csv.rs:1: `polars::io::CsvReadOptions::default`: decoders never infer types (invariant 6)",
         ),
         ("fetch/mod.rs", "let url = \"https://www.census.gov/\";", "src/fetch/mod.rs:1: `https://www.census.gov/`: URLs belong in pipelines/ (invariant 7)"),
+        ("serve/http/etag.rs", "use crate::serve::tax::rate;", "src/serve/http/etag.rs:1: `serve/http` must not import `serve/tax` (layers)"),
+        ("serve/geo/area.rs", "use super::super::sec::links;", "src/serve/geo/area.rs:1: `serve/geo` must not import `serve/sec` (layers)"),
+        (
+            "serve/general/area.rs",
+            "use crate::serve::http;",
+            "src/serve/general/area.rs:1: `serve/general` is in no layer: give it a line in SERVE_LAYERS and in docs/ARCHITECTURE.md",
+        ),
+        (
+            "serve/tax/search.rs",
+            "const ONLY: [&str; 1] = [\"VT\"];",
+            "src/serve/tax/search.rs:1: `VT` is a fact about what a publisher has: it belongs in schemas/ (invariant 7)",
+        ),
+        (
+            "serve/sec/statements.rs",
+            "(\"income\", \"gross_profit\")",
+            "src/serve/sec/statements.rs:1: `gross_profit` is a fact about what a publisher has: it belongs in schemas/ (invariant 7)",
+        ),
         ("normalise/mod.rs", "column == \"GEO_ID\"", "src/normalise/mod.rs:1: `GEO_ID` is a publisher's word: it belongs in pipelines/ (invariant 7)"),
         ("normalise/mod.rs", "value == r\"-666666666\"", "src/normalise/mod.rs:1: `-666666666` is a publisher's word: it belongs in pipelines/ (invariant 7)"),
     ];
@@ -283,10 +369,13 @@ fn every_rule_finds_its_breach() {
 
 #[test]
 fn layers_have_no_cycle_and_a_fixed_order() {
-    let position = |name: &str| LAYERS.iter().position(|(layer, _)| *layer == name);
-    for (layer, imports) in LAYERS {
-        for import in imports.split_whitespace() {
-            assert!(position(import).unwrap() < position(layer).unwrap(), "`{layer}` stands below `{import}`, which it imports");
+    for layers in [LAYERS, SERVE_LAYERS] {
+        let position = |name: &str| layers.iter().position(|(layer, _)| *layer == name);
+        for (layer, imports) in layers.iter().filter(|(_, imports)| *imports != ANYWHERE) {
+            // What the router shares with the server is the server's own state.
+            for import in imports.split_whitespace().filter(|import| (*layer, *import) != ("router", "server")) {
+                assert!(position(import).unwrap() < position(layer).unwrap(), "`{layer}` stands below `{import}`, which it imports");
+            }
         }
     }
 }

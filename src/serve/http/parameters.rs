@@ -34,6 +34,8 @@ pub enum Kind {
     OneOf(&'static str, &'static str),
     /// A comma list of the values of a contract's column.
     SomeOf(&'static str, &'static str),
+    /// A comma list of those values of a contract's column of which the contract has a note of this name: dataset, column and note.
+    SomeNoted(&'static str, &'static str, &'static str),
     /// One of these words.
     Word(&'static [&'static str]),
     /// A comma list of these words.
@@ -94,6 +96,7 @@ impl Kind {
             Self::Flag => json!({"type": "boolean"}),
             Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
             Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
+            Self::SomeNoted(dataset, column, note) => list_schema(&noted(contracts, dataset, column, note)),
             Self::Words(words) => list_schema(words),
             Self::Word(words) => json!({"type": "string", "enum": words}),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
@@ -118,6 +121,7 @@ impl Kind {
             Self::Flag => one_of(text, &["true", "false"]),
             Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
             Self::SomeOf(dataset, column) => some_of(text, &allowed(contracts, dataset, column)),
+            Self::SomeNoted(dataset, column, note) => some_of(text, &noted(contracts, dataset, column, note)),
             Self::Words(words) => some_of(text, words),
             Self::Word(words) => one_of(text, words),
             Self::Date => {
@@ -174,6 +178,12 @@ fn some_of(text: &str, words: &[&str]) -> std::result::Result<(), String> {
 pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> Vec<&'a str> {
     let column = contracts.get(dataset_id).and_then(|contract| contract.column(column));
     column.map(|column| column.column_type.values.iter().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// The values of a contract's column of which it has a note of this name.
+pub fn noted<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str, note: &str) -> Vec<&'a str> {
+    let values = contracts.get(dataset_id).into_iter().flat_map(|contract| contract.values_of(column));
+    values.filter(|known| known.note(note).is_some()).map(|known| known.value.as_str()).collect()
 }
 
 /// The parameters of one request, checked, in the order they are declared.

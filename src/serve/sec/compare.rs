@@ -93,7 +93,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut is_mixed = false;
     json.object(|json| {
         json.key("metric").text(metric);
-        json.key("unit").text(unit_of(metric));
+        json.key("unit").text(unit_of(call.contracts(), metric));
         json.key("period_type").text(period);
         json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));

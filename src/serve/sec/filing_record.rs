@@ -41,7 +41,7 @@ impl Writer<'_> {
         let form = table.forms.at(row);
         json.key("accession_number").text(table.accession_numbers.at(row));
         json.key("form").text(form);
-        json.key("form_description").optional_text(description_of(form));
+        json.key("form_description").optional_text(description_of(self.call.contracts(), form));
         write_dates(json, table, row);
         json.key("entities").array(|json| {
             for (cik, ..) in rows {

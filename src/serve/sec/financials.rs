@@ -103,7 +103,7 @@ pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, 
 fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Bucket<'_, ValueTable>>, metric: &str, series: &Series, has_history: bool) {
     json.object(|json| {
         json.key("metric").text(metric);
-        json.key("unit").text(unit_of(metric));
+        json.key("unit").text(unit_of(call.contracts(), metric));
         json.key("values").array(|json| {
             let Some(bucket) = bucket else { return };
             let stamps = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::contract::Contracts;
 use crate::error::{Error, Result};
 use crate::ids::Cik;
 use crate::serve::json::Json;
@@ -18,8 +19,6 @@ use crate::serve::sec::owners::Owners;
 const DATASET_ID: &str = "sec.registrant";
 /// How many parts are read at the same time while a release is loaded.
 const LOADING: usize = 8;
-/// Filer categories from large to small: of listed registrants that fit equally well the larger come first.
-const CATEGORIES: [&str; 3] = ["Large accelerated filer", "Accelerated filer", "Non-accelerated filer"];
 /// What stands for an exchange that the publisher does not say.
 pub const UNKNOWN: &str = "unknown";
 
@@ -108,15 +107,18 @@ impl Registrants {
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
-    pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
+    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Option<Self>> {
         let Some(dataset) = reader.manifest().datasets.get(DATASET_ID) else { return Ok(None) };
         let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Bucket>(part)).collect();
         let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
-        let indexed = tokio::task::spawn_blocking(move || Self::of(&buckets)).await;
+        let contract = contracts.get(DATASET_ID);
+        let categories: Vec<String> = contract.into_iter().flat_map(|contract| contract.values_of("filer_category")).map(|known| known.value.clone()).collect();
+        let indexed = tokio::task::spawn_blocking(move || Self::of(&buckets, &categories)).await;
         indexed.map_err(|error| Error::store(format!("indexing {DATASET_ID} failed: {error}")))?.map(Some)
     }
 
-    fn of(buckets: &[Bucket]) -> Result<Self> {
+    /// `categories` of filers run from large to small.
+    fn of(buckets: &[Bucket], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
             order.extend(bucket.ciks.iter().enumerate().map(|(row, cik)| (*cik, number, row)));
@@ -144,7 +146,7 @@ impl Registrants {
         all.by_ticker.dedup();
         all.search = Names::new(order.iter().map(|&(_, number, row)| {
             let bucket = &buckets[number];
-            let size = CATEGORIES.iter().position(|category| bucket.categories.get(row) == Some(category)).unwrap_or(CATEGORIES.len());
+            let size = categories.iter().position(|category| bucket.categories.get(row) == Some(category)).unwrap_or(categories.len());
             let listing = u32::try_from(size).ok().filter(|_| bucket.tickers.at(row).len() > 0);
             Named { name: bucket.names.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
         }));

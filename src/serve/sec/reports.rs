@@ -6,23 +6,21 @@ use super::company::Company;
 use super::filing_query::{FILED_FROM, FILED_TO, Filter, PERIOD_FROM, PERIOD_TO};
 use super::filing_record::Writer;
 use super::filings::{describe, of_registrants};
-use super::forms::PERIODIC;
 use super::tables::FILINGS;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, noted};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::store::Scope;
 
+/// Forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
+const PERIODIC: Kind = Kind::SomeNoted(FILINGS, "form", "periodic");
+
 /// The parameters of one registrant's reports.
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "form",
-        kind: Kind::Words(PERIODIC),
-        description: "Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`.",
-    },
+    Parameter { name: "form", kind: PERIODIC, description: "Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`." },
     FILED_FROM,
     FILED_TO,
     PERIOD_FROM,
@@ -51,7 +49,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
     let mut filter = Filter::read(call)?;
     if filter.forms.is_empty() {
-        filter.forms = PERIODIC.iter().map(|form| (*form).to_owned()).collect();
+        filter.forms = noted(call.contracts(), FILINGS, "form", "periodic").into_iter().map(str::to_owned).collect();
     }
     let (page, found) = of_registrants(call, &[company.cik], &filter).await?;
     let writer = Writer { call, stamps: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use futures_util::FutureExt;
 
+use crate::contract::ValueNotes;
 use crate::ids::Cik;
 use crate::serve::http::cursor;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -47,46 +48,6 @@ const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
 /// Reason of a line that the company did not report for the period under any concept of the line's list.
 const NOT_REPORTED: &str = "not_reported";
 
-/// The lines of the statements: statement, key, label, unit.
-const LINE_LIST: [(&str, &str, &str, &str); 36] = [
-    ("income", "revenue", "Revenue", "USD"),
-    ("income", "cost_of_revenue", "Cost of revenue", "USD"),
-    ("income", "gross_profit", "Gross profit", "USD"),
-    ("income", "research_and_development", "Research and development", "USD"),
-    ("income", "selling_general_administrative", "Selling, general and administrative", "USD"),
-    ("income", "operating_income", "Operating income", "USD"),
-    ("income", "interest_expense", "Interest expense", "USD"),
-    ("income", "income_before_tax", "Income before tax", "USD"),
-    ("income", "income_tax", "Income tax", "USD"),
-    ("income", "net_income", "Net income", "USD"),
-    ("income", "eps_basic", "Earnings per share, basic", "USD/shares"),
-    ("income", "eps_diluted", "Earnings per share, diluted", "USD/shares"),
-    ("income", "shares_basic", "Weighted average shares, basic", "shares"),
-    ("income", "shares_diluted", "Weighted average shares, diluted", "shares"),
-    ("balance", "cash", "Cash and cash equivalents", "USD"),
-    ("balance", "short_term_investments", "Short-term investments", "USD"),
-    ("balance", "receivables", "Receivables", "USD"),
-    ("balance", "inventory", "Inventory", "USD"),
-    ("balance", "current_assets", "Current assets", "USD"),
-    ("balance", "ppe_net", "Property, plant and equipment, net", "USD"),
-    ("balance", "goodwill", "Goodwill", "USD"),
-    ("balance", "intangibles", "Intangible assets", "USD"),
-    ("balance", "total_assets", "Total assets", "USD"),
-    ("balance", "payables", "Accounts payable", "USD"),
-    ("balance", "current_liabilities", "Current liabilities", "USD"),
-    ("balance", "long_term_debt", "Long-term debt", "USD"),
-    ("balance", "total_liabilities", "Total liabilities", "USD"),
-    ("balance", "stockholders_equity", "Stockholders' equity", "USD"),
-    ("balance", "total_liabilities_and_equity", "Total liabilities and equity", "USD"),
-    ("cash_flow", "operating_cash_flow", "Operating cash flow", "USD"),
-    ("cash_flow", "investing_cash_flow", "Investing cash flow", "USD"),
-    ("cash_flow", "financing_cash_flow", "Financing cash flow", "USD"),
-    ("cash_flow", "capital_expenditure", "Capital expenditure", "USD"),
-    ("cash_flow", "dividends_paid", "Dividends paid", "USD"),
-    ("cash_flow", "share_repurchases", "Share repurchases", "USD"),
-    ("cash_flow", "depreciation_amortization", "Depreciation and amortization", "USD"),
-];
-
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -104,15 +65,15 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// Rows of one statement and period, by line.
-type Rows = BTreeMap<&'static str, usize>;
+type Rows<'a> = BTreeMap<&'a str, usize>;
 
 /// One fiscal period, with the rows of each statement.
-struct Period {
+struct Period<'a> {
     fiscal_year: i32,
     fiscal_period: String,
     /// The last day of the newest of its rows, by which periods are sorted.
     end: i32,
-    statements: [Rows; 3],
+    statements: [Rows<'a>; 3],
 }
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -124,12 +85,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let limit = paging.limit;
     let bucket = SecTables::of(call.release).lines.about(call.reader(), company.cik).await?;
     let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
-    let mut periods = bucket.as_ref().map(|bucket| periods(&bucket.table, company.cik, series)).unwrap_or_default();
+    let lines: Vec<&ValueNotes> = call.contracts().get(LINES).into_iter().flat_map(|contract| contract.values_of("line")).collect();
+    let mut periods = bucket.as_ref().map(|bucket| periods(&bucket.table, &lines, company.cik, series)).unwrap_or_default();
     let is_without = periods.is_empty();
     periods.retain(|period| is_wanted(period.fiscal_year));
     let total = periods.len();
 
-    let key = |period: &Period| format!("{}:{}:{}", period.end, period.fiscal_year, period.fiscal_period);
+    let key = |period: &Period<'_>| format!("{}:{}:{}", period.end, period.fiscal_year, period.fiscal_period);
     if let Some(after) = &paging.after {
         let position = periods.iter().position(|period| key(period) == *after).ok_or_else(cursor::not_a_cursor)?;
         periods.drain(..=position);
@@ -148,7 +110,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("statements").array(|json| {
             let Some(bucket) = bucket.as_ref() else { return };
             let stamps = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
-            let writer = Writer { call, cik: company.cik, table: &bucket.table, stamps };
+            let writer = Writer { call, cik: company.cik, table: &bucket.table, lines: &lines, stamps };
             for period in &periods {
                 let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, rows)| (wanted == ALL || wanted == **statement) && !rows.is_empty());
                 chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
@@ -166,12 +128,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// Groups a registrant's rows of one series by fiscal period, newest first.
-fn periods(table: &LineTable, cik: Cik, series: &str) -> Vec<Period> {
-    let mut found: BTreeMap<(i32, &str), Period> = BTreeMap::new();
+fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, series: &str) -> Vec<Period<'a>> {
+    let mut found: BTreeMap<(i32, &str), Period<'a>> = BTreeMap::new();
     for row in table.rows(cik).filter(|row| table.series.at(*row) == series) {
         let (Some(fiscal_period), false) = (table.fiscal_periods.get(row), table.fiscal_years.is_null(row)) else { continue };
-        let known = LINE_LIST.iter().find(|(statement, line, ..)| *statement == table.statements.at(row) && *line == table.lines.at(row));
-        let Some((statement, line, ..)) = known else { continue };
+        let statement = table.statements.at(row);
+        let known = lines.iter().find(|line| line.value == table.lines.at(row) && line.note("statement") == Some(statement));
+        let Some(line) = known.map(|line| line.value.as_str()) else { continue };
         let (fiscal_year, end) = (table.fiscal_years.value(row), table.period_ends.value(row));
         let period = found.entry((fiscal_year, fiscal_period)).or_insert_with(|| Period {
             fiscal_year,
@@ -180,13 +143,13 @@ fn periods(table: &LineTable, cik: Cik, series: &str) -> Vec<Period> {
             statements: Default::default(),
         });
         period.end = period.end.max(end);
-        let Some(rows) = STATEMENTS.iter().position(|known| known == statement).map(|index| &mut period.statements[index]) else { continue };
+        let Some(rows) = STATEMENTS.iter().position(|known| *known == statement).map(|index| &mut period.statements[index]) else { continue };
         let kept = rows.entry(line).or_insert(row);
         if preference(table, row) > preference(table, *kept) {
             *kept = row;
         }
     }
-    let mut periods: Vec<Period> = found.into_values().collect();
+    let mut periods: Vec<Period<'_>> = found.into_values().collect();
     periods.sort_by(|a, b| (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period)));
     periods
 }
@@ -200,12 +163,13 @@ struct Writer<'a> {
     call: &'a Call<'a>,
     cik: Cik,
     table: &'a LineTable,
+    lines: &'a [&'a ValueNotes],
     stamps: ProvenanceWriter<'a>,
 }
 
 impl Writer<'_> {
     /// Writes one statement. Its filing is the last one that a line comes from.
-    fn write_statement(&self, json: &mut Json, period: &Period, statement: &str, rows: &Rows) {
+    fn write_statement(&self, json: &mut Json, period: &Period<'_>, statement: &str, rows: &Rows<'_>) {
         let table = self.table;
         let filed = |row: usize| (table.filed_dates.value(row), table.accession_numbers.at(row));
         let Some(newest) = rows.values().copied().max_by_key(|row| filed(*row)) else { return };
@@ -221,24 +185,24 @@ impl Writer<'_> {
             self.write_filing(json, table.forms.get(newest), &table.filed_dates, table.accession_numbers.get(newest), newest);
             json.key("is_restated").flag(rows.values().any(|row| table.restated.value(*row)));
             json.key("lines").array(|json| {
-                for (_, key, label, unit) in LINE_LIST.iter().filter(|(of, ..)| *of == statement) {
-                    self.write_line(json, key, label, unit, rows.get(key).copied());
+                for line in self.lines.iter().filter(|line| line.note("statement") == Some(statement)) {
+                    self.write_line(json, line, rows.get(line.value.as_str()).copied());
                 }
             });
             self.stamps.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
         });
     }
 
-    fn write_line(&self, json: &mut Json, key: &str, label: &str, unit: &str, row: Option<usize>) {
+    fn write_line(&self, json: &mut Json, line: &ValueNotes, row: Option<usize>) {
         let table = self.table;
         json.object(|json| {
-            json.key("key").text(key);
-            json.key("label").text(label);
+            json.key("key").text(&line.value);
+            json.key("label").text(line.note("label").unwrap_or(&line.value));
             match row {
                 Some(row) => write_decimal(json.key("value"), &table.values, row),
                 None => json.key("value").null(),
             }
-            json.key("unit").text(row.map_or(unit, |row| table.units.at(row)));
+            json.key("unit").optional_text(row.map(|row| table.units.at(row)).or_else(|| line.note("unit")));
             json.key("concept").optional_text(row.and_then(|row| table.concepts.get(row)));
             json.key("is_ytd").flag(row.is_some_and(|row| table.ytd.value(row)));
             json.key("is_derived").flag(false);

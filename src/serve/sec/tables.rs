@@ -45,7 +45,7 @@ impl SecTables {
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let manifest = reader.manifest();
         Ok(Self {
-            registrants: Registrants::load(reader).await?,
+            registrants: Registrants::load(reader, contracts).await?,
             members: Members::load(reader).await?,
             profiles: Buckets::of(manifest)?,
             values: Buckets::of(manifest)?,

@@ -1,17 +1,9 @@
-//! Units of metrics of which nothing is published for a registrant.
+//! Units of metrics, as the contract names them: also of those of which nothing is published for a registrant.
 
-/// Metrics with their units, for a registrant of which nothing is known.
-pub const UNITS: [(&str, &str); 8] = [
-    ("revenue", "USD"),
-    ("net_income", "USD"),
-    ("total_assets", "USD"),
-    ("total_liabilities", "USD"),
-    ("stockholders_equity", "USD"),
-    ("operating_cash_flow", "USD"),
-    ("eps_diluted", "USD/shares"),
-    ("shares_outstanding", "shares"),
-];
+use super::tables::VALUES;
+use crate::contract::Contracts;
 
-pub fn unit_of(metric: &str) -> &'static str {
-    UNITS.iter().find(|(known, _)| *known == metric).map_or("", |(_, unit)| unit)
+/// The unit of a metric; empty of one that the contract does not know.
+pub fn unit_of<'a>(contracts: &'a Contracts, metric: &str) -> &'a str {
+    contracts.get(VALUES).and_then(|contract| contract.value("metric", metric)?.note("unit")).unwrap_or_default()
 }

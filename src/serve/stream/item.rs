@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::contract::Contracts;
 use crate::ids::Cik;
 use crate::serve::json::Json;
 use crate::serve::release::loaded::Release;
@@ -31,10 +32,10 @@ pub struct Item {
 
 impl Item {
     /// Completes an event from a release.
-    pub fn of(event: Event, release: Option<&Release>, links: &Links) -> Self {
+    pub fn of(event: Event, release: Option<&Release>, contracts: &Contracts, links: &Links) -> Self {
         let registrants = release.and_then(|release| SecTables::of(release).registrants.as_ref());
         let mut json = Json::new();
-        json.object(|json| write(json, &event, registrants, links));
+        json.object(|json| write(json, &event, registrants, contracts, links));
         let filing = event.filing;
         let ciks = filing.entities.iter().filter_map(|entity| entity.cik.parse::<Cik>().ok()).map(Cik::number).collect();
         let mut data = String::from_utf8(json.into_bytes()).unwrap_or_default();
@@ -58,7 +59,7 @@ impl Item {
 }
 
 /// Writes the members of a filing, in the order of the search's.
-fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, links: &Links) {
+fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, contracts: &Contracts, links: &Links) {
     let filing = &event.filing;
     let form = filing.forms.first().map(String::as_str).unwrap_or_default();
     let ciks: Vec<Option<Cik>> = filing.entities.iter().map(|entity| entity.cik.parse().ok()).collect();
@@ -69,7 +70,7 @@ fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, link
     json.key("accession_number").text(&event.accession_number);
     json.key("form").text(form);
     json.key("forms").texts(filing.forms.iter().map(String::as_str));
-    json.key("form_description").optional_text(description_of(form));
+    json.key("form_description").optional_text(description_of(contracts, form));
     json.key("is_amendment").flag(form.ends_with("/A"));
     json.key("filed_date").optional_text(filing.filed_date.as_deref());
     json.key("accepted_at").optional_text(filing.accepted_at.as_deref());

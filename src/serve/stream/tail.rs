@@ -51,7 +51,10 @@ impl Stream {
         let shared = self.clone();
         let read = move || {
             let events = tail.read()?;
-            let items = events.into_iter().map(|event| Item::of(event, release.as_deref(), &shared.links)).filter(|item| item.seen_at >= from);
+            let items = events
+                .into_iter()
+                .map(|event| Item::of(event, release.as_deref(), &shared.service.contracts, &shared.links))
+                .filter(|item| item.seen_at >= from);
             Ok::<_, Error>((items.map(Arc::new).collect::<Vec<_>>(), tail))
         };
         let read = tokio::task::spawn_blocking(read).await;

@@ -14,6 +14,7 @@ use crate::serve::tax::invoice::{CLASSES, Invoice};
 use crate::serve::tax::location::{Asked, Location};
 use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::rate::describe;
+use crate::serve::tax::table::STATES;
 use crate::serve::tax::write::{write_cents, write_rate};
 use crate::store::Scope;
 
@@ -34,10 +35,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// Fields of an address.
 pub const ADDRESS: [&str; 5] = ["address", "street", "city", "state", "zip"];
 const FIELDS: [&str; 10] = ["to", "from", "date", "amount", "line_items", "shipping", "shipping_taxable", "rounding", "prices_include_tax", "exemption"];
-
-/// States whose caps on the tax of one article are not in the rate files.
-const CAPPED: [(&str, &str); 2] =
-    [("FL", "the county surtax applies to the first $5,000 of an item"), ("TN", "local tax applies to the first $1,600 of an article")];
 
 /// Answers `POST /v1/tax/calculate`.
 ///
@@ -61,7 +58,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let answer = Answer::of(&found, candidate, &invoice);
     answer.write(json, &found, candidate, &invoice, &call.release.manifest, &terms);
     let mut meta = describe(&found);
-    note(&mut meta, &found, candidate, &invoice);
+    add_notices(call, &mut meta, &found, candidate, &invoice);
     if answer.is_delivery_mixed() {
         meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
     }
@@ -214,7 +211,7 @@ fn write_part(json: &mut Json, candidate: &Candidate<'_>, part: usize, category:
     });
 }
 
-fn note(meta: &mut Meta, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice) {
+fn add_notices(call: &Call<'_>, meta: &mut Meta, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice) {
     let has_food = invoice.lines.iter().any(|line| line.item.class == Some(1));
     meta.notices.extend(candidate.food_notice().filter(|_| has_food));
     if invoice.shipping != 0 && invoice.shipping_taxable.is_none() && found.freight_taxable().is_none() {
@@ -224,7 +221,7 @@ fn note(meta: &mut Meta, found: &Found<'_>, candidate: &Candidate<'_>, invoice: 
     if invoice.is_exempt {
         meta.notice("EXEMPTION_NOT_VERIFIED", "The exemption is taken as claimed; the seller needs the certificate.");
     }
-    if let Some((_, cap)) = CAPPED.iter().find(|(state, _)| *state == found.location.state) {
+    if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", found.location.state)?.note("cap")) {
         meta.notice("CAPS_NOT_MODELLED", format!("In {} {cap}: the cap is not applied.", found.location.state));
     }
     meta.notice("HOLIDAYS_NOT_MODELLED", "Sales tax holidays are not applied.");

@@ -1,6 +1,5 @@
 //! From a place and a day to its rates: how the state taxes decides where to look, and what could not be found out is said.
 
-use crate::serve::place::zips::Zips;
 use crate::serve::tax::table::TaxTables;
 use jiff::civil::Date;
 
@@ -65,12 +64,11 @@ impl Found<'_> {
 /// # Errors
 /// `invalid_parameter`, when no record holds on the date; `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data.
 pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field: &str) -> Result<Found<'a>> {
-    let tax = TaxTables::of(call.release);
-    if tax.rules.is_none() {
+    if TaxTables::of(call.release).rules.is_none() {
         return Err(not_published("tax.state"));
     }
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
-    let search = Search::new(tax, call.release.table::<Zips>(), location.state, days::since_epoch(terms.date), is_interstate);
+    let search = Search::new(call, location.state, days::since_epoch(terms.date), is_interstate);
     let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, notices: Vec::new() };
     found.notices.append(&mut found.location.notices);
     let Some(search) = search else {

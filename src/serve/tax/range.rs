@@ -1,7 +1,7 @@
 //! The lowest and highest rate that somewhere in a ZIP code has: a ZIP code alone has no one rate.
 
+use crate::serve::days;
 use crate::serve::place::zips::Zips;
-use crate::serve::tax::table::TaxTables;
 use jiff::civil::Date;
 
 use crate::canonical::address::Address;
@@ -29,12 +29,11 @@ pub struct Range<'a> {
 /// The rates of a row's ZIP code today; none where the state's local rates are not covered, or no record has the code.
 pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let zips = call.release.table::<Zips>()?;
-    let tax = TaxTables::of(call.release);
     let as_of = call.today();
     let state = usps(zips.states.at(row))?;
     let is_interstate = false;
-    let search = Search::new(tax, Some(zips), state, crate::serve::days::since_epoch(as_of), is_interstate)
-        .filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
+    let search =
+        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
     let location = Location { address, state, zip_row: Some(row), notices: Vec::new() };
     let sets = match search.rules.methods.at(search.rule) {

@@ -1,6 +1,8 @@
 //! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code, ZIP code, named place; and, for states whose boundaries are not published here,
 //! the county and city by name.
 
+use crate::serve::http::endpoint::Call;
+use crate::serve::tax::table::STATES;
 use std::collections::BTreeMap;
 
 use crate::canonical::address::city_key;
@@ -14,9 +16,6 @@ use crate::serve::tax::table::{StateTax, TaxTables};
 use crate::store::Manifest;
 
 use crate::serve::tax::location::Location;
-
-/// States whose files list addresses with a local tax and no others: elsewhere in their ZIP codes only the state taxes.
-const ONLY_TAXED_ADDRESSES: [&str; 1] = ["VT"];
 
 /// A boundary record.
 #[derive(Debug, Clone, Copy)]
@@ -93,14 +92,20 @@ pub struct Search<'a> {
     /// Days since 1970-01-01.
     pub day: i32,
     pub is_interstate: bool,
+    /// Whether the state's file lists addresses with a local tax and no others: elsewhere in their ZIP codes only the state taxes.
+    lists_only_taxed_addresses: bool,
 }
 
 impl<'a> Search<'a> {
     /// A question; none when nothing is known of the state.
-    pub fn new(index: &'a TaxTables, zips: Option<&'a Zips>, state_code: &'static str, day: i32, is_interstate: bool) -> Option<Self> {
+    pub fn new(call: &Call<'a>, state_code: &'static str, day: i32, is_interstate: bool) -> Option<Self> {
+        let index = TaxTables::of(call.release);
         let rules = index.rules.as_ref()?;
         let rule = rules.states.find(state_code)?;
-        Some(Self { zips, rules, rule, state: index.state(state_code), state_code, day, is_interstate })
+        let known = call.contracts().get(STATES).and_then(|contract| contract.value("state", state_code));
+        let lists_only_taxed_addresses = known.and_then(|known| known.note("addresses")) == Some("only_taxed");
+        let (zips, state) = (call.release.table(), index.state(state_code));
+        Some(Self { zips, rules, rule, state, state_code, day, is_interstate, lists_only_taxed_addresses })
     }
 
     pub fn rule_rate(&self) -> Option<i64> {
@@ -147,7 +152,7 @@ impl<'a> Search<'a> {
     fn with_addresses(&self, zip: u32, of_code: Vec<Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
         let has_code = !of_code.is_empty();
         let mut sets = distinct(of_code.into_iter().chain(self.holding(self.all(|boundaries| boundaries.of_any_address(zip)))));
-        let is_sparse = ONLY_TAXED_ADDRESSES.contains(&self.state_code) && !has_code;
+        let is_sparse = self.lists_only_taxed_addresses && !has_code;
         if is_sparse && !sets.is_empty() && sets.iter().all(|(set, _)| *set != Jurisdictions::state_only()) {
             sets.push((Jurisdictions::state_only(), None));
         }

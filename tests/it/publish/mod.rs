@@ -56,6 +56,7 @@ pub fn contract() -> Contract {
             column("validation_status", Physical::String, false),
             column("source_pointers", Physical::Pointers, false),
         ],
+        values: Vec::new(),
         invariants: Vec::new(),
     }
 }
