@@ -129,8 +129,8 @@ impl Finding {
         let line_below = || {
             let (inner, key) = key.split_once('.')?;
             let inner = format!("[{}]", dotted(table, inner));
-            let of_table = (first..lines.len()).take_while(|line| table.is_empty() || !lines[*line].starts_with(&header));
-            let start = of_table.into_iter().find(|line| lines[*line].starts_with(&inner))?;
+            let mut of_table = (first..lines.len()).take_while(|line| table.is_empty() || !lines[*line].starts_with(&header));
+            let start = of_table.find(|line| lines[*line].starts_with(&inner))?;
             Some(line_of(start + 1, key).unwrap_or(start))
         };
         let line = line_of(first, key).or_else(line_below).unwrap_or(start);

@@ -61,20 +61,20 @@ pub fn parse_street(line: &str) -> Address {
 fn tokens(line: &str) -> Vec<String> {
     let characters: Vec<char> = upper(line).chars().filter(|c| !is_apostrophe(*c)).collect();
     let mut text = String::with_capacity(characters.len());
-    let beside = |place: usize, step: isize| {
-        let mut place = place.checked_add_signed(step);
-        while place.is_some_and(|place| characters.get(place) == Some(&' ')) {
-            place = place.and_then(|place| place.checked_add_signed(step));
+    let beside = |index: usize, step: isize| {
+        let mut index = index.checked_add_signed(step);
+        while index.is_some_and(|index| characters.get(index) == Some(&' ')) {
+            index = index.and_then(|index| index.checked_add_signed(step));
         }
-        place.and_then(|place| characters.get(place)).is_some_and(char::is_ascii_digit)
+        index.and_then(|index| characters.get(index)).is_some_and(char::is_ascii_digit)
     };
-    for (place, c) in characters.iter().enumerate() {
-        let digit_before = place > 0 && characters[place - 1].is_ascii_digit();
-        let follows = characters.get(place + 1).is_some_and(|next| next.is_alphanumeric());
+    for (index, c) in characters.iter().enumerate() {
+        let digit_before = index > 0 && characters[index - 1].is_ascii_digit();
+        let follows = characters.get(index + 1).is_some_and(|next| next.is_alphanumeric());
         match c {
             '-' | '/' if digit_before && follows => text.push(*c),
             // `1234 - 1240` is a range; the blanks around it go.
-            '-' if beside(place, -1) && beside(place, 1) => {
+            '-' if beside(index, -1) && beside(index, 1) => {
                 text.truncate(text.trim_end().len());
                 text.push_str("-\u{0}");
             }
@@ -159,18 +159,18 @@ fn is_half_grid(word: &str) -> bool {
 
 /// `N6W23001`.
 fn is_grid(word: &str) -> bool {
-    word.char_indices().skip(1).any(|(place, c)| c.is_ascii_alphabetic() && is_half_grid(&word[..place]) && is_half_grid(&word[place..]))
+    word.char_indices().skip(1).any(|(index, c)| c.is_ascii_alphabetic() && is_half_grid(&word[..index]) && is_half_grid(&word[index..]))
 }
 
 /// Moves the unit out of the words behind the number.
 fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
     let looks_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
-    let designated = (1..rest.len()).find(|&place| {
-        let next = rest.get(place + 1);
-        rest[place] == "#" && next.is_some() || numbered_unit(&rest[place]).is_some() && next.is_some_and(|next| next == "#" || looks_numbered(next))
+    let designated = (1..rest.len()).find(|&index| {
+        let next = rest.get(index + 1);
+        rest[index] == "#" && next.is_some() || numbered_unit(&rest[index]).is_some() && next.is_some_and(|next| next == "#" || looks_numbered(next))
     });
-    if let Some(place) = designated {
-        let unit: Vec<String> = rest.split_off(place);
+    if let Some(index) = designated {
+        let unit: Vec<String> = rest.split_off(index);
         let kind = numbered_unit(&unit[0]).unwrap_or("UNIT");
         let number: Vec<&str> = unit[1..].iter().map(String::as_str).filter(|word| *word != "#").collect();
         kind.clone_into(&mut address.unit_kind);
@@ -178,8 +178,8 @@ fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
         return;
     }
     let last = rest.len() - 1;
-    let street_ends = |place: usize| {
-        place > 1 && (suffix(&rest[place - 1]).is_some() || (place > 2 && directional(&rest[place - 1]).is_some() && suffix(&rest[place - 2]).is_some()))
+    let street_ends = |index: usize| {
+        index > 1 && (suffix(&rest[index - 1]).is_some() || (index > 2 && directional(&rest[index - 1]).is_some() && suffix(&rest[index - 2]).is_some()))
     };
     if last > 1 && numbered_unit(&rest[last]) == Some("FL") && is_ordinal(&rest[last - 1]) && street_ends(last - 1) {
         rest.pop();
@@ -217,14 +217,14 @@ fn street_name(words: &[String], has_suffix: bool) -> String {
         return with_ordinal_ending(number);
     }
     let mut name: Vec<String> = Vec::with_capacity(words.len());
-    let mut place = 0;
-    while place < words.len() {
-        let word = &words[place];
-        let next = words.get(place + 1);
-        let number_follows = place + 2 == words.len() && next.is_some_and(|next| next.len() == 1 || next.bytes().any(|byte| byte.is_ascii_digit()));
+    let mut index = 0;
+    while index < words.len() {
+        let word = &words[index];
+        let next = words.get(index + 1);
+        let number_follows = index + 2 == words.len() && next.is_some_and(|next| next.len() == 1 || next.bytes().any(|byte| byte.is_ascii_digit()));
         if let Some(ordinal) = next.and_then(|next| compound_ordinal(word, next)) {
             name.push(ordinal);
-            place += 1;
+            index += 1;
         } else if let Some(ordinal) = ordinal(word) {
             name.push(ordinal.to_owned());
         } else if number_follows {
@@ -238,7 +238,7 @@ fn street_name(words: &[String], has_suffix: bool) -> String {
         } else {
             name.push(word.clone());
         }
-        place += 1;
+        index += 1;
     }
     name.join(" ")
 }

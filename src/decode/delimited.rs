@@ -159,7 +159,7 @@ fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<String> {
 fn push_plain(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) -> Result<()> {
     let is_kept = match resolved.keep_position() {
         Some(0) => resolved.is_kept(|_| line),
-        Some(place) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(place).unwrap_or_default()),
+        Some(index) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(index).unwrap_or_default()),
         None => true,
     };
     if is_kept && !line.is_empty() {
@@ -182,7 +182,7 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         return match cells_of(record, delimiter, layout) {
             Some(cells) if has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
-                frame.push(resolved, offset, length, |place| cells.get(place).map(Vec::as_slice))
+                frame.push(resolved, offset, length, |index| cells.get(index).map(Vec::as_slice))
             }
             cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
         };
@@ -193,9 +193,9 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
     if !has_width(resolved, layout, ends.len(), record.last() == Some(&delimiter)) {
         return frame.malformed(wrong_width(resolved, ends.len()), whole, offset);
     }
-    let cell = |place: usize| {
-        let end = *ends.get(place)?;
-        let start = if place == 0 { 0 } else { ends[place - 1] + 1 };
+    let cell = |index: usize| {
+        let end = *ends.get(index)?;
+        let start = if index == 0 { 0 } else { ends[index - 1] + 1 };
         Some(&record[start..end])
     };
     frame.push(resolved, offset, length, cell)
@@ -232,8 +232,8 @@ fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec
 /// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
 /// escaped, so that an odd number of others says so.
 pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
-    let escaped = |place: usize| layout.escape.is_some_and(|escape| line[..place].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
-    memchr::memchr_iter(b'"', line).filter(|place| !escaped(*place)).count() % 2 == 1
+    let escaped = |offset: usize| layout.escape.is_some_and(|escape| line[..offset].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
+    memchr::memchr_iter(b'"', line).filter(|offset| !escaped(*offset)).count() % 2 == 1
 }
 
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.

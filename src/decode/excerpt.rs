@@ -95,28 +95,28 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
     let (mut array_depth, mut count, mut end) = (None, 0, None);
     let mut text_start = None;
     let mut last_text = String::new();
-    let mut place = 0;
-    while let Some(byte) = bytes.get(place) {
+    let mut offset = 0;
+    while let Some(byte) = bytes.get(offset) {
         if let Some(start) = text_start {
             match byte {
-                b'\\' => place += 1,
+                b'\\' => offset += 1,
                 b'"' => {
-                    last_text = String::from_utf8_lossy(&bytes[start..place]).into_owned();
+                    last_text = String::from_utf8_lossy(&bytes[start..offset]).into_owned();
                     text_start = None;
                 }
                 _ => {}
             }
-            place += 1;
+            offset += 1;
             continue;
         }
         match byte {
-            b'"' => text_start = Some(place + 1),
+            b'"' => text_start = Some(offset + 1),
             b'{' | b'[' => {
                 let is_array = *byte == b'[' && array_depth.is_none() && keys.len() == open.len() && keys == wanted;
                 open.push(*byte);
                 if is_array {
                     array_depth = Some(open.len());
-                    end = Some(place + 1);
+                    end = Some(offset + 1);
                 }
             }
             b':' if array_depth.is_none() => {
@@ -125,7 +125,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
             }
             b',' if array_depth == Some(open.len()) => {
                 count += 1;
-                end = Some(place);
+                end = Some(offset);
                 if count == most {
                     break;
                 }
@@ -133,8 +133,8 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
             b'}' | b']' => {
                 if array_depth == Some(open.len()) {
                     // An element stands before the end, unless the list is empty.
-                    count += usize::from(!bytes[end?..place].trim_ascii().is_empty());
-                    end = Some(place);
+                    count += usize::from(!bytes[end?..offset].trim_ascii().is_empty());
+                    end = Some(offset);
                     break;
                 }
                 open.pop();
@@ -142,7 +142,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
             }
             _ => {}
         }
-        place += 1;
+        offset += 1;
     }
     let mut text = bytes[..end?].to_vec();
     open.truncate(array_depth?);

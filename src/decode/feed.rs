@@ -42,19 +42,19 @@ impl FeedElement {
 /// `Format`, when the document is no such feed: other elements around the entries, or not well-formed before the first.
 pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement>> {
     let closing: String = shape.around.iter().rev().map(|name| format!("</{name}>")).collect();
-    let places = places(content, shape.entry);
+    let ranges = ranges(content, shape.entry);
     let root_end = || memmem::find(content, closing.as_bytes().split_inclusive(|byte| *byte == b'>').next().unwrap_or_default()).unwrap_or(content.len());
-    let head = &content[..places.first().map_or_else(root_end, |place| place.start)];
+    let head = &content[..ranges.first().map_or_else(root_end, |range| range.start)];
     if head.len() > MAX_HEAD_BYTES {
         return Err(Error::format(format!("{} bytes stand before the first entry, which no feed has", head.len())));
     }
     check_head(&[head, closing.as_bytes()].concat(), shape)?;
-    let entry = |place: Range<usize>| FeedElement {
-        document: [head, &content[place.clone()], closing.as_bytes()].concat(),
-        offset: place.start as u64,
-        length: place.len() as u64,
+    let entry = |range: Range<usize>| FeedElement {
+        document: [head, &content[range.clone()], closing.as_bytes()].concat(),
+        offset: range.start as u64,
+        length: range.len() as u64,
     };
-    Ok(places.into_iter().map(entry).collect())
+    Ok(ranges.into_iter().map(entry).collect())
 }
 
 /// Whether a feed's document begins with the elements that belong around its entries.
@@ -76,14 +76,14 @@ fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
 }
 
 /// Where the entries stand.
-fn places(content: &[u8], name: &str) -> Vec<Range<usize>> {
+fn ranges(content: &[u8], name: &str) -> Vec<Range<usize>> {
     let (opening, closing) = (format!("<{name}"), format!("</{name}>"));
     let is_whole_name = |at: &usize| content.get(at + opening.len()).is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
     let starts: Vec<usize> = memmem::find_iter(content, opening.as_bytes()).filter(is_whole_name).collect();
     let ends = starts.iter().skip(1).copied().chain([content.len()]);
-    let place = |(start, next): (usize, usize)| match memmem::find(&content[start..next], closing.as_bytes()) {
+    let range = |(start, next): (usize, usize)| match memmem::find(&content[start..next], closing.as_bytes()) {
         Some(at) => start..start + at + closing.len(),
         None => start..next,
     };
-    starts.iter().copied().zip(ends).map(place).collect()
+    starts.iter().copied().zip(ends).map(range).collect()
 }

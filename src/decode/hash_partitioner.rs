@@ -49,7 +49,7 @@ impl HashPartitioner<'_> {
             texts.iter().try_for_each(|text| write(text.get(row).unwrap_or_default().as_bytes()))?;
             let numbers = numbers.ok_or_else(|| Error::format("a row without a pointer"))?;
             let numbers = numbers.as_ref().u64()?;
-            [2, 3].into_iter().try_for_each(|place| write(numbers.get(place).unwrap_or_default().to_string().as_bytes()))?;
+            [2, 3].into_iter().try_for_each(|index| write(numbers.get(index).unwrap_or_default().to_string().as_bytes()))?;
             writer.write_record(None::<&[u8]>).map_err(|error| Error::store(format!("cannot write a row: {error}")))?;
         }
         let mut filled = Vec::new();
@@ -74,10 +74,10 @@ impl HashPartitioner<'_> {
 pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
     let damaged = || Error::store(format!("{} is not as it was written", path.display()));
     let mut texts = builders(columns);
-    let mut places = Vec::new();
+    let mut spans = Vec::new();
     let file = match File::open(path) {
         // No row of the file is in the bucket.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return frame_of(texts, &places, numbers),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return frame_of(texts, &spans, numbers),
         file => BufReader::with_capacity(1 << 20, file.at("open", path)?),
     };
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(file);
@@ -88,8 +88,8 @@ pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Res
         }
         // A decoder makes no empty text: an empty cell is null.
         texts.iter_mut().zip(&record).for_each(|(text, cell)| text.append_option((!cell.is_empty()).then_some(cell)));
-        let number = |place: usize| record[columns.len() + place].parse::<u64>().map_err(|_| damaged());
-        places.push((number(0)?, number(1)?));
+        let number = |index: usize| record[columns.len() + index].parse::<u64>().map_err(|_| damaged());
+        spans.push((number(0)?, number(1)?));
     }
-    frame_of(texts, &places, numbers)
+    frame_of(texts, &spans, numbers)
 }

@@ -35,10 +35,10 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
     let records = records(text, layout)?;
     let names = names(&records, task, layout)?;
     let resolved = task.plan.resolve_attributes(&names)?;
-    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+    let indices: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
     let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
     let mut push = |record: &str, offset: usize| match Cells::of(record, task, layout) {
-        Ok(cells) => push_cells(&mut frame, &resolved, &places, &cells, record, offset as u64),
+        Ok(cells) => push_cells(&mut frame, &resolved, &indices, &cells, record, offset as u64),
         Err(problem) => frame.malformed(problem, record.as_bytes(), offset as u64),
     };
     match task.only {
@@ -112,16 +112,16 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     Ok(names)
 }
 
-fn push_cells(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, places: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
-    let mut texts: Vec<Option<String>> = vec![None; places.len()];
+fn push_cells(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, indices: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
+    let mut texts: Vec<Option<String>> = vec![None; indices.len()];
     for cell in &cells.0 {
         match text_of(cell.value) {
-            Ok(text) => texts[places[cell.name.as_str()]] = text,
+            Ok(text) => texts[indices[cell.name.as_str()]] = text,
             Err(problem) => return frame.malformed(format!("the attribute `{}` {problem}", cell.path), record.as_bytes(), offset),
         }
     }
-    let cell = |place: usize| texts[place].as_deref().map(str::as_bytes);
-    if resolved.is_kept(|place| cell(place).unwrap_or_default()) {
+    let cell = |index: usize| texts[index].as_deref().map(str::as_bytes);
+    if resolved.is_kept(|index| cell(index).unwrap_or_default()) {
         return frame.push(resolved, offset, record.len() as u64, cell);
     }
     Ok(())

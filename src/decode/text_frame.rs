@@ -106,12 +106,12 @@ pub(super) fn builders(names: &[String]) -> Vec<StringChunkedBuilder> {
 }
 
 /// Text columns and pointers into one snapshot and member.
-pub(super) fn frame_of(columns: Vec<StringChunkedBuilder>, places: &[(u64, u64)], [input, member_number]: [u64; 2]) -> Result<DataFrame> {
-    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), places.len(), places.len() * 4, DataType::UInt64);
-    for (offset, length) in places {
+pub(super) fn frame_of(columns: Vec<StringChunkedBuilder>, spans: &[(u64, u64)], [input, member_number]: [u64; 2]) -> Result<DataFrame> {
+    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), spans.len(), spans.len() * 4, DataType::UInt64);
+    for (offset, length) in spans {
         list.append_slice(&[input, member_number, *offset, *length]);
     }
     let mut columns: Vec<Column> = columns.into_iter().map(|builder| builder.finish().into_column()).collect();
     columns.push(list.finish().into_column());
-    Ok(DataFrame::new(places.len(), columns)?)
+    Ok(DataFrame::new(spans.len(), columns)?)
 }

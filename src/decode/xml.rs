@@ -92,13 +92,13 @@ impl<'c> XmlDocument<'c> {
     /// # Errors
     /// `Format`, naming the byte, when the bytes are not in that encoding or hold control characters; naming the encoding, when it is another.
     pub fn new(content: &'c [u8]) -> Result<Self> {
-        if let Some(place) = content.iter().position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) {
+        if let Some(offset) = content.iter().position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) {
             // UTF-16 comes here too, by its zeros.
-            return Err(Error::format(format!("byte {place}: a control character, which no XML document in a single-byte encoding or UTF-8 holds")));
+            return Err(Error::format(format!("byte {offset}: a control character, which no XML document in a single-byte encoding or UTF-8 holds")));
         }
         let (content, start) = content.strip_prefix(b"\xEF\xBB\xBF").map_or((content, 0), |rest| (rest, 3));
         let encoding = declared_encoding(content).unwrap_or_else(|| "UTF-8".to_owned()).to_ascii_uppercase();
-        let invalid = |place: usize| Error::format(format!("byte {}: is not {encoding}, which the document declares", place as u64 + start));
+        let invalid = |offset: usize| Error::format(format!("byte {}: is not {encoding}, which the document declares", offset as u64 + start));
         match encoding.as_str() {
             "UTF-8" | "UTF8" => {
                 let text = std::str::from_utf8(content).map_err(|error| invalid(error.valid_up_to()))?;
@@ -106,8 +106,8 @@ impl<'c> XmlDocument<'c> {
             }
             "US-ASCII" | "ASCII" => {
                 let text = std::str::from_utf8(content).ok().filter(|text| text.is_ascii());
-                let place = || content.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
-                Ok(Self { text: Cow::Borrowed(text.ok_or_else(|| invalid(place()))?), start, ahead: Vec::new() })
+                let offset = || content.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
+                Ok(Self { text: Cow::Borrowed(text.ok_or_else(|| invalid(offset()))?), start, ahead: Vec::new() })
             }
             "WINDOWS-1252" | "CP1252" | "ISO-8859-1" | "LATIN1" => Ok(Self::windows_1252(content, start)),
             _ => Err(Error::format(format!("is in the encoding {encoding}, which is not read"))),
@@ -121,10 +121,10 @@ impl<'c> XmlDocument<'c> {
         }
         let mut text = String::with_capacity(content.len() + content.len() / 16);
         let mut ahead = Vec::new();
-        for (place, byte) in content.iter().enumerate() {
+        for (offset, byte) in content.iter().enumerate() {
             text.push(windows_1252_character(*byte));
             if !byte.is_ascii() {
-                ahead.push((text.len(), text.len() - place - 1));
+                ahead.push((text.len(), text.len() - offset - 1));
             }
         }
         Self { text: Cow::Owned(text), start, ahead }
@@ -143,10 +143,10 @@ impl<'c> XmlDocument<'c> {
     }
 
     /// The byte of the document that a place of the text stands for.
-    fn byte_at(&self, place: usize) -> u64 {
-        let before = self.ahead.partition_point(|(behind, _)| *behind <= place);
+    fn byte_at(&self, offset: usize) -> u64 {
+        let before = self.ahead.partition_point(|(behind, _)| *behind <= offset);
         let ahead = before.checked_sub(1).map_or(0, |last| self.ahead[last].1);
-        (place - ahead) as u64 + self.start
+        (offset - ahead) as u64 + self.start
     }
 }
 
@@ -193,20 +193,20 @@ impl<'d> XmlReader<'d> {
                 Step::EndOfDocument => break,
             }
         }
-        Ok(XmlContent { text, length: self.document.byte_at(self.place()) - offset })
+        Ok(XmlContent { text, length: self.document.byte_at(self.text_offset()) - offset })
     }
 
     /// The byte of the document behind what was read last.
     pub fn position(&self) -> u64 {
-        self.document.byte_at(self.place())
+        self.document.byte_at(self.text_offset())
     }
 
-    fn place(&self) -> usize {
+    fn text_offset(&self) -> usize {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    fn wrong(&self, place: usize, detail: impl std::fmt::Display) -> Error {
-        Error::format(format!("byte {}: {detail}", self.document.byte_at(place)))
+    fn wrong(&self, offset: usize, detail: impl std::fmt::Display) -> Error {
+        Error::format(format!("byte {}: {detail}", self.document.byte_at(offset)))
     }
 
     fn step(&mut self) -> Result<Step<'d>> {
@@ -215,18 +215,18 @@ impl<'d> XmlReader<'d> {
             return Ok(Step::End);
         }
         loop {
-            let place = self.place();
+            let offset = self.text_offset();
             let event = self.reader.read_event().map_err(|error| {
-                let place = usize::try_from(self.reader.error_position()).unwrap_or(place);
-                self.wrong(place, error)
+                let offset = usize::try_from(self.reader.error_position()).unwrap_or(offset);
+                self.wrong(offset, error)
             })?;
             match event {
                 Event::Start(start) => {
-                    self.begin(place)?;
+                    self.begin(offset)?;
                     return Ok(Step::Start(start));
                 }
                 Event::Empty(start) => {
-                    self.begin(place)?;
+                    self.begin(offset)?;
                     self.is_empty = true;
                     return Ok(Step::Start(start));
                 }
@@ -239,41 +239,41 @@ impl<'d> XmlReader<'d> {
                         return Ok(Step::Text(text.xml10_content()));
                     }
                     if !text.bytes().all(|byte| byte.is_ascii_whitespace()) {
-                        return Err(self.wrong(place, "text outside the root element"));
+                        return Err(self.wrong(offset, "text outside the root element"));
                     }
                 }
                 Event::CData(text) if !self.open.is_empty() => return Ok(Step::Text(text.xml10_content())),
-                Event::GeneralRef(reference) if !self.open.is_empty() => return self.character(&reference, place).map(|text| Step::Text(text.into())),
-                Event::CData(_) | Event::GeneralRef(_) => return Err(self.wrong(place, "text outside the root element")),
-                Event::DocType(_) => return Err(self.wrong(place, "a document type declaration, which could define entities: it is refused")),
+                Event::GeneralRef(reference) if !self.open.is_empty() => return self.character(&reference, offset).map(|text| Step::Text(text.into())),
+                Event::CData(_) | Event::GeneralRef(_) => return Err(self.wrong(offset, "text outside the root element")),
+                Event::DocType(_) => return Err(self.wrong(offset, "a document type declaration, which could define entities: it is refused")),
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
                 Event::Eof if self.open.is_empty() && self.has_root => return Ok(Step::EndOfDocument),
-                Event::Eof => return Err(self.wrong(place, if self.has_root { "ends inside an element" } else { "has no root element" })),
+                Event::Eof => return Err(self.wrong(offset, if self.has_root { "ends inside an element" } else { "has no root element" })),
             }
         }
     }
 
-    fn begin(&mut self, place: usize) -> Result<()> {
+    fn begin(&mut self, offset: usize) -> Result<()> {
         if self.open.is_empty() && std::mem::replace(&mut self.has_root, true) {
-            return Err(self.wrong(place, "a second root element"));
+            return Err(self.wrong(offset, "a second root element"));
         }
         if self.open.len() == MAX_DEPTH {
-            return Err(self.wrong(place, format!("more than {MAX_DEPTH} elements inside each other")));
+            return Err(self.wrong(offset, format!("more than {MAX_DEPTH} elements inside each other")));
         }
-        self.open.push(self.document.byte_at(place));
+        self.open.push(self.document.byte_at(offset));
         Ok(())
     }
 
     /// A character by its number, or one of the five that every document may name.
-    fn character(&self, reference: &BytesRef<'_>, place: usize) -> Result<String> {
+    fn character(&self, reference: &BytesRef<'_>, offset: usize) -> Result<String> {
         let is_allowed = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
-        let by_number = reference.resolve_char_ref().map_err(|error| self.wrong(place, error))?;
+        let by_number = reference.resolve_char_ref().map_err(|error| self.wrong(offset, error))?;
         match by_number {
             Some(character) if is_allowed(character) => Ok(character.to_string()),
-            Some(_) => Err(self.wrong(place, format!("`&{};` is no character of XML", &**reference))),
+            Some(_) => Err(self.wrong(offset, format!("`&{};` is no character of XML", &**reference))),
             None => match quick_xml::escape::resolve_predefined_entity(reference) {
                 Some(text) => Ok(text.to_owned()),
-                None => Err(self.wrong(place, format!("entity `&{};` is not defined", &**reference))),
+                None => Err(self.wrong(offset, format!("entity `&{};` is not defined", &**reference))),
             },
         }
     }

@@ -170,8 +170,8 @@ impl Listing {
 
 /// A number, or the place of a month in the year.
 fn rank(text: &str) -> Option<u64> {
-    let is_month = |month: &&str| *month == text || month.get(..3) == Some(text);
-    MONTHS.iter().position(|month| is_month(&month)).map(|month| month as u64).or_else(|| text.parse().ok())
+    let is_month = |month: &&str| **month == *text || month.get(..3) == Some(text);
+    MONTHS.iter().position(is_month).map(|month| month as u64).or_else(|| text.parse().ok())
 }
 
 /// The last segment of an address.

@@ -18,12 +18,12 @@ impl TaskInUnits<'_> {
     /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of them. Findings go to `issues_file`.
     pub(super) fn stage_buckets(&self, home: &Home, buckets: &Buckets, build: BuildWhole, issues_file: Option<&Path>) -> Result<BuiltTask> {
         let scratch = Scratch::begin(home, self.task_id, "run")?;
-        let place = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
+        let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::open(&self.settings.home)?;
         let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
         let context = || context(self.settings, self.declaration, self.entry, &locate);
         scratch.make(buckets.count)?;
-        let split = Split::write(context(), buckets, None, &place)?;
+        let split = Split::write(context(), buckets, None, &path_of)?;
         tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
         // The first is built whatever it holds: a dataset without rows has an empty part.
         let filled: Vec<u32> = (0..buckets.count).filter(|bucket| *bucket == 0 || !split.is_empty(*bucket)).collect();
@@ -65,11 +65,11 @@ pub(super) fn build_bucket(
     let bucket = bucket.ok_or_else(|| Error::contract(format!("the declaration no longer has a bucket `{name}`")))?;
     // Several people may trace while a run is under way.
     let scratch = Scratch::begin(&settings.home, &entry.pipeline_id, &format!("trace-{}", std::process::id()))?;
-    let place = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
+    let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
     scratch.make(buckets.count)?;
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let split = Split::write(context(settings, declaration, entry, &locate), buckets, Some(bucket), &place)?;
+    let split = Split::write(context(settings, declaration, entry, &locate), buckets, Some(bucket), &path_of)?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
     let tables = guarded(&declaration.pipeline_id, || build(&context))?;
     Ok((tables, context.finish().0))

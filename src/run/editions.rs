@@ -81,7 +81,7 @@ impl Series {
         file.request.source_id == self.source_id && without(&file.request.keys, &self.variable) == self.others
     }
 
-    fn place(&self, file: &Wanted) -> usize {
+    fn index(&self, file: &Wanted) -> usize {
         let label = file.request.keys.get(&self.variable);
         self.labels.iter().position(|known| Some(known) == label).unwrap_or(0)
     }
@@ -106,24 +106,24 @@ impl Series {
         let is_absent = |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Absent));
         let is_known = |file: &Wanted| previous.iter().any(|known| known.source_id == self.source_id && known.keys == file.request.keys);
         let own = files.iter().map(|(file, _)| file).filter(|file| self.is_of(file));
-        let mut there: Vec<usize> = own.clone().filter(|file| is_there(file)).map(|file| self.place(file)).collect();
+        let mut there: Vec<usize> = own.clone().filter(|file| is_there(file)).map(|file| self.index(file)).collect();
         there.sort_unstable();
         // Where none is there, the newest stands for all of them.
-        let newest_asked = own.clone().map(|file| self.place(file)).max();
+        let newest_asked = own.clone().map(|file| self.index(file)).max();
         let newest = there.last().copied();
         let oldest_wanted = self.last.and_then(|last| there.iter().rev().nth(last.saturating_sub(1)).copied());
         let has_known = own.clone().any(is_known);
-        let is_earlier = |place: usize| self.last.is_some_and(|last| place + last < self.labels.len());
+        let is_earlier = |index: usize| self.last.is_some_and(|last| index + last < self.labels.len());
         files.retain(|(file, _)| {
             if !self.is_of(file) {
                 return true;
             }
-            let place = self.place(file);
+            let index = self.index(file);
             match newest {
                 // Gaps between files are missing; what an earlier night read is missing when it is gone.
-                Some(newest) if is_absent(file) => (place < newest && !is_earlier(place)) || (place > newest && is_known(file)),
-                Some(_) => oldest_wanted.is_none_or(|oldest| place >= oldest),
-                None => !is_absent(file) || is_known(file) || (self.is_required && !has_known && Some(place) == newest_asked),
+                Some(newest) if is_absent(file) => (index < newest && !is_earlier(index)) || (index > newest && is_known(file)),
+                Some(_) => oldest_wanted.is_none_or(|oldest| index >= oldest),
+                None => !is_absent(file) || is_known(file) || (self.is_required && !has_known && Some(index) == newest_asked),
             }
         });
     }

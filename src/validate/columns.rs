@@ -50,7 +50,8 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
     match column_type.physical {
         Physical::Date if cells.dtype() == &DataType::Date => {}
         Physical::Date => {
-            broken.push(("invalid_date", rows_unlike(column, cells, |text| Day::from_iso(text.as_bytes()).is_some())?, "a calendar date YYYY-MM-DD".to_owned()))
+            let is_date = |text: &str| Day::from_iso(text.as_bytes()).is_some();
+            broken.push(("invalid_date", rows_unlike(column, cells, is_date)?, "a calendar date YYYY-MM-DD".to_owned()));
         }
         Physical::Decimal => {
             let limit = 10i128.saturating_pow(u32::from(column_type.precision));

@@ -315,8 +315,8 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
             "optional_columns = [\"share\"]",
             "optional_columns = [\"share\"]\n\n[source.listing]\npattern = 'owners_(?<year>\\d{4}.txt'\nper = []\nnewest_by = [\"year\"]",
             &[
-                "pipelines/test/parcels.toml:28: source.listing: source `test.parcel_owners`: the URL is the page's: without variables and pages, and not on demand",
                 "pipelines/test/parcels.toml:39: source.listing.pattern: source `test.parcel_owners`: `owners_(?<year>\\d{4}.txt` is no regular expression that can be used: unclosed group",
+                "pipelines/test/parcels.toml:28: source.listing: source `test.parcel_owners`: the URL is the page's: without variables and pages, and not on demand",
             ],
         ),
         (

@@ -35,7 +35,7 @@ pub(super) struct Permit {
     pub(super) square_feet: Option<i64>,
     pub(super) housing_units: Option<i64>,
     pub(super) renewals: Option<i64>,
-    pub(super) place: Location,
+    pub(super) location: Location,
     pub(super) coordinates: Option<(f64, f64)>,
     pub(super) tags: Vec<&'static str>,
     pub(super) source_url: Option<String>,
@@ -124,7 +124,7 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
     let is_renewal = |row: &&usize| rows.cell(**row, &merge.renewal_column).is_some_and(|text| merge.renewals.contains(text));
     let renewal = |row: &usize| merge.renewal_keys.iter().map(|column| rows.cell(*row, column)).collect::<Vec<_>>();
     let addresses = group.iter().filter(|row| **row != latest).filter_map(|row| address::read(&mut Reader::new(rows, *row, settings)).normalized);
-    if let Some(other) = addresses.into_iter().find(|other| permit.place.normalized.as_ref() != Some(other)) {
+    if let Some(other) = addresses.into_iter().find(|other| permit.location.normalized.as_ref() != Some(other)) {
         let detail = format!("another row of the permit has the address `{other}`; published is that of the latest");
         permit.warnings.push(Warning { code: "addresses_differ", detail });
     }
@@ -172,7 +172,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
         square_feet: reader.measure("square_feet"),
         housing_units: reader.measure("housing_units"),
         renewals: None,
-        place: address::read(&mut reader),
+        location: address::read(&mut reader),
         coordinates: reader.coordinates(),
         source_url: reader.owned("link").or_else(|| page(&reader)),
         contacts: contact::read(&mut reader),

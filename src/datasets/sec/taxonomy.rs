@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_a_concept_something_else_or_set_aside() {
+    fn an_element_is_a_concept_something_else_or_quarantined() {
         let set = |value: &str| Some(value.to_owned());
         let verdict = |change: fn(&mut Element)| concept_id("dei", &element(change)).map_err(|(code, _)| code);
         assert_eq!(verdict(|_| {}), Ok(set("dei_Name")));

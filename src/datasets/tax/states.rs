@@ -207,7 +207,7 @@ mod tests {
     use super::stated;
 
     #[test]
-    fn a_cell_without_a_page_that_states_it_is_set_aside() {
+    fn a_cell_without_a_page_that_states_it_is_quarantined() {
         assert_eq!(stated(Some("origin"), Some("https://publisher.example/"), "sourcing"), Ok(Some("origin")));
         assert_eq!(stated(None, None, "sourcing"), Ok(None));
         assert_eq!(stated(Some("origin"), None, "sourcing").unwrap_err().0, "missing_value");

@@ -13,7 +13,7 @@ use crate::store::Home;
 pub struct EventTail {
     folder: PathBuf,
     /// The segment that is being read: its first number and the bytes taken.
-    place: Option<(u64, u64)>,
+    position: Option<(u64, u64)>,
     /// Events that no commit follows yet.
     held: Vec<Event>,
     next_seq: u64,
@@ -22,7 +22,7 @@ pub struct EventTail {
 impl EventTail {
     /// Begins at the log's oldest event; reads nothing yet. The log need not exist yet.
     pub fn new(home: &Home) -> Self {
-        Self { folder: home.stream_dir().join("log"), place: None, held: Vec::new(), next_seq: 0 }
+        Self { folder: home.stream_dir().join("log"), position: None, held: Vec::new(), next_seq: 0 }
     }
 
     /// The number of the last event taken; none while there is no log.
@@ -39,12 +39,12 @@ impl EventTail {
         let mut taken = Vec::new();
         // What is listed before it is read is complete when it has a successor.
         let segments = segments(&self.folder)?;
-        let is_here = |place: &(u64, u64)| segments.iter().any(|(first_seq, _)| *first_seq == place.0);
-        if self.place.as_ref().is_some_and(|place| !is_here(place)) {
-            self.place = None;
+        let is_here = |position: &(u64, u64)| segments.iter().any(|(first_seq, _)| *first_seq == position.0);
+        if self.position.as_ref().is_some_and(|position| !is_here(position)) {
+            self.position = None;
         }
         for (first_seq, path) in &segments {
-            let start = match self.place {
+            let start = match self.position {
                 Some((reading, _)) if *first_seq < reading => continue,
                 Some((reading, offset)) if *first_seq == reading => offset,
                 _ => {
@@ -59,7 +59,7 @@ impl EventTail {
                 file => file.at("open", path)?,
             };
             if file.metadata().at("read", path)?.len() < start {
-                *self = Self { folder: self.folder.clone(), place: None, held: Vec::new(), next_seq: 0 };
+                *self = Self { folder: self.folder.clone(), position: None, held: Vec::new(), next_seq: 0 };
                 return Ok(Vec::new());
             }
             let mut text = Vec::new();
@@ -79,7 +79,7 @@ impl EventTail {
                     Err(error) => return Err(Error::store(format!("{}: {error}", path.display()))),
                 }
             }
-            self.place = Some((*first_seq, start + whole as u64));
+            self.position = Some((*first_seq, start + whole as u64));
         }
         Ok(taken)
     }

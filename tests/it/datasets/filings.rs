@@ -160,7 +160,7 @@ fn edit(members: &mut [(String, String)], name: &str, from: &str, to: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_filing_that_cannot_be_read_is_set_aside_and_the_others_are_published() {
+async fn a_filing_that_cannot_be_read_is_quarantined_and_the_others_are_published() {
     let mut members = basic_members();
     edit(&mut members, "CIK0009900002.json", "2025-02-28", "28 Feb 2025");
     edit(&mut members, "CIK0009900001.json", "0009900001-25-000008", "9900001-25-8");

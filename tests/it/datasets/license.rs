@@ -102,7 +102,7 @@ fn barber(kind: &str, number: &str, expiration: &str, name: &str) -> String {
 }
 
 #[test]
-fn rows_that_are_no_license_are_set_aside_with_a_reason() {
+fn rows_that_are_no_license_are_quarantined_with_a_reason() {
     let place = Place::new();
     let more = [
         barber("Barber", "", "12/31/2099", "NOBODY"),
@@ -141,7 +141,7 @@ fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
 
 /// Of several rows of a license and its cases, those that most of the others contradict.
 #[test]
-fn an_odd_row_of_a_license_is_set_aside_and_the_others_are_one_license() {
+fn an_odd_row_of_a_license_is_quarantined_and_the_others_are_one_license() {
     let place = Place::new();
     place.edit("7s5z-vewr/rows.csv@accessType=DOWNLOAD", |text| {
         let line = text.lines().find(|line| line.contains("2012-1")).unwrap();

@@ -50,7 +50,7 @@ fn rows(home: &Path, dataset_id: &str) -> std::collections::BTreeMap<String, Rec
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permit_rows_that_contradict_each_other_or_have_no_number_are_set_aside() {
+async fn permit_rows_that_contradict_each_other_or_have_no_number_are_quarantined() {
     let folder = tempfile::tempdir().unwrap();
     let good: &[(&str, &str)] = &[("PERMIT#", "199000001"), ("PERMIT_TYPE", "PERMIT - SIGNS"), ("ISSUE_DATE", "01/02/2016"), ("ESTIMATED_COST", "$10.00")];
     let other = [&good[..3], &[("ESTIMATED_COST", "$20.00")]].concat();

@@ -42,7 +42,7 @@ fn bytes_are_read_in_the_declared_encoding_and_pointers_stay_theirs() {
 }
 
 #[test]
-fn text_that_is_declared_utf_8_and_is_not_is_set_aside_by_the_record() {
+fn text_that_is_declared_utf_8_and_is_not_is_quarantined_by_the_record() {
     for quoting in [true, false] {
         let source = Source::new(BYTES, None, encoded(Encoding::Utf8, quoting), plan_of(&["name", "note"]));
         let decoded = source.decode(None).unwrap();

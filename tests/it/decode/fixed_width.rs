@@ -46,7 +46,7 @@ fn the_real_daily_file_of_sunbiz_is_read_byte_by_byte() {
 }
 
 #[test]
-fn a_record_of_another_length_is_set_aside() {
+fn a_record_of_another_length_is_quarantined() {
     let source = Source::new(b"ab 12\nab 1\n\nab 123\r\ncd  7\r\n\x1a", None, format(5, Encoding::Utf8, &[("a", 1, 2), ("b", 3, 3)]), plan_of(&["a", "b"]));
     let decoded = source.decode(None).unwrap();
     assert_eq!(places(&decoded.frame), [(0, 5), (20, 5)]);
@@ -57,7 +57,7 @@ fn a_record_of_another_length_is_set_aside() {
 }
 
 #[test]
-fn a_letter_that_a_field_cuts_in_two_is_set_aside() {
+fn a_letter_that_a_field_cuts_in_two_is_quarantined() {
     let source = Source::new("ab\u{f1}c\nabcde\n".as_bytes(), None, format(5, Encoding::Utf8, &[("a", 1, 3), ("b", 4, 2)]), plan_of(&["a", "b"]));
     let decoded = source.decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.malformed[0].detail.as_str()), (1, "the field `a` is not UTF-8"));

@@ -14,8 +14,8 @@ const COLUMNS: [&str; 3] = ["key", "b", "c"];
 /// The rows of a source in buckets, split in frames of so many rows.
 fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
     let folder = tempfile::tempdir().unwrap();
-    let place = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
-    let partitioner = HashPartitioner { key: "key", fallback_key, count, only: None, path_of: &place };
+    let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
+    let partitioner = HashPartitioner { key: "key", fallback_key, count, only: None, path_of: &path_of };
     let columns = RefCell::new(Vec::new());
     let task =
         Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
@@ -25,7 +25,7 @@ fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -
         partitioner.take(&frame).map(drop)
     })
     .unwrap();
-    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_partition(&place(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
+    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_partition(&path_of(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
     for frame in &frames {
         let numbers = frame.column(POINTERS).unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
         assert!(numbers.u64().unwrap().iter().step_by(4).all(|input| input == Some(7)));
@@ -73,7 +73,7 @@ proptest! {
 #[test]
 fn a_frame_without_the_column_is_refused() {
     let source = Source::new(b"a,b,c\n", None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
-    let place = |_: u32| -> PathBuf { unreachable!("nothing is written") };
-    let partitioner = HashPartitioner { key: "number", fallback_key: None, count: 2, only: None, path_of: &place };
+    let path_of = |_: u32| -> PathBuf { unreachable!("nothing is written") };
+    let partitioner = HashPartitioner { key: "number", fallback_key: None, count: 2, only: None, path_of: &path_of };
     assert!(partitioner.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
 }

@@ -91,7 +91,7 @@ fn a_file_without_the_declared_attributes_or_list_is_an_error() {
 }
 
 #[test]
-fn a_record_of_another_shape_is_set_aside() {
+fn a_record_of_another_shape_is_quarantined() {
     let deep = format!("{{\"a\":{}1{}}}", "{\"b\":".repeat(40), "}".repeat(40));
     let text = format!(r#"[{{"a":"x"}},[1],7,null,{{"a":"y","a":"z"}},{{"a":"\ud800"}},{deep}]"#);
     let source = Source::new(text.as_bytes(), None, format(None, false), plan_of(&["a"]));

@@ -55,7 +55,7 @@ fn a_cell_is_the_text_it_shows_however_it_is_kept() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_is_set_aside_with_its_bytes() {
+fn a_row_that_cannot_be_read_is_quarantined_with_its_bytes() {
     let rows = [
         ("<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>", "cell A2 names the shared text `7`, of 0"),
         ("<row r=\"3\"><c r=\"A3\" t=\"e\"><v>#N/A</v></c></row>", "cell A3 holds the error `#N/A`"),

@@ -135,7 +135,7 @@ fn read(path: &Path) -> (StringRecord, Vec<(u64, StringRecord)>) {
 }
 
 #[test]
-fn every_real_permit_row_is_published_folded_or_set_aside() {
+fn every_real_permit_row_is_published_folded_or_quarantined() {
     let Some(permits) = shared_data("general/permits") else { return };
     for cities in [CITIES, APIS] {
         let published = publish(&permits, cities);

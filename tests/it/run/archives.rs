@@ -205,7 +205,7 @@ fn without_limits() -> DeclarationFiles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_its_loss_accepted_an_unreadable_registrant_is_set_aside_and_the_others_are_published() {
+async fn with_its_loss_accepted_an_unreadable_registrant_is_quarantined_and_the_others_are_published() {
     let mut site = Site::published_with(without_limits()).await;
     let mut broken = site.members();
     broken.insert(AMD.to_owned(), "{\"cik\":2488,\"entityName\":".to_owned());

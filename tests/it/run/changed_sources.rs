@@ -114,7 +114,7 @@ fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
 }
 
 #[test]
-fn a_margin_below_zero_that_is_no_special_value_is_set_aside() {
+fn a_margin_below_zero_that_is_no_special_value_is_quarantined() {
     let place = Place::published();
     place.edit(POPULATION, |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
     place.run(&[]).expect(10);
@@ -246,7 +246,7 @@ fn two_lines_that_contradict_each_other() {
 }
 
 #[test]
-fn an_area_that_one_table_lacks_is_set_aside_with_its_reason() {
+fn an_area_that_one_table_lacks_is_quarantined_with_its_reason() {
     let place = Place::published();
     place.edit(INCOME, |text| text.lines().filter(|line| !line.contains("US90210|")).map(|line| format!("{line}\n")).collect());
     let answer = place.run(&[]).expect(10);

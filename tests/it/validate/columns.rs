@@ -14,20 +14,20 @@ fn good_row_passes_every_rule() {
 }
 
 #[test]
-fn null_in_a_required_column_is_set_aside() {
+fn null_in_a_required_column_is_quarantined() {
     check(changed(|row| row.grades = None), &[("missing_value", "`grades` is null, expected a value")]);
     check(changed(|row| row.portion = None), &[]);
 }
 
 #[test]
-fn code_without_its_leading_zero_is_set_aside() {
+fn code_without_its_leading_zero_is_quarantined() {
     check(changed(|row| row.state = Some("1".into())), &[("malformed_code", "`state` is `1`, expected exactly 2 digits")]);
     check(changed(|row| row.state = Some("0x".into())), &[("malformed_code", "`state` is `0x`, expected exactly 2 digits")]);
     check(changed(|row| row.state = Some("٠٠".into())), &[("malformed_code", "`state` is `٠٠`, expected exactly 2 digits")]);
 }
 
 #[test]
-fn unknown_category_is_set_aside() {
+fn unknown_category_is_quarantined() {
     let expected = "`null_reason` is `lost`, expected one of `insufficient_sample`, `not_applicable`, `suppressed`, `not_published`, `zero_universe`, `unknown_special_value`";
     check(changed(|row| (row.value, row.null_reason) = (None, Some("lost".into()))), &[("unknown_category", expected)]);
     check(changed(|row| (row.value, row.null_reason) = (None, Some("suppressed".into()))), &[]);
@@ -48,13 +48,13 @@ fn float_bounds_are_inclusive() {
 }
 
 #[test]
-fn a_number_that_is_none_is_set_aside() {
+fn a_number_that_is_none_is_quarantined() {
     let expected = [("not_finite", "`portion` is NaN, expected a finite number"), ("out_of_range", "`portion` is NaN, expected between 0 and 1")];
     check(changed(|row| row.portion = Some(f64::NAN)), &expected);
 }
 
 #[test]
-fn decimal_wider_than_its_type_is_set_aside() {
+fn decimal_wider_than_its_type_is_quarantined() {
     let fits = 99_999_999_999_999;
     check(changed(|row| row.value = Some(fits + 1)), &[("too_many_digits", "`value` is 10000000000000.0, expected at most 14 digits")]);
     check(changed(|row| row.value = Some(-fits - 1)), &[("too_many_digits", "`value` is -10000000000000.0, expected at most 14 digits")]);

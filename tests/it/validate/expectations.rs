@@ -88,7 +88,7 @@ fn share_of_rows_with_a_warning_blocks_by_its_code() {
 }
 
 #[test]
-fn findings_of_decode_count_as_records_set_aside() {
+fn findings_of_decode_count_as_records_quarantined() {
     let levels = Expectations { warn_quarantined_percent: 10.0, max_quarantined_percent: 50.0, ..expectations() };
     let issues = vec![
         issue("unmapped", Severity::Quarantine, Some("a"), Some(pointer(1))),

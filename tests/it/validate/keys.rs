@@ -10,7 +10,7 @@ fn repeated_row_is_kept_once_with_the_first_place_it_was_read_from() {
 }
 
 #[test]
-fn different_rows_under_one_key_are_all_set_aside() {
+fn different_rows_under_one_key_are_all_quarantined() {
     let other = Row { value: Some(999), pointers: vec![1, 0, 7, 3], ..row("01", "population") };
     let verdict = verdict_of(&[row("01", "population"), other, row("02", "population")]);
     let found: Vec<_> = verdict.quarantine.iter().map(|issue| (issue.code.as_str(), issue.detail.as_str(), issue.pointer.as_ref().unwrap().offset)).collect();
@@ -23,7 +23,7 @@ fn different_rows_under_one_key_are_all_set_aside() {
 }
 
 #[test]
-fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_set_aside() {
+fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_quarantined() {
     let odd = |value: i64, offset: u64| Row { value: Some(value), pointers: vec![1, 0, offset, 3], ..row("01", "population") };
     let same = |offset: u64| Row { pointers: vec![0, 1, offset, 20], ..row("01", "population") };
     let verdict = verdict_of(&[odd(999, 7), same(500), same(300), row("02", "population"), same(400)]);

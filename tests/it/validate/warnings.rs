@@ -32,7 +32,7 @@ fn warning_about_no_published_record_becomes_a_note_unless_it_names_its_row() {
 }
 
 #[test]
-fn warnings_of_rows_set_aside_are_not_counted() {
+fn warnings_of_rows_quarantined_are_not_counted() {
     let broken = Row { warnings: Some("aged".into()), persons: Some(-1), ..row("01", "population") };
     let verdict = super::verdict_of(&[broken]);
     assert_eq!(verdict.report.warnings, [].into());

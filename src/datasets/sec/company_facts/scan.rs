@@ -36,12 +36,12 @@ struct Pattern<const N: usize> {
 impl<const N: usize> Pattern<N> {
     const fn new(model: &[u8; N]) -> Self {
         let mut mask = [0xFF; N];
-        let mut place = 0;
-        while place < N {
-            if model[place] == b'0' {
-                mask[place] = 0xF0;
+        let mut index = 0;
+        while index < N {
+            if model[index] == b'0' {
+                mask[index] = 0xF0;
             }
-            place += 1;
+            index += 1;
         }
         Self { text: *model, mask }
     }

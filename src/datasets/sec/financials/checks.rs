@@ -121,14 +121,14 @@ impl View<'_> {
             classes.sort_unstable();
             for alike in classes.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
                 let values: Vec<i128> = alike.iter().map(|(.., position)| self.observations[self.periods[*position].latest()].value.0.abs()).collect();
-                for (place, (.., position)) in alike.iter().enumerate() {
+                for (index, (.., position)) in alike.iter().enumerate() {
                     let period = &self.periods[*position];
                     let of_period = &self.observations[period.observations()];
                     let has_scale_error = of_period.iter().any(|observation| observation.change == Change::ScaleError);
-                    if !has_scale_error && is_near_a_neighbour(&values, place) {
+                    if !has_scale_error && is_near_a_neighbour(&values, index) {
                         continue;
                     }
-                    let Some(median) = median_around(&values, place) else { continue };
+                    let Some(median) = median_around(&values, index) else { continue };
                     for observation in period.observations() {
                         let is_suspect = self.is_off_scale(self.observations[observation].value, median);
                         self.warn(observation, Warning::ScaleSuspect, is_suspect);
@@ -196,10 +196,10 @@ impl View<'_> {
         counts.sort_by_key(|observation| (self.observations[*observation].as_of, self.observations[*observation].report));
         let values: Vec<i128> = counts.iter().map(|observation| self.observations[*observation].value.0).collect();
         let Some(mut believed) = values.first().copied() else { return };
-        for (place, value) in values.iter().enumerate() {
+        for (index, value) in values.iter().enumerate() {
             let jumps = is_jump(believed, *value);
-            self.warn(counts[place], Warning::ShareCountJump, jumps);
-            if !jumps || values.get(place + 1).is_some_and(|next| !is_jump(*value, *next)) {
+            self.warn(counts[index], Warning::ShareCountJump, jumps);
+            if !jumps || values.get(index + 1).is_some_and(|next| !is_jump(*value, *next)) {
                 believed = *value;
             }
         }
@@ -209,18 +209,18 @@ impl View<'_> {
 const ONE: i128 = 10_000_000_000;
 
 /// Whether a figure is within a hundred times of the one before or after it: then no factor of a thousand is between them.
-fn is_near_a_neighbour(values: &[i128], place: usize) -> bool {
-    let value = values[place];
+fn is_near_a_neighbour(values: &[i128], index: usize) -> bool {
+    let value = values[index];
     let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
-    let before = place.checked_sub(1).and_then(|before| values.get(before));
-    before.is_some_and(is_near) || values.get(place + 1).is_some_and(is_near)
+    let before = index.checked_sub(1).and_then(|before| values.get(before));
+    before.is_some_and(is_near) || values.get(index + 1).is_some_and(is_near)
 }
 
 /// Median of up to three figures on either side, when there are three at least.
-fn median_around(values: &[i128], place: usize) -> Option<i128> {
-    let from = place.saturating_sub(3);
-    let to = (place + 4).min(values.len());
-    let mut around: Vec<i128> = (from..to).filter(|other| *other != place).map(|other| values[other]).filter(|value| *value != 0).collect();
+fn median_around(values: &[i128], index: usize) -> Option<i128> {
+    let from = index.saturating_sub(3);
+    let to = (index + 4).min(values.len());
+    let mut around: Vec<i128> = (from..to).filter(|other| *other != index).map(|other| values[other]).filter(|value| *value != 0).collect();
     around.sort_unstable();
     (around.len() >= 3).then(|| around[around.len() / 2])
 }

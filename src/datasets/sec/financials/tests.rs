@@ -260,7 +260,7 @@ fn a_month_between_two_calendars_is_a_transition_period() {
 }
 
 #[test]
-fn a_duration_of_no_band_is_set_aside() {
+fn a_duration_of_no_band_is_quarantined() {
     let rules = rules();
     let eaton = selected(
         &rules,

@@ -76,18 +76,18 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
     let numbers = |array: &'m Option<Vec<Option<i64>>>| array.as_deref().unwrap_or_default();
     let (sizes, has_xbrl, has_inline_xbrl) = (numbers(&arrays.size_bytes), numbers(&arrays.is_xbrl), numbers(&arrays.is_inline_xbrl));
     filings.reserve(accessions.len());
-    for place in 0..accessions.len() {
-        let pointer = document.pointer(accessions[place].place_in(document.text));
-        let accession = AccessionNumber::from_bytes(accessions[place].as_str().as_bytes());
-        let filed = Day::from_iso(dates[place].as_str().as_bytes());
-        let (Some(accession), Some(form), Some(filed)) = (accession, forms[place].given(), filed) else {
+    for index in 0..accessions.len() {
+        let pointer = document.pointer(accessions[index].place_in(document.text));
+        let accession = AccessionNumber::from_bytes(accessions[index].as_str().as_bytes());
+        let filed = Day::from_iso(dates[index].as_str().as_bytes());
+        let (Some(accession), Some(form), Some(filed)) = (accession, forms[index].given(), filed) else {
             let seen = format!(
-                "place {place} of the arrays has accession number `{}`, form `{}` and filing date `{}`",
-                accessions[place].as_str(),
-                forms[place].as_str(),
-                dates[place].as_str()
+                "place {index} of the arrays has accession number `{}`, form `{}` and filing date `{}`",
+                accessions[index].as_str(),
+                forms[index].as_str(),
+                dates[index].as_str()
             );
-            let record = filing_record(cik, accessions[place].as_str());
+            let record = filing_record(cik, accessions[index].as_str());
             issues.push(finding("filing_unreadable", Severity::Quarantine, FILING, &record, seen));
             continue;
         };
@@ -95,7 +95,7 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
             let record = filing_record(cik, &accession.to_string());
             issues.push(finding("bad_value", Severity::Warning, FILING, &record, format!("{name} is `{seen}`, not {expected}")));
         };
-        let period_of_report = periods[place].given().and_then(|text| {
+        let period_of_report = periods[index].given().and_then(|text| {
             let day = Day::from_iso(text.as_bytes());
             if day.is_none() {
                 warn("reportDate", text, "a date");
@@ -115,17 +115,17 @@ pub(super) fn read_filings<'m>(cik: Cik, arrays: &'m Arrays<'m>, document: &Docu
             accession,
             form,
             filed,
-            accepted_at: accepted[place].given(),
+            accepted_at: accepted[index].given(),
             period_of_report,
-            act: acts[place].given(),
-            file_number: file_numbers[place].given(),
-            film_number: film_numbers[place].given(),
-            items: items[place].given(),
-            has_xbrl: flag("isXBRL", has_xbrl[place]),
-            has_inline_xbrl: flag("isInlineXBRL", has_inline_xbrl[place]),
-            size_bytes: sizes[place],
-            primary_document: documents[place].given(),
-            primary_document_description: descriptions[place].given(),
+            act: acts[index].given(),
+            file_number: file_numbers[index].given(),
+            film_number: film_numbers[index].given(),
+            items: items[index].given(),
+            has_xbrl: flag("isXBRL", has_xbrl[index]),
+            has_inline_xbrl: flag("isInlineXBRL", has_inline_xbrl[index]),
+            size_bytes: sizes[index],
+            primary_document: documents[index].given(),
+            primary_document_description: descriptions[index].given(),
             listing: Listing::Submissions,
             pointer,
         });
