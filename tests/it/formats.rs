@@ -143,7 +143,7 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
     let home = home(&place);
     let events = EventTail::new(&home).read().unwrap();
     assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (1..=9).collect::<Vec<u64>>());
-    assert_eq!((events[0].accession_number.to_string(), events[0].event), ("0000950170-24-032448".to_owned(), EventKind::Filing));
+    assert_eq!((events[0].accession_number.as_str(), events[0].event), ("0000950170-24-032448", EventKind::Filing));
     let mut log = EventLog::open(&home, |_| ()).unwrap();
     assert_eq!(log.last_seq(), 9);
     let new = NewEvent {
