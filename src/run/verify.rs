@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
+use super::entry::fingerprint;
 use super::build::{BuildOutput, Totals, build, check, expectations};
 use super::stage::whole;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, current_manifest};
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
+use crate::pipeline::Declaration;
 use crate::publish::{self, Contribution};
 use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
 
@@ -26,7 +28,7 @@ pub struct VerifyReport {
 pub struct RebuildReport {
     pub release_id: ReleaseId,
     pub rebuilt_id: ReleaseId,
-    /// Parts that came out otherwise.
+    /// Parts that came out otherwise, and what of the program is another than then.
     pub differences: Vec<String>,
 }
 
@@ -98,10 +100,9 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
             }
         }
     }
-    for (task_id, entry) in &manifest.tasks {
-        let again = &rebuilt.tasks[task_id];
-        if again.code_version != entry.code_version {
-            differences.push(format!("{task_id} was built by code {}, this is {}", entry.code_version, again.code_version));
+    if !differences.is_empty() {
+        for (task_id, entry) in &manifest.tasks {
+            differences.extend(causes(settings, task_id, entry)?);
         }
     }
     let report = RebuildReport { release_id: manifest.release_id, rebuilt_id: rebuilt.release_id.clone(), differences };
@@ -109,9 +110,28 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
     Ok(report)
 }
 
-fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
+/// What today's program has otherwise than the one that made a build, and hence why parts may come out otherwise.
+fn causes(settings: &RunSettings, task_id: &str, entry: &TaskEntry) -> Result<Vec<String>> {
+    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declared(settings, entry)?)?;
+    let mut causes = Vec::new();
+    if code_version != entry.code_version {
+        causes.push(format!("{task_id} was built by code {}, this is {code_version}: the program of then makes the same bytes", entry.code_version));
+    }
+    for (is_changed, what) in [(declaration_hash != entry.declaration_hash, "declaration"), (contracts_hash != entry.contracts_hash, "contracts")] {
+        if is_changed {
+            causes.push(format!("{task_id}: the {what} changed since the release"));
+        }
+    }
+    Ok(causes)
+}
+
+fn declared<'a>(settings: &'a RunSettings, entry: &TaskEntry) -> Result<&'a Declaration> {
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
-    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
+    declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))
+}
+
+fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
+    let declaration = declared(settings, entry)?;
     let is_sample = manifest.is_sample_build(entry);
     let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringArray};
-use arrow::compute::concat_batches;
+use arrow::compute::{CastOptions, cast_with_options, concat_batches};
 use arrow::row::{RowConverter, Rows, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -187,13 +187,14 @@ fn task_causes(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
 }
 
 async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest), dataset_id: &str, max_examples: usize) -> Result<DatasetDiff> {
-    fn by_path<'a>(manifest: &'a Manifest, dataset_id: &str) -> BTreeMap<&'a str, &'a Part> {
-        manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).map(|part| (part.path.as_str(), part)).collect()
+    // Not by path: earlier versions named the part of a partition otherwise.
+    fn by_partition<'a>(manifest: &'a Manifest, dataset_id: &str) -> BTreeMap<&'a BTreeMap<String, String>, &'a Part> {
+        manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).map(|part| (&part.partition, part)).collect()
     }
-    let (before, after) = (by_path(old, dataset_id), by_path(new, dataset_id));
+    let (before, after) = (by_partition(old, dataset_id), by_partition(new, dataset_id));
     let mut comparison = Comparison { max_examples, ..Comparison::default() };
-    for path in before.keys().chain(after.keys().filter(|path| !before.contains_key(*path))) {
-        let sides = (before.get(path), after.get(path));
+    for partition in before.keys().chain(after.keys().filter(|partition| !before.contains_key(*partition))) {
+        let sides = (before.get(partition), after.get(partition));
         if let (Some(a), Some(b)) = sides
             && a.sha256 == b.sha256
         {
@@ -208,7 +209,7 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
             (Some(a), None) => comparison.add_all(RecordChange::Removed, a),
             (None, b) => b.as_ref().map_or(Ok(()), |b| comparison.add_all(RecordChange::Added, b)),
         };
-        compared.context(|| (*path).to_owned())?;
+        compared.context(|| sides.1.or(sides.0).map_or_else(String::new, |part| part.path.clone()))?;
     }
     let mut total = comparison.total;
     total.examples = comparison.examples.into_values().flatten().collect();
@@ -321,10 +322,13 @@ fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     batch.column_by_name("record_id").and_then(|ids| ids.as_any().downcast_ref()).ok_or_else(|| Error::store("the part has no record ids"))
 }
 
-/// The columns of both sides as bytes that are equal exactly when the values are.
+/// The columns of both sides as bytes that are equal exactly when the values are. A column that was stored otherwise, as pointers were
+/// before their numbers were signed, is compared as the later release stores it.
 fn rows_of(before: &RecordBatch, after: &RecordBatch, names: &[String]) -> Result<(Rows, Rows)> {
     let columns = |batch: &RecordBatch| -> Vec<ArrayRef> { names.iter().filter_map(|name| batch.column_by_name(name).cloned()).collect() };
     let (old, new) = (columns(before), columns(after));
+    let strict = CastOptions { safe: false, ..CastOptions::default() };
+    let old = old.iter().zip(&new).map(|(old, new)| Ok(cast_with_options(old, new.data_type(), &strict)?)).collect::<Result<Vec<_>>>()?;
     let converter = RowConverter::new(new.iter().map(|column| SortField::new(column.data_type().clone())).collect())?;
     Ok((converter.convert_columns(&old)?, converter.convert_columns(&new)?))
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::float_cmp, reason = "a test may stop at once, say why it skips, and compare exact figures")]
 
 mod architecture;
+mod coverage;
 mod datasets;
 mod declarations;
 mod decode;
@@ -9,6 +10,7 @@ mod documents;
 mod fetch;
 mod fixtures;
 mod follow;
+mod formats;
 mod habits;
 mod peers;
 mod publish;

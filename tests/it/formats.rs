@@ -1,0 +1,158 @@
+//! What earlier versions wrote is read by today's program: `tests/formats/README.md` says which version wrote what.
+
+use pubdata::declared::DeclarationFiles;
+use pubdata::ids::ReleaseId;
+use pubdata::pipeline::Declarations;
+use pubdata::serve::{ServeSettings, Server};
+use pubdata::store::{EventKind, EventLog, EventTail, Home, NewEvent, Plans, StreamFiling, read_ledger};
+use serde_json::json;
+use tower::ServiceExt;
+
+use crate::serve::{Answer, read};
+use crate::support::{Place, copy_folder, files_below, project};
+
+const HOME: &str = "tests/formats/home-of-2026-11-22";
+const RELEASE: &str = "rb36900cabaaee90b7132";
+const PERMIT: &str = "permit.permit:us-la-new_orleans:15-14477-EVAC";
+
+/// The secret of the key `reader` of that home, made when it was.
+const KEY: &str = "pd___P8mpAZNiNRQzPRwnVFY4IMfe-D3rBqRCTgnSxC_OA";
+
+/// A place whose home is that of before flat part names; its mirror is that of the fixtures.
+fn place() -> Place {
+    let place = Place::new();
+    copy_folder(&project(HOME), &place.home());
+    assert_eq!(place.current(), RELEASE);
+    place
+}
+
+fn home(place: &Place) -> Home {
+    Home::open(&place.home()).unwrap()
+}
+
+async fn ask(place: &Place, path: &str) -> Answer {
+    let files = DeclarationFiles::built_in();
+    let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
+    let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+    service.refresh().await.unwrap();
+    let request = axum::http::Request::get(path).header("x-api-key", KEY).body(axum::body::Body::empty()).unwrap();
+    read(service.router().oneshot(request).await.unwrap()).await
+}
+
+#[test]
+fn a_release_in_folders_of_keys_and_values_is_verified() {
+    let place = place();
+    assert!(place.part("permit.permit/jurisdiction=us-la-new_orleans/source_id=permit.nola/bucket=0/part-0.parquet").is_file());
+    let report = place.pubdata(&["verify", "--json"]).expect(0).json();
+    assert_eq!(report["verified"], json!({"parts": 4, "problems": [], "release_id": RELEASE, "snapshots": 6}));
+}
+
+#[test]
+fn built_again_by_todays_program_it_says_that_its_code_was_another() {
+    let place = place();
+    let report = place.pubdata(&["verify", "--rebuild", "--json"]).expect(1).json();
+    assert_eq!(report["verified"]["problems"], json!([]));
+    let differences: Vec<&str> = report["rebuilt"]["differences"].as_array().unwrap().iter().map(|difference| difference.as_str().unwrap()).collect();
+    for task in ["permit.nola", "zip.zip"] {
+        assert!(differences.iter().any(|said| said.starts_with(&format!("{task} was built by code 0.1.0+"))), "{differences:#?}");
+    }
+    assert!(differences[0].starts_with("permit.contact/jurisdiction=us-la-new_orleans/"), "{differences:#?}");
+}
+
+#[test]
+fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
+    let place = place();
+    for record_id in [PERMIT, "zip.zip:90210"] {
+        let report = place.trace(record_id).expect(0).json();
+        assert_eq!((&report["is_match"], &report["release_id"], &report["differences"]), (&json!(true), &json!(RELEASE), &json!([])), "{report:#}");
+        assert!(report["notes"].to_string().contains("the code has changed since the release"), "{report:#}");
+    }
+    let permit = place.trace(PERMIT).expect(0).json();
+    let text = permit["sources"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("15-14477-EVAC,VACANCY,"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_served_to_the_keys_of_then() {
+    let place = place();
+    let permits = ask(&place, "/v1/permits/search?address=6001%20Downman%20Rd%20Apt%20113,%20New%20Orleans,%20LA").await;
+    assert_eq!(permits.status, 200, "{}", String::from_utf8_lossy(&permits.bytes));
+    assert_eq!(permits.json()["data"][0]["permit_number"], "15-14477-EVAC");
+    let zip = ask(&place, "/v1/zip/90210").await.json();
+    assert_eq!((&zip["data"]["city"], &zip["data"]["county"]["name"]), (&json!("Beverly Hills"), &json!("Los Angeles County")));
+    let chain = ask(&place, &format!("/v1/provenance/{PERMIT}")).await;
+    assert_eq!(chain.status, 200, "{}", String::from_utf8_lossy(&chain.bytes));
+    let source = &chain.json()["data"]["sources"][0];
+    assert_eq!((&source["source_id"], &source["offset"], &source["length"]), (&json!("permit.nola"), &json!(829), &json!(410)), "{source:#}");
+    // What a dataset of the release cannot answer is said so; the scope of the key counts.
+    assert_eq!(ask(&place, "/v1/business/search?name=acme").await.problem().0, 404);
+    assert_eq!(ask(&place, "/v1/sec/companies/320193").await.problem(), (403, "insufficient_permission".to_owned()));
+}
+
+#[test]
+fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
+    let place = place();
+    let plan = place.plan(&["permit.nola"]).expect(0);
+    assert!(plan.stdout.contains("code changed"), "{}", plan.stdout);
+    let report = place.run(&["permit.nola", "zip.zip"]).expect(0);
+    assert_ne!(report.release_id(), RELEASE);
+    let names: Vec<String> = files_below(&place.part("")).iter().map(|path| path.strip_prefix(place.part("")).unwrap().display().to_string()).collect();
+    assert!(names.contains(&"permit.permit/us-la-new_orleans~permit.nola~0.parquet".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains('=')), "{names:?}");
+    let report = place.pubdata(&["verify", RELEASE, "--json"]).expect(0).json();
+    assert_eq!(report["verified"]["problems"], json!([]));
+    // Layouts differ, records do not.
+    let report = place.pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"]).expect(0).json();
+    let datasets = report["datasets"].as_object().unwrap();
+    let sum = |count: &str| datasets.values().map(|dataset| dataset[count].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [0, 0, 0, 0, 151], "{report:#}");
+}
+
+#[test]
+fn both_forms_of_the_ledger_are_read_and_go_on() {
+    let place = place();
+    let outcomes = |place: &Place| read_ledger(&home(place)).unwrap().into_iter().map(|entry| entry.outcome).collect::<Vec<_>>();
+    assert_eq!(outcomes(&place), ["published", "imported", "withdrawn"]);
+    let entries = read_ledger(&home(&place)).unwrap();
+    assert_eq!(entries[1].import.as_ref().unwrap().source_id, "license.fl_dbpr");
+    assert_eq!(entries[0].release_id, Some(RELEASE.parse::<ReleaseId>().unwrap()));
+
+    let first = std::fs::read_to_string(project("tests/formats/ledger-of-2026-11-21.jsonl")).unwrap();
+    let later = std::fs::read_to_string(home(&place).ledger_file()).unwrap();
+    std::fs::write(home(&place).ledger_file(), format!("{first}{later}")).unwrap();
+    assert_eq!(outcomes(&place), ["published", "failed", "published", "imported", "withdrawn"]);
+    let entries = read_ledger(&home(&place)).unwrap();
+    assert_eq!((&entries[0].note, entries[0].tasks["census.acs5/vintage=2023"].rows), (&None, 3));
+    assert!(place.pubdata(&["status"]).expect(0).stdout.contains("20261121T104404Z-000002"));
+}
+
+#[test]
+fn keys_and_acceptances_count_as_they_did() {
+    let place = place();
+    let keys = place.pubdata(&["keys", "list"]).expect(0).stdout;
+    let line = |name: &str| keys.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{keys}"));
+    assert!(line(" reader ").ends_with("yes") && line(" gone ").ends_with("no"), "{keys}");
+    let accepted = place.pubdata(&["accept", "--list"]).expect(0).stdout;
+    assert!(accepted.contains("permit.nola") && accepted.contains("shrink") && accepted.contains("2099-12-31"), "{accepted}");
+    assert!(accepted.contains("host_key SHA256:AAAA"), "{accepted}");
+}
+
+#[test]
+fn the_event_log_is_read_from_its_beginning_and_written_on() {
+    let place = place();
+    let home = home(&place);
+    let events = EventTail::new(&home).read().unwrap();
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (1..=9).collect::<Vec<u64>>());
+    assert_eq!((events[0].accession_number.as_str(), events[0].event), ("0000950170-24-032448", EventKind::Filing));
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    assert_eq!(log.last_seq(), 9);
+    let new = NewEvent {
+        event: EventKind::Filing,
+        accession_number: "0009999001-26-000001".parse().unwrap(),
+        source: events[0].source,
+        source_url: "https://publisher.example/".to_owned(),
+        filing: StreamFiling { forms: vec!["8-K".to_owned()], ..StreamFiling::default() },
+    };
+    assert_eq!(log.append(vec![new], jiff::Timestamp::now()).unwrap()[0].seq, 10);
+    assert_eq!(EventTail::new(&home).read().unwrap().len(), 10);
+}
