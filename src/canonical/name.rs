@@ -44,23 +44,53 @@ pub enum Order {
     Columns,
 }
 
-/// Legal forms, longest first; the last word of each spelling is what a name is searched for.
-const DESIGNATORS: &[(&str, &[&str])] = &[
-    ("LLLP", &["LIMITED LIABILITY LIMITED PARTNERSHIP", "LLLP"]),
-    ("PLLC", &["PROFESSIONAL LIMITED LIABILITY COMPANY", "PROFESSIONAL LIMITED LIABILITY CO", "PLLC"]),
-    ("LLP", &["LIMITED LIABILITY PARTNERSHIP", "LLP"]),
-    ("LLC", &["LIMITED LIABILITY COMPANY", "LIMITED LIABILITY CO", "LTD LIABILITY COMPANY", "LTD LIABILITY CO", "LLC"]),
-    ("LP", &["LIMITED PARTNERSHIP", "LP"]),
-    ("LC", &["LIMITED COMPANY", "LC"]),
-    ("PC", &["PROFESSIONAL CORPORATION", "PC"]),
-    ("PA", &["PROFESSIONAL ASSOCIATION", "PA"]),
-    ("NA", &["NATIONAL ASSOCIATION", "NA"]),
-    ("PLC", &["PUBLIC LIMITED COMPANY", "PLC"]),
-    ("INC", &["INCORPORATED", "INC"]),
-    ("CORP", &["CORPORATION", "CORP"]),
-    ("CO", &["COMPANY", "CO"]),
-    ("LTD", &["LIMITED", "LTD"]),
-    ("TRUST", &["TRUST"]),
+/// A legal form as names state it.
+struct LegalForm {
+    short: &'static str,
+    /// How it is written, the longest first.
+    spellings: &'static [&'static str],
+    /// Whether the registries of states know it. Elsewhere a word like `SA` or `SE` is as likely a person's name: such forms count only where names are searched for.
+    is_domestic: bool,
+}
+
+const fn domestic(short: &'static str, spellings: &'static [&'static str]) -> LegalForm {
+    LegalForm { short, spellings, is_domestic: true }
+}
+
+const fn foreign(short: &'static str, spellings: &'static [&'static str]) -> LegalForm {
+    LegalForm { short, spellings, is_domestic: false }
+}
+
+/// Legal forms, longest first.
+const LEGAL_FORMS: &[LegalForm] = &[
+    domestic("LLLP", &["LIMITED LIABILITY LIMITED PARTNERSHIP", "LLLP"]),
+    domestic("PLLC", &["PROFESSIONAL LIMITED LIABILITY COMPANY", "PROFESSIONAL LIMITED LIABILITY CO", "PLLC"]),
+    domestic("LLP", &["LIMITED LIABILITY PARTNERSHIP", "LLP"]),
+    domestic("LLC", &["LIMITED LIABILITY COMPANY", "LIMITED LIABILITY CO", "LTD LIABILITY COMPANY", "LTD LIABILITY CO", "LLC"]),
+    domestic("LP", &["LIMITED PARTNERSHIP", "LP"]),
+    domestic("LC", &["LIMITED COMPANY", "LC"]),
+    domestic("PC", &["PROFESSIONAL CORPORATION", "PC"]),
+    domestic("PA", &["PROFESSIONAL ASSOCIATION", "PA"]),
+    domestic("NA", &["NATIONAL ASSOCIATION", "NA"]),
+    domestic("PLC", &["PUBLIC LIMITED COMPANY", "PLC"]),
+    domestic("INC", &["INCORPORATED", "INC"]),
+    domestic("CORP", &["CORPORATION", "CORP"]),
+    domestic("CO", &["COMPANY", "CO"]),
+    domestic("LTD", &["LIMITED", "LTD"]),
+    domestic("TRUST", &["TRUST"]),
+    foreign("AB", &["AB"]),
+    foreign("AG", &["AG"]),
+    foreign("ASA", &["ASA"]),
+    foreign("BV", &["BV"]),
+    foreign("GMBH", &["GMBH"]),
+    foreign("KK", &["KK"]),
+    foreign("NV", &["NV"]),
+    foreign("OYJ", &["OYJ"]),
+    foreign("PTE", &["PTE"]),
+    foreign("PTY", &["PTY"]),
+    foreign("SA", &["SA"]),
+    foreign("SE", &["SE"]),
+    foreign("SPA", &["SPA"]),
 ];
 
 /// What registries write behind the name of an entity that ended.
@@ -150,12 +180,53 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
 /// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or joined but single letters.
 pub fn words(text: &str) -> Vec<String> {
     let plain: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
-    joined_letters(plain_words(&upper(&plain)))
+    let upper = upper(&plain);
+    // Letters that are no letter with a mark.
+    let plain = if upper.is_ascii() { upper } else { upper.replace('Æ', "AE").replace('Œ', "OE").replace('Ø', "O").replace('Ł', "L").replace('Đ', "D") };
+    joined_letters(plain_words(&plain))
 }
 
 /// The words of a city or another name of few words, as it is compared.
 pub fn comparable(text: &str) -> String {
     words(text).join(" ")
+}
+
+/// A name as it is searched for, on both sides: what is asked and what is published.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchedName {
+    /// Words of the name without its legal forms.
+    pub core: String,
+    /// The legal forms in their short form, such as `CO INC`; empty when the name ends without one.
+    pub form: String,
+}
+
+/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all legal forms that it ends in, of whatever country. A name
+/// that is nothing but legal forms keeps its first word.
+pub fn searched(text: &str) -> SearchedName {
+    let mut words = words(split_status(text).0);
+    if words.len() > 1 && words[0] == "THE" {
+        words.remove(0);
+    }
+    let mut forms: Vec<&str> = Vec::new();
+    while let Some((form, length)) = trailing_form(&words, |_| true) {
+        forms.insert(0, form);
+        words.truncate(words.len() - length);
+    }
+    // What legal forms leave behind: `Procter & Gamble & Co`.
+    while words.len() > 1 && !forms.is_empty() && words.last().is_some_and(|word| word == "AND") {
+        words.pop();
+    }
+    SearchedName { core: words.join(" "), form: forms.join(" ") }
+}
+
+/// Whether a word is a legal form in any spelling.
+pub fn is_legal_form(word: &str) -> bool {
+    LEGAL_FORMS.iter().any(|form| form.spellings.contains(&word))
+}
+
+/// Whether a word is how someone begins to write a legal form, in any spelling.
+pub fn begins_legal_form(word: &str, short: &str) -> bool {
+    LEGAL_FORMS.iter().any(|form| form.short == short && form.spellings.iter().any(|spelling| spelling.starts_with(word)))
 }
 
 /// Last and given names with the suffix taken out of either.
@@ -212,11 +283,15 @@ fn joined_letters(words: Vec<String>) -> Vec<String> {
 
 /// The designator a name ends in and how many words it is; a name that is nothing but a designator keeps it as its name.
 fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
-    DESIGNATORS.iter().find_map(|(short, spellings)| {
-        spellings.iter().find_map(|spelling| {
+    trailing_form(words, |form| form.is_domestic)
+}
+
+fn trailing_form(words: &[String], counts: impl Fn(&LegalForm) -> bool) -> Option<(&'static str, usize)> {
+    LEGAL_FORMS.iter().filter(|form| counts(form)).find_map(|form| {
+        form.spellings.iter().find_map(|spelling| {
             let length = spelling.split(' ').count();
             let ends = words.len() > length && spelling.split(' ').eq(words[words.len() - length..].iter().map(String::as_str));
-            ends.then_some((*short, length))
+            ends.then_some((form.short, length))
         })
     })
 }
@@ -291,6 +366,33 @@ mod tests {
             assert_eq!(parts(text, order), expected, "{text}");
         }
         assert_eq!(person(" - ", Order::LastFirst), None);
+    }
+
+    #[test]
+    fn spellings_of_one_name_are_searched_for_in_one_form() {
+        let cases = [
+            (&["COCA COLA CO", "The Coca-Cola Company", "coca cola company"][..], ("COCA COLA", "CO")),
+            (&["BANK OF AMERICA CORP", "Bank of America Corporation"], ("BANK OF AMERICA", "CORP")),
+            (&["AT&T INC.", "AT and T Inc"], ("AT AND T", "INC")),
+            (&["MCDONALDS CORP", "McDonald's Corp", "McDonald\u{2019}s Corporation"], ("MCDONALDS", "CORP")),
+            (&["J.P. Morgan", "JP MORGAN", "J P Morgan"], ("JP MORGAN", "")),
+            (&["AMAZON COM INC", "Amazon.com, Inc."], ("AMAZON COM", "INC")),
+            (&["NESTLE SA", "Nestl\u{e9} S.A."], ("NESTLE", "SA")),
+            (&["ORSTED AS", "\u{d8}rsted A/S"], ("ORSTED AS", "")),
+            (&["PENNEY J C CO INC", "Penney (J.C.) Company, Inc."], ("PENNEY JC", "CO INC")),
+            (&["PROCTER & GAMBLE Co", "Procter and Gamble & Co."], ("PROCTER AND GAMBLE", "CO")),
+            (&["WPPP LEGACY LIMITED LIABILITY COMPANY", "WPPP Legacy L.L.C."], ("WPPP LEGACY", "LLC")),
+            (&["CO INC"], ("CO", "INC")),
+            (&["", " . "], ("", "")),
+        ];
+        for (spellings, (core, form)) in cases {
+            for spelling in spellings {
+                let name = searched(spelling);
+                assert_eq!((name.core.as_str(), name.form.as_str()), (core, form), "{spelling}");
+            }
+        }
+        assert!(begins_legal_form("IN", "INC") && begins_legal_form("COMP", "CO") && !begins_legal_form("COMPS", "CO"));
+        assert_eq!(organization("JUAN SA").designator, None, "a person may be called so");
     }
 
     #[test]

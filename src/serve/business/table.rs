@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
+use crate::canonical::name::{SearchedName, searched};
 use crate::error::Result;
 use crate::serve::business::datasets::Entity;
 use crate::serve::business::datasets::Officer;
@@ -18,7 +19,6 @@ use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
 use crate::serve::release::table::{Table, Texts};
 use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::search::names::Name;
-use crate::serve::search::query::folded;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
 
 #[rustfmt::skip]
@@ -69,8 +69,8 @@ impl Builder {
         let formed = days(table, "formation_date")?;
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let (core, form) = folded(normalized.at(index));
-            self.names.push(Name::Organization { core: &core, form }, names.at(index))?;
+            let SearchedName { core, form } = searched(normalized.at(index));
+            self.names.push(Name::Organization { core: &core, form: &form }, names.at(index))?;
             formers.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
             assumed.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));
             if let Some(agent) = agents.get(index) {

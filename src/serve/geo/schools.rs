@@ -33,9 +33,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 const DEFAULT_RADIUS_MI: f64 = 5.0;
 
-/// Grades in the directory's spelling.
-const GRADES: &[&str] = &["PK", "KG", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "UG", "AE"];
-
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -46,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "level", kind: Kind::OneOf("geo.school", "level"), description: "Only schools of this level." },
     Parameter { name: "charter", kind: Kind::Flag, description: "`true`: only charter schools; `false`: only the others." },
     Parameter { name: "virtual", kind: Kind::Flag, description: "`true`: only exclusively or primarily virtual schools; `false`: only the others." },
-    Parameter { name: "grade", kind: Kind::Word(GRADES), description: "Only schools that offer this grade." },
+    Parameter { name: "grade", kind: Kind::OneNoted("geo.school", "grades_offered", "label"), description: "Only schools that offer this grade." },
     LIMIT,
     CURSOR,
     RELEASE,

@@ -34,7 +34,9 @@ pub enum Kind {
     OneOf(&'static str, &'static str),
     /// A comma list of the values of a contract's column.
     SomeOf(&'static str, &'static str),
-    /// A comma list of those values of a contract's column of which the contract has a note of this name: dataset, column and note.
+    /// One of those values of a contract's column of which the contract has a note of this name: dataset, column and note.
+    OneNoted(&'static str, &'static str, &'static str),
+    /// A comma list of them.
     SomeNoted(&'static str, &'static str, &'static str),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -96,6 +98,7 @@ impl Kind {
             Self::Flag => json!({"type": "boolean"}),
             Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
             Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
+            Self::OneNoted(dataset, column, note) => json!({"type": "string", "enum": noted(contracts, dataset, column, note)}),
             Self::SomeNoted(dataset, column, note) => list_schema(&noted(contracts, dataset, column, note)),
             Self::Words(words) => list_schema(words),
             Self::Word(words) => json!({"type": "string", "enum": words}),
@@ -121,6 +124,7 @@ impl Kind {
             Self::Flag => one_of(text, &["true", "false"]),
             Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
             Self::SomeOf(dataset, column) => some_of(text, &allowed(contracts, dataset, column)),
+            Self::OneNoted(dataset, column, note) => one_of(text, &noted(contracts, dataset, column, note)),
             Self::SomeNoted(dataset, column, note) => some_of(text, &noted(contracts, dataset, column, note)),
             Self::Words(words) => some_of(text, words),
             Self::Word(words) => one_of(text, words),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
 use crate::canonical::name::organization;
+use crate::canonical::name::{SearchedName, searched};
 use crate::error::Result;
 use crate::serve::days;
 use crate::serve::license::datasets::Action;
@@ -19,7 +20,7 @@ use crate::serve::release::rows::{Children, Numbered};
 use crate::serve::release::table::Table;
 use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::search::names::Name;
-use crate::serve::search::query::{folded, person_words};
+use crate::serve::search::query::person_words;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder};
 use crate::store::{Manifest, Part};
 
@@ -136,8 +137,8 @@ impl Builder {
                 let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
                 self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
             } else {
-                let (core, form) = folded(normalized.at(index));
-                self.names.push(Name::Organization { core: &core, form }, holders.at(index))?;
+                let SearchedName { core, form } = searched(normalized.at(index));
+                self.names.push(Name::Organization { core: &core, form: &form }, holders.at(index))?;
             }
             for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {
                 self.names.add(row, NameKind::Assumed, name);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::FutureExt;
 
 use crate::canonical::license_number::{display, normalized};
+use crate::canonical::name::searched;
 use crate::canonical::state::usps;
 use crate::serve::days;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -21,7 +22,7 @@ use crate::serve::license::search::published;
 use crate::serve::license::table::{LicenseList, Licenses, persons_name};
 use crate::serve::release::freshness::source_date;
 use crate::serve::release::rows::Record;
-use crate::serve::search::query::{folded, person_words};
+use crate::serve::search::query::person_words;
 use crate::store::Scope;
 
 /// Declared for the route table.
@@ -296,7 +297,7 @@ fn compare(asked: &str, name: &str) -> NameMatch {
         words.sort_unstable();
         words
     };
-    let (asked_core, core) = (folded(asked).0, folded(name).0);
+    let (asked_core, core) = (searched(asked).core, searched(name).core);
     let (a, b) = (sorted(asked), sorted(name));
     if (!core.is_empty() && asked_core == core) || a == b {
         return NameMatch::Exact;

@@ -37,6 +37,8 @@ pub struct Names {
     words: HashIndex,
     /// Where each word's names begin, and their end.
     word_starts: Vec<u32>,
+    /// A place in the text of each word and its number, sorted by the word; empty unless words may be unfinished.
+    sorted_words: Vec<(u32, u32)>,
 }
 
 /// A name in the form it is compared in.
@@ -64,9 +66,15 @@ pub struct Begun<'a> {
 pub struct NamesBuilder {
     text: Vec<u8>,
     starts: Vec<u32>,
+    has_begun_words: bool,
 }
 
 impl NamesBuilder {
+    /// For names that are also found by words that are unfinished. Eight bytes more for each different word.
+    pub fn with_begun_words() -> Self {
+        Self { has_begun_words: true, ..Self::default() }
+    }
+
     /// Adds a name and returns its number.
     ///
     /// # Errors
@@ -93,12 +101,15 @@ impl NamesBuilder {
     /// # Errors
     /// `Store`, when there are more words than can be numbered.
     pub fn finish(self) -> Result<Names> {
-        let Self { mut text, mut starts } = self;
+        let Self { mut text, mut starts, has_begun_words } = self;
         text.shrink_to_fit();
         starts.shrink_to_fit();
         let sorted = sorted(&text, &starts);
         let mut names = Names { text, starts, sorted, ..Names::default() };
-        names.list_words()?;
+        let places = names.list_words()?;
+        if has_begun_words {
+            names.sort_words(places);
+        }
         Ok(names)
     }
 }
@@ -157,10 +168,11 @@ fn until_end(text: &[u8]) -> &[u8] {
 }
 
 impl Names {
-    fn list_words(&mut self) -> Result<()> {
+    /// Lists the names by word; returns where in the text each word is first.
+    fn list_words(&mut self) -> Result<Vec<u32>> {
         let (mut lengths, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<u32>::with_capacity(self.starts.len()));
         let mut ids: HashMap<u64, u32> = HashMap::new();
-        let (mut occurrences, mut counts): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        let (mut occurrences, mut counts, mut places): (Vec<u32>, Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.starts.len() {
             let name = self.name(number as u32);
             let (first, second) = match name {
@@ -172,6 +184,7 @@ impl Names {
                 let id = *ids.entry(hash(&[word])).or_insert(counts.len() as u32);
                 if id as usize == counts.len() {
                     counts.push(0);
+                    places.push((word.as_ptr() as usize - self.text.as_ptr() as usize) as u32);
                 }
                 counts[id as usize] += 1;
                 occurrences.push(id);
@@ -202,7 +215,19 @@ impl Names {
         }
         self.is_plain = lengths.iter().all(|length| *length < MANY);
         (self.lengths, self.by_word, self.words, self.word_starts) = (lengths, by_word, words.finish(), word_starts);
-        Ok(())
+        Ok(places)
+    }
+
+    fn sort_words(&mut self, places: Vec<u32>) {
+        let mut sorted: Vec<(u32, u32)> = places.into_iter().zip(0..).collect();
+        sorted.par_sort_unstable_by(|a, b| self.word_at(a.0).cmp(self.word_at(b.0)));
+        self.sorted_words = sorted;
+    }
+
+    /// The word at a place of the text; the marks within a name come before a blank, letters and digits after it.
+    fn word_at(&self, place: u32) -> &[u8] {
+        let rest = &self.text[place as usize..];
+        &rest[..rest.iter().position(|byte| *byte <= b' ').unwrap_or(rest.len())]
     }
 
     /// Number of names.
@@ -246,6 +271,20 @@ impl Names {
         &self.by_word[self.word_starts[word] as usize..self.word_starts[word + 1] as usize]
     }
 
+    /// Numbers of the names that have a word which begins so, ascending; as often as they have one. Of names without begun words, those that have the word.
+    pub fn with_word_begun(&self, begun: &str) -> Vec<u32> {
+        if self.sorted_words.is_empty() {
+            return self.with_word(begun).to_vec();
+        }
+        let start = self.sorted_words.partition_point(|(place, _)| self.word_at(*place) < begun.as_bytes());
+        let words = self.sorted_words[start..].iter().take_while(|(place, _)| self.word_at(*place).starts_with(begun.as_bytes()));
+        let of_word = |(_, word): &(u32, u32)| &self.by_word[self.word_starts[*word as usize] as usize..self.word_starts[*word as usize + 1] as usize];
+        let mut numbers = words.map(of_word).collect::<Vec<_>>().concat();
+        // In runs that ascend, which this sort takes as they are.
+        numbers.sort();
+        numbers
+    }
+
     /// Numbers of the names that begin so, by text.
     pub fn that_begin(&self, text: &str) -> Begun<'_> {
         let all = self.beginning(text);
@@ -269,7 +308,7 @@ impl Names {
 
     pub fn size_bytes(&self) -> usize {
         let numbers = self.starts.capacity() + self.sorted.capacity() + self.by_word.capacity() + self.word_starts.capacity();
-        self.text.capacity() + self.lengths.capacity() + 4 * numbers + self.words.size_bytes()
+        self.text.capacity() + self.lengths.capacity() + 4 * numbers + self.words.size_bytes() + 8 * self.sorted_words.capacity()
     }
 }
 

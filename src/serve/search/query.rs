@@ -1,7 +1,7 @@
 //! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
-use crate::canonical::name::{organization, words};
+use crate::canonical::name::{SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::names::{Name, Names};
 use crate::serve::search::typo as spelling;
 
@@ -14,7 +14,8 @@ const OTHER_WORD: f64 = 1.0;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
-const NORMALIZED: i32 = 9_700;
+/// Of a whole name with its legal form.
+pub const NORMALIZED: i32 = 9_700;
 const WITHOUT_FORM: i32 = 9_300;
 const PREFIX: i32 = 8_500;
 const TOKENS: f64 = 8_000.0;
@@ -49,10 +50,19 @@ impl NameMatch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
     Best,
+    /// The best, while a name is being typed: the last word may be unfinished.
+    Typed,
     /// Whole names only.
     Exact,
     /// Whole names and those that begin so; the last word may be unfinished.
     Prefix,
+}
+
+impl MatchMode {
+    /// Whether names count that only share words with what is asked.
+    fn is_tolerant(self) -> bool {
+        matches!(self, Self::Best | Self::Typed)
+    }
 }
 
 /// A name that fits.
@@ -89,13 +99,6 @@ pub fn raw_mark(text: &str) -> u32 {
     crate::serve::search::hash_index::hash(&[text.trim().to_uppercase().as_str()]) as u32
 }
 
-/// A name of an organisation with accents dropped: what it is called, and its legal form or nothing.
-pub fn folded(text: &str) -> (String, &'static str) {
-    let name = organization(text);
-    let core = if name.core.is_ascii() { name.core } else { words(&name.core).join(" ") };
-    (core, name.designator.unwrap_or_default())
-}
-
 /// The words of a person's name, initials apart.
 pub fn person_words(text: &str) -> Vec<String> {
     text.split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '-' | '/')).flat_map(words).collect()
@@ -104,7 +107,7 @@ pub fn person_words(text: &str) -> Vec<String> {
 impl Query {
     /// Reads a name; none when it has no letter or digit.
     pub fn new(text: &str) -> Option<Self> {
-        let (core, form) = folded(text);
+        let SearchedName { core, form } = searched(text);
         if core.is_empty() {
             return None;
         }
@@ -114,37 +117,71 @@ impl Query {
                 words.push(word.to_owned());
             }
         }
-        Some(Self { raw: raw_mark(text), form: form.to_owned(), words, person: person_words(text), core })
+        Some(Self { raw: raw_mark(text), form, words, person: person_words(text), core })
+    }
+
+    /// The last word, which may be unfinished; none where a legal form follows it.
+    fn unfinished(&self) -> Option<&str> {
+        self.core.rsplit(' ').next().filter(|_| self.form.is_empty())
+    }
+
+    /// What stands before a last word that may be the beginning of a legal form: `APPLE IN` → (`APPLE`, `IN`).
+    fn begun_form(&self) -> Option<(&str, &str)> {
+        self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
+    }
+}
+
+/// A word of a query.
+struct Term<'a> {
+    word: &'a str,
+    weight: f64,
+    /// Of an unfinished word the names that have a word which begins so, ascending and as often as they have one; none of a word that is whole.
+    begun: Option<Vec<u32>>,
+}
+
+impl Term<'_> {
+    /// Numbers of the names that have the word, ascending; as often as they have it.
+    fn numbers<'n>(&'n self, names: &'n Names) -> &'n [u32] {
+        self.begun.as_deref().unwrap_or_else(|| names.with_word(self.word))
+    }
+
+    fn is(&self, word: &str) -> bool {
+        if self.begun.is_some() { word.starts_with(self.word) } else { word == self.word }
     }
 }
 
 /// The words of a query with what each weighs.
 struct Weighted<'a> {
-    words: Vec<(&'a str, f64)>,
+    terms: Vec<Term<'a>>,
     total: f64,
 }
 
 impl<'a> Weighted<'a> {
-    fn new(names: &Names, words: &'a [String]) -> Self {
+    fn new(names: &Names, words: &'a [String], unfinished: Option<&str>) -> Self {
         let all = names.len() as f64;
-        // An initial says little, however rare it is.
-        let weight = |word: &str| if word.chars().count() == 1 { OTHER_WORD } else { (1.0 + all / names.count(word).max(1) as f64).ln() };
-        let words: Vec<(&str, f64)> = words.iter().map(|word| (word.as_str(), weight(word))).collect();
-        Self { total: words.iter().map(|(_, weight)| weight).sum(), words }
+        let term = |word: &'a String| {
+            // An initial says little, however rare it is, and begins too many words.
+            let is_initial = word.chars().count() == 1;
+            let begun = (unfinished == Some(word) && !is_initial).then(|| names.with_word_begun(word));
+            let count = begun.as_ref().map_or_else(|| names.count(word), Vec::len);
+            Term { word, weight: if is_initial { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() }, begun }
+        };
+        let terms: Vec<Term<'a>> = words.iter().map(term).collect();
+        Self { total: terms.iter().map(|term| term.weight).sum(), terms }
     }
 
     /// The words one of which every name with more than half of the weight has.
-    fn selective(&self) -> Vec<&'a str> {
-        let mut sorted = self.words.clone();
-        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    fn selective(&self) -> Vec<&Term<'a>> {
+        let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
+        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(b.word)));
         let mut rest = self.total;
         let mut selective = Vec::new();
-        for (word, weight) in sorted {
+        for term in sorted {
             if rest <= self.half() {
                 break;
             }
-            selective.push(word);
-            rest -= weight;
+            selective.push(term);
+            rest -= term.weight;
         }
         selective
     }
@@ -174,9 +211,11 @@ struct Search<'a> {
 impl Names {
     /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the mark of the name as it is written.
     pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
-        let search = Search { names: self, query, mode, organization: Weighted::new(self, &query.words), person: Weighted::new(self, &query.person), raw };
+        let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
+        let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
+        let search = Search { names: self, query, mode, organization, person, raw };
         let (mut hits, is_cut) = search.as_written(accepts);
-        if mode == MatchMode::Best && hits.len() < ENOUGH {
+        if mode.is_tolerant() && hits.len() < ENOUGH {
             let (near, is_near_cut) = search.near(accepts);
             let mut added: Vec<Hit> =
                 near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
@@ -195,27 +234,29 @@ impl Search<'_> {
         let (mut looked_at, mut is_cut) = (first(begun.whole).0.to_vec(), begun.whole.len() > MAX_SCANNED);
         let mut hits = Vec::new();
         // Of names that go on after what is asked, nothing else has to be known.
-        for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact), (begun.with_longer_word, *mode == MatchMode::Prefix)] {
+        for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact), (begun.with_longer_word, self.may_go_on())] {
             let (list, is_list_cut) = first(if fits { list } else { &[] });
             is_cut |= is_list_cut;
             let (persons, organizations) = names.split(list.to_vec(), |number| names.is_person(number));
             looked_at.extend(persons);
             hits.extend(organizations.into_iter().filter(|number| accepts(*number)).map(|number| Hit { number, score: PREFIX, fit: NameMatch::Prefix }));
         }
+        if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
+            looked_at.extend(first(names.that_begin(before).whole).0);
+        }
         hits.sort_unstable_by_key(|hit| hit.number);
         if *mode != MatchMode::Prefix {
-            let mut selective = if *mode == MatchMode::Best { self.organization.selective() } else { Vec::new() };
-            selective.extend(self.person.selective());
-            selective.sort_unstable();
-            selective.dedup();
-            let lists: Vec<(&[u32], bool)> = selective.into_iter().map(|word| first(names.with_word(word))).collect();
+            let of_organizations = if mode.is_tolerant() { self.organization.selective() } else { Vec::new() };
+            let selective = of_organizations.into_iter().chain(self.person.selective());
+            let lists: Vec<(&[u32], bool)> = selective.map(|term| first(term.numbers(names))).collect();
             is_cut |= lists.iter().any(|(_, is_cut)| *is_cut);
             let named = union(lists.iter().map(|(list, _)| *list));
             let (read, counted) = names.split(named, |number| names.length(number).is_none());
             let begun: Vec<u32> = hits.iter().map(|hit| hit.number).collect();
             looked_at.extend(without(read, &begun));
             looked_at.sort_unstable();
-            if *mode == MatchMode::Best {
+            looked_at.dedup();
+            if mode.is_tolerant() {
                 let counted = without(without(counted, &looked_at), &begun);
                 hits.extend(self.by_words(counted).into_iter().filter(|hit| accepts(hit.number)));
             }
@@ -228,15 +269,20 @@ impl Search<'_> {
         (hits, is_cut)
     }
 
+    /// Whether the last word asked for may go on.
+    fn may_go_on(&self) -> bool {
+        self.mode == MatchMode::Prefix || self.mode == MatchMode::Typed && self.query.form.is_empty()
+    }
+
     /// Names of organisations by the words they share with what is asked, without a look at the names themselves. `numbers` ascend.
     fn by_words(&self, numbers: Vec<u32>) -> Vec<Hit> {
         let mut shared = vec![(0.0, 0_usize); numbers.len()];
-        for (word, weight) in &self.organization.words {
-            let mut list = self.names.with_word(word);
+        for term in &self.organization.terms {
+            let mut list = term.numbers(self.names);
             for (number, (matched, words)) in numbers.iter().zip(&mut shared) {
                 list = &list[gallop(list, *number)..];
                 let times = list.iter().take_while(|known| *known == number).count();
-                *matched += if times > 0 { *weight } else { 0.0 };
+                *matched += if times > 0 { term.weight } else { 0.0 };
                 *words += times;
             }
         }
@@ -256,7 +302,7 @@ impl Search<'_> {
             Name::Person { last, given } => self.person(number, last, given)?,
         };
         let is_wanted = match self.mode {
-            MatchMode::Best => true,
+            MatchMode::Best | MatchMode::Typed => true,
             MatchMode::Exact => fit <= NameMatch::Normalized,
             MatchMode::Prefix => fit <= NameMatch::Prefix,
         };
@@ -277,11 +323,20 @@ impl Search<'_> {
             });
         }
         let rest = core.strip_prefix(query.core.as_str());
-        if rest.is_some_and(|rest| self.mode == MatchMode::Prefix || rest.starts_with(' ')) {
+        if rest.is_some_and(|rest| self.may_go_on() || rest.starts_with(' ')) {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let others = core.split(' ').filter(|word| !query.words.iter().any(|known| known == word)).count();
-        let matched: f64 = self.organization.words.iter().filter(|(word, _)| core.split(' ').any(|known| known == *word)).map(|(_, weight)| weight).sum();
+        let is_begun_form = |(before, last): (&str, &str)| core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default());
+        if self.mode == MatchMode::Typed && query.begun_form().is_some_and(is_begun_form) {
+            return Some((PREFIX, NameMatch::Prefix));
+        }
+        let (mut matched, mut words) = (0.0, 0);
+        for term in &self.organization.terms {
+            let times = core.split(' ').filter(|word| term.is(word)).count();
+            matched += if times > 0 { term.weight } else { 0.0 };
+            words += times;
+        }
+        let others = core.split(' ').count().saturating_sub(words);
         self.organization.overlap(matched, others).map(|score| (score, NameMatch::Token))
     }
 
@@ -311,7 +366,7 @@ impl Search<'_> {
         if matched.len() == asked.len() && has_first {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let weight = |word: &str| self.person.words.iter().find(|(known, _)| *known == word).map_or(0.0, |(_, weight)| *weight);
+        let weight = |word: &str| self.person.terms.iter().find(|term| term.word == word).map_or(0.0, |term| term.weight);
         let matched_weight: f64 = last.split(' ').chain(matched.iter().copied()).map(weight).sum();
         self.person.overlap(matched_weight, given.len().saturating_sub(matched.len())).map(|score| (score, NameMatch::Token))
     }
@@ -321,7 +376,7 @@ impl Search<'_> {
         let mut found = (Vec::new(), false);
         for words in [&self.query.words, &self.query.person] {
             // An initial may stand for any name.
-            let mut lists: Vec<Vec<u32>> = words.iter().filter(|word| word.len() > 1).map(|word| self.spellings(word)).collect();
+            let mut lists: Vec<Vec<u32>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
             lists.sort_by_key(Vec::len);
             let Some((rarest, others)) = lists.split_first() else { continue };
             found.1 |= rarest.len() > MAX_SCANNED;
@@ -334,9 +389,9 @@ impl Search<'_> {
     }
 
     /// Numbers of the names that have a word or a misspelling of it, ascending.
-    fn spellings(&self, word: &str) -> Vec<u32> {
+    fn with_typos(&self, word: &str) -> Vec<u32> {
         let variants = spelling::variants(word);
-        union(std::iter::once(word).chain(variants.iter().map(String::as_str)).map(|spelling| self.names.with_word(spelling)))
+        union(std::iter::once(word).chain(variants.iter().map(String::as_str)).map(|variant| self.names.with_word(variant)))
     }
 
     /// A name that has all words asked for, one of them misspelled.
@@ -344,17 +399,17 @@ impl Search<'_> {
         let (weighted, text) = match self.names.name(number) {
             Name::Organization { core, .. } => (&self.organization, core.to_owned()),
             Name::Person { last, given } => {
-                let has_last = last.split(' ').all(|word| self.query.person.iter().any(|asked| is_spelling(asked, word)));
+                let has_last = last.split(' ').all(|word| self.query.person.iter().any(|asked| is_typo_of(asked, word)));
                 (&self.person, has_last.then(|| format!("{last} {given}"))?)
             }
         };
         let of_name: Vec<&str> = text.split(' ').collect();
         let is_initial = |word: &str| word.len() == 1 && of_name.iter().any(|known| known.starts_with(word));
-        let has_all = weighted.words.iter().all(|(word, _)| of_name.iter().any(|known| is_spelling(word, known)) || is_initial(word));
+        let has_all = weighted.terms.iter().all(|term| of_name.iter().any(|known| is_typo_of(term.word, known)) || is_initial(term.word));
         if !has_all {
             return None;
         }
-        let others = of_name.len().saturating_sub(weighted.words.len());
+        let others = of_name.len().saturating_sub(weighted.terms.len());
         let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
         Some(Hit { number, score: ((MISSPELLED * share).round() as i32).max(1), fit: NameMatch::Misspelled })
     }
@@ -395,7 +450,7 @@ fn gallop(list: &[u32], number: u32) -> usize {
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.
-fn is_spelling(asked: &str, word: &str) -> bool {
+fn is_typo_of(asked: &str, word: &str) -> bool {
     asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
 }
 
@@ -417,19 +472,19 @@ mod tests {
             asked in WORDS,
             form in prop::sample::select(vec!["", " INC"]),
         ) {
-            for mode in [MatchMode::Best, MatchMode::Exact, MatchMode::Prefix] {
-                let mut builder = NamesBuilder::default();
+            for mode in [MatchMode::Best, MatchMode::Typed, MatchMode::Exact, MatchMode::Prefix] {
+                let mut builder = NamesBuilder::with_begun_words();
                 for (core, form) in &organizations {
                     builder.push(Name::Organization { core, form }).unwrap();
                 }
                 // A person whose given names were begun is not found by a prefix of the whole.
-                for (last, given) in persons.iter().filter(|_| mode != MatchMode::Prefix) {
+                for (last, given) in persons.iter().filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed)) {
                     builder.push(Name::Person { last, given }).unwrap();
                 }
                 let names = builder.finish().unwrap();
                 let query = Query::new(&format!("{asked}{form}")).unwrap();
-                let weighted = |words| Weighted::new(&names, words);
-                let (organization, person) = (weighted(&query.words), weighted(&query.person));
+                let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
+                let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
                 let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
                 let expected: Vec<Hit> = (0..names.len() as u32).filter(|number| number % 5 != 0).filter_map(|number| search.hit(number)).collect();
                 prop_assert_eq!(search.as_written(&|number| number % 5 != 0).0, expected, "{:?}", mode);

@@ -1,13 +1,14 @@
 //! Puts rows that were found by name in order: by score, to which being active adds a little, then the newer first.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use crate::serve::json::{Json, Trim};
 use crate::serve::search::row_names::RowHit;
 
 /// What it is worth that a row is active, in ten-thousandths.
 const ACTIVE: i32 = 200;
-const BEST: i32 = 10_000;
+/// Of what was asked for by its number.
+pub const BEST: i32 = 10_000;
 
 /// A row that was found by name, with its final score.
 #[derive(Debug, Clone, Copy)]
@@ -25,10 +26,7 @@ impl Ranked {
 
     /// Writes the member `match`.
     pub fn write(&self, json: &mut Json) {
-        json.key("match").object(|json| {
-            json.key("score").decimal(i64::from(self.score), 4, Trim::Zeros);
-            json.key("type").text(self.label);
-        });
+        write_match(json, self.score, self.label);
     }
 }
 
@@ -43,10 +41,23 @@ pub fn ranked(hits: &[RowHit], count: usize, is_active: impl Fn(u32) -> bool, da
             ((Reverse(score), !active, Reverse(day(hit.row)), hit.row), Ranked { row: hit.row, score, label: hit.label() })
         })
         .collect();
-    let first = match count < keyed.len() {
-        true => keyed.select_nth_unstable_by_key(count, |entry| entry.0).0,
-        false => keyed.as_mut_slice(),
-    };
-    first.sort_unstable_by_key(|entry| entry.0);
+    put_first(&mut keyed, count, |a, b| a.0.cmp(&b.0));
     keyed.into_iter().map(|(_, ranked)| ranked).collect()
+}
+
+/// Puts the first `count` in their places; the others follow in any order.
+pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
+    let first = match count < found.len() {
+        true => found.select_nth_unstable_by(count, &compare).0,
+        false => found,
+    };
+    first.sort_unstable_by(compare);
+}
+
+/// Writes the member `match`: the score, which is in ten-thousandths, and how the name fits.
+pub fn write_match(json: &mut Json, score: i32, label: &str) {
+    json.key("match").object(|json| {
+        json.key("score").decimal(i64::from(score), 4, Trim::Zeros);
+        json.key("type").text(label);
+    });
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::canonical::name::{SearchedName, searched};
 use crate::error::{Error, Result};
 use crate::serve::search::hash_index::hash;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
-use crate::serve::search::query::{MatchMode, NameMatch, Query, folded, person_words, raw_mark};
+use crate::serve::search::query::{MatchMode, NameMatch, Query, person_words, raw_mark};
 
 /// Whose or what name it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct RowHit {
     pub score: i32,
     pub kind: NameKind,
     pub fit: NameMatch,
+    /// Number of the name: those of the rows themselves in their order, then the others in the order in which they were added.
+    pub name: u32,
 }
 
 impl RowHit {
@@ -72,6 +75,11 @@ pub struct RowNamesBuilder {
 }
 
 impl RowNamesBuilder {
+    /// For names that are also found by words that are unfinished.
+    pub fn with_begun_words() -> Self {
+        Self { names: NamesBuilder::with_begun_words(), ..Self::default() }
+    }
+
     /// Adds the next row's own name, in the form it is compared in and as it is written.
     ///
     /// # Errors
@@ -98,8 +106,8 @@ impl RowNamesBuilder {
             match text.split_once(',').filter(|_| kind == NameKind::Principal) {
                 Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
                 None => {
-                    let (core, form) = folded(&text);
-                    self.names.push(Name::Organization { core: &core, form })?
+                    let SearchedName { core, form } = searched(&text);
+                    self.names.push(Name::Organization { core: &core, form: &form })?
                 }
             };
             self.raw.push(raw_mark(&text));
@@ -128,7 +136,7 @@ impl RowNames {
         );
         let row_hit = |hit: &crate::serve::search::query::Hit| {
             let (row, kind) = owner(hit.number);
-            RowHit { row, score: (hit.score - kind.handicap()).max(1), kind, fit: hit.fit }
+            RowHit { row, score: (hit.score - kind.handicap()).max(1), kind, fit: hit.fit, name: hit.number }
         };
         let mut hits: Vec<RowHit> = found.hits.iter().map(row_hit).collect();
         hits.sort_by(|a, b| a.row.cmp(&b.row).then(b.score.cmp(&a.score)));
@@ -165,15 +173,15 @@ impl SharedBuilder {
     /// # Errors
     /// `Store`, when there are too many names.
     pub fn add(&mut self, text: &str, row: u32) -> Result<()> {
-        let (core, form) = folded(text);
+        let SearchedName { core, form } = searched(text);
         if core.is_empty() {
             return Ok(());
         }
-        let mark = hash(&[&core, form]);
+        let mark = hash(&[&core, &form]);
         let number = match self.known.get(&mark) {
             Some(number) => *number,
             None => {
-                let number = self.names.push(Name::Organization { core: &core, form })?;
+                let number = self.names.push(Name::Organization { core: &core, form: &form })?;
                 self.known.insert(mark, number);
                 number
             }
@@ -210,7 +218,13 @@ impl SharedNames {
         let mut hits = Vec::new();
         for hit in found.hits {
             let rows = &self.rows[self.starts[hit.number as usize] as usize..self.starts[hit.number as usize + 1] as usize];
-            hits.extend(rows.iter().filter(|row| accepts(**row)).map(|row| RowHit { row: *row, score: hit.score, kind: NameKind::Own, fit: hit.fit }));
+            hits.extend(rows.iter().filter(|row| accepts(**row)).map(|row| RowHit {
+                row: *row,
+                score: hit.score,
+                kind: NameKind::Own,
+                fit: hit.fit,
+                name: hit.number,
+            }));
         }
         hits.sort_by(|a, b| a.row.cmp(&b.row).then(b.score.cmp(&a.score)));
         hits.dedup_by_key(|hit| hit.row);

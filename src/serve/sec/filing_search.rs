@@ -93,13 +93,17 @@ fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) 
         "cik" => vec![cik_of(text, "cik")?],
         _ => {
             check_name("company", text)?;
-            let (found, has_more) = registrants.search(text, MAX_REGISTRANTS);
+            let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
+            // Filings of one whose name is only like the one asked for would stand among those of the one who is meant.
+            if found.iter().any(|found| !found.matched.is_misspelled()) {
+                found.retain(|found| !found.matched.is_misspelled());
+            }
             if found.is_empty() {
                 notes.notice("COMPANY_UNKNOWN", "no registrant has such a name");
-            } else if has_more {
+            } else if is_cut || found.len() > MAX_REGISTRANTS {
                 notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
             }
-            found.iter().map(|found| registrants.cik(found.row as usize)).collect()
+            found.iter().take(MAX_REGISTRANTS).map(|found| registrants.cik(found.row as usize)).collect()
         }
     };
     if name == "cik" && ciks.iter().any(|cik| registrants.find(*cik).is_none()) {

@@ -3,6 +3,7 @@
 
 mod company;
 mod compare;
+mod conformed_name;
 pub mod figure;
 mod filing_dates;
 mod filing_query;
@@ -11,7 +12,6 @@ mod filing_search;
 mod filing_table;
 mod filings;
 mod financials;
-mod fold;
 pub mod forms;
 mod line_table;
 pub mod links;

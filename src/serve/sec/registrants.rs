@@ -149,7 +149,7 @@ impl Registrants {
             let size = categories.iter().position(|category| bucket.categories.get(row) == Some(category)).unwrap_or(categories.len());
             let listing = u32::try_from(size).ok().filter(|_| bucket.tickers.at(row).len() > 0);
             Named { name: bucket.names.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
-        }));
+        }))?;
         Ok(all)
     }
 
@@ -211,10 +211,14 @@ impl Registrants {
         self.by_ticker[start..].iter().take_while(move |(known, _)| **known == *wanted).map(|(_, row)| *row as usize)
     }
 
-    /// Finds registrants by name or, as the first, by a ticker that is the whole text; returns whether there may be more than `wanted`.
-    pub fn search(&self, text: &str, wanted: usize) -> (Vec<Found>, bool) {
+    /// Finds registrants by name or, before all, by a ticker that is the whole text; the first `count` in order. Returns whether there may be more.
+    pub fn search(&self, text: &str, count: usize) -> (Vec<Found>, bool) {
         let with_ticker = self.with_ticker(text).filter_map(|row| u32::try_from(row).ok());
-        self.search.search(text, with_ticker.map(|row| Found { row, matched: Match::Ticker, former: None }), wanted)
+        let mut found: Vec<Found> = with_ticker.map(|row| Found { row, matched: Match::Ticker, former: None }).collect();
+        let (by_name, is_cut) = self.search.search(text, count, |row| self.name(row as usize).unwrap_or_default());
+        let by_ticker = found.len();
+        found.extend(by_name.into_iter().filter(|named| !found[..by_ticker].iter().any(|known| known.row == named.row)).collect::<Vec<_>>());
+        (found, is_cut)
     }
 
     /// Writes the provenance object of a registrant.

@@ -4,12 +4,13 @@ use super::lookup::check_name;
 use super::lookup::with_tickers;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta, Page};
-use crate::serve::http::paging::ListPaging;
+use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::{Json, Trim};
+use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::search::rank::write_match;
 use crate::serve::sec::company::cik_of;
 use crate::serve::sec::names::{Found, Match};
 use crate::serve::sec::registrants::Registrants;
@@ -31,8 +32,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(search),
 };
 
-/// So many are always looked for, so that the total of a short page says more than its length.
-const FIRST_FOUND: usize = 25;
 /// How far down a search can be paged: beyond it a better name helps more than another page.
 const MAX_FOUND: usize = 1_000;
 
@@ -62,14 +61,12 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
     let paging = ListPaging::of(call)?;
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned()], ..Meta::default() };
-    let (found, has_more) = find(call, registrants, &mut meta, paging.end().clamp(FIRST_FOUND, MAX_FOUND))?;
-    let page = paging.slice(&found);
-    let end = paging.first + page.len();
-    let is_last = end >= found.len() && !has_more || end >= MAX_FOUND;
+    let (found, is_cut) = find(call, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
+    let reachable = &found[..found.len().min(MAX_FOUND)];
     let stamps = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
-    json.array(|json| page.iter().for_each(|found| write_item(json, registrants, &stamps, found)));
-    let next_cursor = (!is_last).then(|| paging.cursor(end));
-    meta.page = Some(Page { limit: paging.limit(), count: page.len(), next_cursor, total: found.len(), is_total_exact: !has_more });
+    json.array(|json| paging.slice(reachable).iter().for_each(|found| write_item(json, registrants, &stamps, found)));
+    let (total, is_total_exact) = (found.len().min(MAX_COUNTED), !is_cut && found.len() <= MAX_COUNTED);
+    meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut) });
     meta.coverage =
         Some(Coverage { scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()), ..Coverage::default() });
     Ok(meta)
@@ -115,10 +112,7 @@ fn write_item(json: &mut Json, registrants: &Registrants, stamps: &ProvenanceWri
         json.key("sic").optional_text(registrants.sic(row));
         json.key("sic_description").optional_text(registrants.sic_description(row));
         json.key("former_name_matched").optional_text(found.former.and_then(|number| registrants.former_name(row, number)));
-        json.key("match").object(|json| {
-            json.key("type").text(found.matched.name());
-            json.key("score").decimal(found.matched.score(), 2, Trim::Zeros);
-        });
+        write_match(json, found.matched.score(), found.matched.name());
         registrants.write_provenance(json.key("provenance"), stamps, row);
     });
 }

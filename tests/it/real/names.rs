@@ -65,7 +65,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("business", "O P 4U", "L23000449530"),
     ("business", "TW Payne Insurance, Inc.", "P23000070000"),
     ("business", "M E S H Recording Studio", "L23000448651"),
-    ("business", "AG Sheetmetal and Server", "L23000450071"),
+    ("business", "AG Sheetmetal and Service", "L23000450071"),
     ("business", "JL York Inc", "190796"),
     ("business", "A.J. Creations and More", "L23000448971"),
     // Apostrophe
@@ -145,7 +145,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("license", "Desert Elite Eletric", "1000013"),
     ("license", "Nereli Welding", "1000015"),
     ("license", "Vikki Zagaruyk", "57722"),
-    ("license", "Beanblosom Backhoe Server", "BEANBBS044KT"),
+    ("license", "Beanblosom Backhoe Service", "BEANBBS044KT"),
     // Last name needed
     ("license", "Louis Zzyzx", ""),
 ];
