@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
+use super::geo::draft;
 use super::home::Draft;
-use super::{World, draft};
+use super::{World, collect_record_ids};
 
 fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
     answer["data"]["datasets"].as_array().unwrap().iter().find(|entry| entry["dataset_id"] == dataset_id).unwrap()
@@ -119,15 +120,4 @@ async fn every_record_id_of_an_answer_has_a_provenance() {
     assert_eq!(world.get("/v1/provenance/geo.zcta_metric:2023:90209:population").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/provenance/geo.unknown:1").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/provenance/90210").await.problem(), (400, "invalid_parameter".to_owned()));
-}
-
-pub fn collect_record_ids(value: &Value, ids: &mut Vec<String>) {
-    match value {
-        Value::Object(object) => {
-            ids.extend(object.get("record_id").and_then(Value::as_str).map(str::to_owned));
-            object.values().for_each(|value| collect_record_ids(value, ids));
-        }
-        Value::Array(items) => items.iter().for_each(|value| collect_record_ids(value, ids)),
-        _ => {}
-    }
 }

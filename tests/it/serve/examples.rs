@@ -1,17 +1,10 @@
 //! The worked examples of the OpenAPI document: real answers from the fixtures. `make bless` rewrites them; what changes from one
 //! run to the next (times, run and request ids, the dates of the files on this disk) is written as a constant.
 
-use axum::body::Body;
-use axum::http::Request;
-use pubdata::declared::DeclarationFiles;
-use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Server};
-use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
-use super::read;
-use crate::support::{Place, project};
+use super::served::Served;
+use crate::support::project;
 
 /// Operation and path; one with a request among [`requests`] is a POST.
 const EXAMPLES: [(&str, &str); 29] = [
@@ -93,21 +86,12 @@ fn requests() -> [(&'static str, Value); 4] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_of_the_openapi_document_are_real_answers() {
-    let place = Place::published();
-    let files = DeclarationFiles::built_in();
-    let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-    let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-    let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-    let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
-    service.refresh().await.unwrap();
+    let served = Served::new().await;
     let requests = requests();
     let mut examples: Vec<(String, Value)> = requests.iter().map(|(operation, body)| (format!("{operation}.request"), body.clone())).collect();
     for (operation, path) in EXAMPLES {
         let body = requests.iter().find(|(known, _)| *known == operation).map(|(_, body)| body);
-        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
-        let request = request.header("x-api-key", &key).header("content-type", "application/json");
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = read(service.router().oneshot(request.body(body).unwrap()).await.unwrap()).await;
+        let answer = served.ask(path, body).await;
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
         let mut answer = answer.json();
         settle(&mut answer);

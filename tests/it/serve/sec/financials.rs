@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{draft, publish, world};
-use crate::serve::openapi::check;
+use crate::serve::http::openapi::check;
 use crate::serve::{World, notices};
 
 const KIMBERLY: &str = "/v1/sec/companies/0000055785/financials";
@@ -222,7 +222,7 @@ async fn answers_are_what_the_document_says() {
     for (pattern, path) in paths {
         let answer = world.ok(path).await;
         check(&api, &api["paths"][pattern]["get"]["responses"]["200"]["content"]["application/json"]["schema"], &answer, path);
-        crate::serve::coverage::collect_record_ids(&answer, &mut ids);
+        crate::serve::collect_record_ids(&answer, &mut ids);
     }
     ids.sort();
     ids.dedup();

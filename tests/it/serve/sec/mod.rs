@@ -7,8 +7,8 @@ mod financials;
 
 use serde_json::{Value, json};
 
-use super::World;
 use super::home::{Draft, Table};
+use super::{World, with};
 use pubdata::ids::ReleaseId;
 use pubdata::store::PartReport;
 
@@ -40,14 +40,6 @@ pub fn draft() -> Draft {
         table("sec.archive_member", "193", vec![member("0000320193", "published"), member("0009900193", "foreign_filer")]),
     ];
     Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
-}
-
-/// Sets the cells of a row.
-fn with(mut row: Value, cells: &Value) -> Value {
-    for (name, value) in cells.as_object().unwrap() {
-        row[name] = value.clone();
-    }
-    row
 }
 
 fn bucket(cik: &str) -> &str {

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::World;
+use crate::serve::World;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::serve::openapi_document;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{all, world};
-use crate::serve::notices;
+use crate::serve::records::world;
+use crate::serve::{all, notices};
 
 #[tokio::test]
 async fn a_contractor_has_the_permits_that_name_the_license() {

@@ -1,5 +1,5 @@
-use super::world;
-use crate::serve::openapi::check;
+use super::openapi::check;
+use crate::serve::records::world;
 
 #[tokio::test]
 async fn answers_are_what_the_document_says() {

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{all, world};
-use crate::serve::notices;
+use crate::serve::records::world;
+use crate::serve::{all, notices};
 
 #[tokio::test]
 async fn a_property_has_all_its_permits() {

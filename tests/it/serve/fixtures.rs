@@ -1,47 +1,10 @@
 //! The fixtures' release: real rows of every list, found as a caller would look for them.
 
-use pubdata::declared::DeclarationFiles;
-use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Server};
-use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
-use serde_json::{Value, json};
-use tower::ServiceExt;
+use serde_json::json;
 
-use super::all;
-use crate::serve::coverage::collect_record_ids;
-use crate::serve::openapi::check;
-use crate::serve::{Answer, read};
-use crate::support::Place;
-
-struct Served {
-    _place: Place,
-    router: axum::Router,
-    key: String,
-}
-
-impl Served {
-    async fn new() -> Self {
-        let place = Place::published();
-        let files = DeclarationFiles::built_in();
-        let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
-        service.refresh().await.unwrap();
-        Self { router: service.router(), _place: place, key }
-    }
-
-    async fn get(&self, path: &str) -> Answer {
-        let request = axum::http::Request::get(path).header("x-api-key", &self.key).body(axum::body::Body::empty()).unwrap();
-        read(self.router.clone().oneshot(request).await.unwrap()).await
-    }
-
-    async fn ok(&self, path: &str) -> Value {
-        let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
-        answer.json()
-    }
-}
+use super::http::openapi::check;
+use super::served::Served;
+use super::{all, collect_record_ids};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn real_rows_are_found_and_every_record_leads_to_its_bytes() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::taxes::{outcome, rate, world};
+use super::{outcome, rate, world};
 use crate::serve::notices;
 
 #[tokio::test]

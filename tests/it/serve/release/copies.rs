@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{World, draft, world};
+use crate::serve::records::{draft, world};
+use crate::serve::{World, geo};
 
 const PATHS: [&str; 8] = [
     "/v1/business/search?name=acme",
@@ -100,11 +101,11 @@ async fn copies_that_no_release_needs_are_removed() {
     fs::create_dir_all(other.parent().unwrap()).unwrap();
     fs::write(&other, "not this server's").unwrap();
     let known = copies(&world).len();
-    world.publish(&super::super::draft(1.0)).await;
+    world.publish(&geo::draft(1.0)).await;
     world.service.refresh().await.unwrap();
     assert_eq!((stray.exists(), left.exists(), copies(&world).len()), (false, false, known - 2), "the release before may still be asked for");
     assert!(under_way.exists() && other.exists());
-    world.publish(&super::super::draft(2.0)).await;
+    world.publish(&geo::draft(2.0)).await;
     world.service.refresh().await.unwrap();
     assert_eq!(copies(&world), Vec::<PathBuf>::new());
 }

@@ -3,8 +3,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pubdata::serve::Limits;
 
-use super::home::point;
-use super::{World, draft, notices};
+use crate::serve::geo::draft;
+use crate::serve::home::point;
+use crate::serve::{World, notices};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 

@@ -1,12 +1,11 @@
 use serde_json::{Value, json};
 
-use super::{World, notices};
+use crate::serve::{Answer, World, notices};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
-const COMPARE: &str = "/v1/geo-demographics/locations/compare";
 
 /// Keys of an object in the order they are sent.
-fn keys(answer: &super::Answer, pointer: &str) -> Vec<String> {
+fn keys(answer: &Answer, pointer: &str) -> Vec<String> {
     let value: Value = serde_json::from_slice(&answer.bytes).unwrap();
     value.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect()
 }
@@ -30,7 +29,7 @@ async fn profile_has_geography_vintage_twelve_metrics_and_provenance() {
     });
     assert_eq!(data["summary"]["population"], population);
     assert_eq!(data["summary"].as_object().unwrap().len(), 12);
-    let snapshot = super::home::snapshot(Some(2023));
+    let snapshot = crate::serve::home::snapshot(Some(2023));
     let provenance = json!({
         "dataset_id": "geo.zcta_metric", "source_id": "test.metrics_file", "source_url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12",
         "schema_version": "1.1.0", "validation_status": "passed", "record_id": "geo.zcta_metric:2023:90210:population"
@@ -193,65 +192,4 @@ async fn vintage_that_is_not_published_lists_those_that_are() {
     let answer = world.get(&format!("{PROFILE}?vintage=2019")).await;
     assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()));
     assert!(answer.json()["detail"].as_str().unwrap().ends_with("published: 2022, 2023"));
-}
-
-fn compared<'a>(answer: &'a Value, metric: &str) -> &'a Value {
-    answer["data"]["comparisons"].as_array().unwrap().iter().find(|compared| compared["metric"] == metric).unwrap()
-}
-
-#[tokio::test]
-async fn comparison_applies_the_strict_test_and_gives_reasons() {
-    let world = World::new().await;
-    let answer = world.post(COMPARE, &json!({"locations": ["90210", "10001"], "metrics": ["population", "households", "median_household_income", "median_home_value", "owner_occupied_share", "poverty_rate"]})).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.bytes));
-    let answer = answer.json();
-    let population = json!({
-        "metric": "population", "unit": "persons", "universe": "Total population",
-        "values": [
-            {"id": "90210", "value": 19_652, "moe": 1_335, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
-            {"id": "10001", "value": 29_079, "moe": 1_500, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
-        ],
-        "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "reason": null
-    });
-    assert_eq!(compared(&answer, "population"), &population);
-    // One stamp per value, in order; where there is no estimate, that of the place.
-    let values = answer["data"]["comparisons"].as_array().unwrap().iter().flat_map(|compared| compared["values"].as_array().unwrap());
-    let expected = values.map(|value| value["record_id"].as_str().map_or_else(|| format!("geo.geography:{}", value["id"].as_str().unwrap()), str::to_owned));
-    let stamps = answer["data"]["provenance"].as_array().unwrap().iter().map(|stamp| stamp["record_id"].as_str().unwrap().to_owned());
-    assert_eq!(stamps.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-    // 500² = 300² + 400²: exactly at the limit.
-    let households = compared(&answer, "households");
-    assert_eq!(
-        (&households["difference"], &households["difference_moe"], &households["z"], &households["significant_at_90"]),
-        (&json!(500), &json!(500), &json!(1.645), &json!(false))
-    );
-    let verdict = |metric: &str| {
-        (compared(&answer, metric)["difference"].clone(), compared(&answer, metric)["significant_at_90"].clone(), compared(&answer, metric)["reason"].clone())
-    };
-    assert_eq!(verdict("median_household_income"), (Value::Null, Value::Null, json!("open_ended_median")));
-    assert_eq!(verdict("median_home_value"), (Value::Null, Value::Null, json!("value_not_available")));
-    assert_eq!(verdict("owner_occupied_share"), (json!(14.5), Value::Null, json!("no_published_moe")));
-    assert_eq!(verdict("poverty_rate"), (Value::Null, Value::Null, json!("value_not_available")));
-    assert_eq!(answer["data"]["locations"][1]["id"], "10001");
-    assert_eq!(answer["data"]["vintage"]["year"], 2023);
-}
-
-#[tokio::test]
-async fn two_controlled_estimates_are_not_tested() {
-    let world = World::new().await;
-    let answer = world.post(COMPARE, &json!({"locations": ["00627", "00663"], "metrics": ["population"]})).await.json();
-    let population = compared(&answer, "population");
-    assert_eq!((&population["difference"], &population["significant_at_90"], &population["reason"]), (&json!(10), &Value::Null, &json!("both_controlled")));
-}
-
-#[tokio::test]
-async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
-    let world = World::new().await;
-    // For JSON Schema 2022.0 is an integer too.
-    let answer = world.post(COMPARE, &json!({"locations": ["90210", "96799"], "vintage": 2022.0})).await.json();
-    assert_eq!(answer["data"]["vintage"]["year"], 2022);
-    assert_eq!(answer["data"]["comparisons"].as_array().unwrap().len(), 12);
-    assert_eq!(answer["data"]["comparisons"][0]["values"][0]["value"], 18_652);
-    assert_eq!(answer["data"]["comparisons"][0]["values"][1]["null_reason"], "not_in_survey");
-    assert!(notices(&answer).contains(&"NOT_IN_SURVEY"));
 }

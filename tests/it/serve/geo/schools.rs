@@ -1,36 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{World, notices};
-
-/// Thirty schools north of 90210, one of each special kind, and one across the antimeridian.
-pub fn rows() -> Vec<Value> {
-    let school = |id: &str, lat: Option<f64>, lon: Option<f64>| {
-        json!({
-            "record_id": format!("geo.school:{id}"), "ncessch": id, "school_year": "2025-2026", "name": format!("School {id}"), "leaid": &id[..7], "district_name": "District",
-            "school_type": "regular", "level": "elementary", "grade_low": "KG", "grade_high": "05", "grades_offered": ["KG", "01", "02"], "is_grades_reported": true, "is_charter": false,
-            "virtual_status": "not_virtual", "is_open": true, "status": "open", "status_updated": null, "status_effective_date": "2025-09-01", "street": "1 \"A\" Street", "city": "City",
-            "state_code": "CA", "postal_code": "01234", "county_fips": "06037", "lat": lat, "lon": lon, "geocode_school_year": "2024-2025", "warnings": [],
-        })
-    };
-    let with = |mut row: Value, name: &str, value: Value| {
-        row[name] = value;
-        row
-    };
-    let at = |number: u32| (Some(34.100_517 + f64::from(number) * 0.001), Some(-118.414_712));
-    // Pairs stand on the same spot, so that the id decides.
-    let mut rows: Vec<Value> = (0..30).map(|number| school(&format!("060000{number:06}"), at(number / 2).0, at(number / 2).1)).collect();
-    rows[4] = with(rows[4].clone(), "is_charter", json!(true));
-    rows[5] = with(rows[5].clone(), "is_charter", Value::Null);
-    rows[6] = with(rows[6].clone(), "virtual_status", json!("exclusively_virtual"));
-    rows[7] = with(rows[7].clone(), "virtual_status", json!("not_reported"));
-    rows[8] = with(with(rows[8].clone(), "level", json!("high")), "grades_offered", json!(["09", "10"]));
-    let closed = with(with(school("060000000090", at(0).0, at(0).1), "is_open", json!(false)), "status", json!("closed"));
-    let nowhere = school("060000000091", None, None);
-    let across = school("020000000001", Some(51.9), Some(-179.95));
-    rows.extend([closed, nowhere, across]);
-    rows.sort_by(|a, b| a["ncessch"].as_str().cmp(&b["ncessch"].as_str()));
-    rows
-}
+use super::draft;
+use crate::serve::{World, notices};
 
 const NEAR_90210: &str = "/v1/geo-demographics/locations/90210/schools";
 
@@ -42,7 +13,7 @@ fn ids(answer: &Value) -> Vec<String> {
 async fn a_school_is_whole_and_open_ones_only_are_listed() {
     let world = World::new().await;
     let answer = world.ok(&format!("{NEAR_90210}?limit=1")).await;
-    let snapshot = super::home::snapshot(None);
+    let snapshot = crate::serve::home::snapshot(None);
     let expected = json!({
         "school_id": "060000000000", "name": "School 060000000000", "district": {"id": "0600000", "name": "District"}, "type": "regular", "level": "elementary",
         "grades": {"low": "KG", "high": "05", "offered": ["KG", "01", "02"]}, "is_charter": false, "is_virtual": false, "virtual_status": "not_virtual", "status": "open",
@@ -88,7 +59,7 @@ async fn later_pages_come_from_the_release_of_the_first() {
     let world = World::new().await;
     let first = world.ok(&format!("{NEAR_90210}?limit=20")).await;
     let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap().to_owned();
-    let mut other = super::draft(1.0);
+    let mut other = draft(1.0);
     other.tables.last_mut().unwrap().rows.remove(25);
     let other_id = world.publish(&other).await;
     world.service.refresh().await.unwrap();

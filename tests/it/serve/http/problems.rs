@@ -2,7 +2,8 @@ use axum::body::Body;
 use axum::http::Request;
 use serde_json::json;
 
-use super::World;
+use crate::serve::World;
+use crate::serve::geo::draft;
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 const COMPARE: &str = "/v1/geo-demographics/locations/compare";
@@ -143,7 +144,7 @@ async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
     assert_eq!(world.service.refresh().await.unwrap(), None);
     assert_eq!(world.get(PROFILE).await.problem(), (404, "coverage_unavailable".to_owned()));
     assert_eq!((world.get("/healthz").await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 503));
-    world.publish(&super::draft(1.0)).await;
+    world.publish(&draft(1.0)).await;
     world.service.refresh().await.unwrap();
     assert_eq!((world.get(PROFILE).await.status.as_u16(), world.get("/readyz").await.status.as_u16()), (200, 200));
 }
@@ -151,7 +152,7 @@ async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
 #[tokio::test]
 async fn requests_wait_for_the_first_release_to_be_loaded() {
     let world = World::empty(|_| {}).await;
-    world.publish(&super::draft(1.0)).await;
+    world.publish(&draft(1.0)).await;
     assert_eq!(world.get("/readyz").await.status, 503);
     let (answer, loaded) = tokio::join!(world.get(PROFILE), world.service.refresh());
     assert!(loaded.unwrap().is_some());
@@ -161,7 +162,7 @@ async fn requests_wait_for_the_first_release_to_be_loaded() {
 #[tokio::test]
 async fn release_without_a_dataset_says_what_is_missing() {
     let world = World::empty(|_| {}).await;
-    let mut draft = super::draft(1.0);
+    let mut draft = draft(1.0);
     draft.tables.retain(|table| table.dataset_id != "geo.school" && table.dataset_id != "geo.county_metric");
     world.publish(&draft).await;
     world.service.refresh().await.unwrap();

@@ -1,61 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{all, business, world};
-use crate::serve::{World, notices};
-
-pub fn florida() -> Vec<Value> {
-    let mut rows = vec![
-        business(
-            "FL",
-            "A01",
-            "ACME WIDGETS, LLC",
-            &json!({"formation_date": "2010-05-01", "principal_city": "MIAMI", "principal_zip": "33101", "agent_name": "CT CORPORATION SYSTEM"}),
-        ),
-        business(
-            "FL",
-            "A02",
-            "ACME WIDGETS INC",
-            &json!({"status": "inactive", "entity_type": "corporation", "formation_date": "2005-01-01", "jurisdiction_of_formation": "DE"}),
-        ),
-        business("FL", "A03", "ACME WIDGETS OF TAMPA LLC", &json!({"formation_date": "2011-01-01", "mailing_city": "ST. PETERSBURG", "mailing_zip": "33701"})),
-        business("FL", "A04", "SOUTHERN WIDGETS ACME COMPANY", &json!({"formation_date": "2012-01-01"})),
-        business(
-            "FL",
-            "A05",
-            "THE GARDEN CLUB, INC.",
-            &json!({"former_names": ["ROSE SOCIETY, INC."], "assumed_names": ["GREEN THUMBS"], "formation_date": "1950-01-01"}),
-        ),
-        business("FL", "A06", "O'MALLEY & SONS, L.L.C.", &json!({"agent_name": "OMALLEY, PATRICK"})),
-        business("FL", "A07", "J. V. HOLDINGS CORP", &json!({})),
-        business("FL", "A08", "MICROWAVE REPAIRS LLC", &json!({"status": "dissolved"})),
-        business("FL", "A09", "ASOCIACIÓN CULTURAL, INC.", &json!({})),
-    ];
-    rows.extend((0..30).map(|number| {
-        business(
-            "FL",
-            &format!("S{number:02}"),
-            &format!("SUNSHINE SERVICES {number} LLC"),
-            &json!({"formation_date": format!("2020-01-{:02}", number % 28 + 1)}),
-        )
-    }));
-    rows
-}
-
-pub fn new_york() -> Vec<Value> {
-    let cells = json!({
-        "status_basis": "implied_by_dataset", "formation_date": "2020-01-01", "mailing_role": "service_of_process", "mailing_line1": "1 MAIN ST", "mailing_city": "ALBANY",
-        "mailing_state": "NY", "identifiers": ["state_entity_number=123"], "registry_url": "https://registry.example/123",
-        "source_fields": r#"{"dos_id":"123","current_entity_name":"ACME WIDGETS LLC ","county":"\"Kings\""}"#,
-    });
-    vec![business("NY", "123", "ACME WIDGETS LLC", &cells)]
-}
-
-pub fn officers() -> Vec<Value> {
-    vec![json!({
-        "record_id": "business.officer:FL-A05:1", "state": "FL", "bucket": "0", "entity_id": "FL-A05", "seq": 1, "name": "SMITH, JANE", "type": "person", "title": "president",
-        "title_raw": "P", "city": "TAMPA", "officer_state": "FL", "zip": "33602",
-    })]
-}
+use crate::serve::records::world;
+use crate::serve::{World, all, notices};
 
 /// Ids, kinds of match and scores.
 async fn found(world: &World, query: &str) -> Vec<(String, String, f64)> {
@@ -201,44 +147,5 @@ async fn wrong_searches_say_what_is_wrong() {
         "?name=acme&formed_from=2020-01-02&formed_to=2020-01-01",
     ] {
         assert_eq!(wrong(query).await, (400, "invalid_parameter".to_owned()), "{query}");
-    }
-}
-
-#[tokio::test]
-async fn a_business_has_its_names_officers_and_addresses() {
-    let world = world().await;
-    let data = &world.ok("/v1/business/fl-a05").await["data"];
-    let names = json!([
-        {"name": "THE GARDEN CLUB, INC.", "type": "legal", "from": null, "to": null},
-        {"name": "ROSE SOCIETY, INC.", "type": "former", "from": null, "to": null},
-        {"name": "GREEN THUMBS", "type": "assumed", "from": null, "to": null},
-    ]);
-    assert_eq!((&data["entity_id"], &data["names"]), (&json!("FL-A05"), &names));
-    let officer = json!({
-        "name": "SMITH, JANE", "title": "president", "title_raw": "P", "type": "person", "record_id": "business.officer:FL-A05:1",
-        "address": {"line1": null, "city": "TAMPA", "state": "FL", "zip": "33602"},
-    });
-    assert_eq!(data["officers"], json!([officer]));
-    assert_eq!((&data["addresses"], &data["registered_agent"]), (&json!([]), &Value::Null));
-    let data = &world.ok("/v1/business/NY-123").await["data"];
-    let address = json!({
-        "role": "service_of_process", "line1": "1 MAIN ST", "line2": null, "city": "ALBANY", "state": "NY", "zip": null, "zip4": null, "country": null, "raw": "1 MAIN ST, ALBANY, NY",
-    });
-    assert_eq!((&data["addresses"], &data["identifiers"]), (&json!([address]), &json!([{"scheme": "state_entity_number", "value": "123"}])));
-    assert_eq!(data["provenance"]["record_id"], "business.entity:NY-123");
-}
-
-#[tokio::test]
-async fn a_registrys_own_cells_are_shown_when_asked_for() {
-    let world = world().await;
-    let plain = world.ok("/v1/business/NY-123").await;
-    assert_eq!((&plain["data"]["registry_url"], plain["data"].get("source_fields")), (&json!("https://registry.example/123"), None));
-    let raw = world.ok("/v1/business/ny-123?include=raw").await;
-    assert_eq!(raw["data"]["source_fields"], json!({"dos_id": "123", "current_entity_name": "ACME WIDGETS LLC ", "county": "\"Kings\""}));
-    // The row of another part, and one in the middle of its own.
-    assert_eq!(world.ok("/v1/business/FL-A05?include=raw").await["data"]["source_fields"], json!({}));
-    assert_eq!(world.ok("/v1/business/FL-A05").await["data"]["registry_url"], Value::Null);
-    for wrong in ["include=everything", "include=", "include=raw&include=raw"] {
-        assert_eq!(world.get(&format!("/v1/business/NY-123?{wrong}")).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");
     }
 }

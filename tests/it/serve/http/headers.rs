@@ -1,7 +1,8 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Request};
 
-use super::{World, draft};
+use crate::serve::World;
+use crate::serve::geo::draft;
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 

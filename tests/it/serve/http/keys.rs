@@ -4,7 +4,7 @@ use pubdata::declared::DeclarationFiles;
 use pubdata::error::ErrorKind;
 use pubdata::store::{Keys, NewKey, Plans, Scope};
 
-use super::World;
+use crate::serve::World;
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 

@@ -1,68 +1,10 @@
 use pubdata::store::PartReport;
 use serde_json::{Value, json};
 
-use super::{LNI, TDLR, all, license, world};
+use super::TDLR;
 use crate::serve::home::Table;
-use crate::serve::{World, notices};
-
-fn person(last: &str, first: &str, middle: Option<&str>) -> Value {
-    json!({"holder_type": "person", "holder_last": last, "holder_first": first, "holder_middle": middle})
-}
-
-fn numbered(number: &str, mut cells: Value) -> Value {
-    cells["number"] = json!(number);
-    cells["number_raw"] = json!(number);
-    cells["number_normalized"] = json!(number.trim_start_matches('0'));
-    cells
-}
-
-pub fn texas() -> Vec<Value> {
-    let derived = |mut cells: Value| {
-        cells["status_basis"] = json!("derived_from_expiration");
-        cells["status_raw"] = Value::Null;
-        cells
-    };
-    vec![
-        license(TDLR, "ba-1094", "SMITH, JOHN A", &numbered("1094", derived(with_profession("barber", person("SMITH", "JOHN", Some("A")))))),
-        license(TDLR, "ba-2000", "SMITH, MARY", &numbered("2000", derived(with_profession("barber", person("SMITH", "MARY", None))))),
-        license(TDLR, "ba-2001", "JOHN, SMITH", &numbered("2001", derived(with_profession("barber", person("JOHN", "SMITH", None))))),
-        license(TDLR, "ba-2002", "O'BRIEN-LOPEZ, ANA", &numbered("2002", with_profession("barber", person("O'BRIEN-LOPEZ", "ANA", None)))),
-        license(TDLR, "el-1094", "BRIGHT SPARKS ELECTRIC LLC", &numbered("1094", json!({"city": "AUSTIN", "zip": "78701", "expiration_date": "2020-01-01"}))),
-        license(TDLR, "el-3000", "LONE STAR WIRING INC", &numbered("3000", json!({"status": "expired", "dba": "SPARKY'S", "phone": "5125550100"}))),
-        license(TDLR, "el-3001", "TWICE LICENSED LLC", &numbered("3001", json!({}))),
-        license(TDLR, "el-3002", "TWICE LICENSED LLC", &numbered("3002", json!({}))),
-    ]
-}
-
-fn with_profession(profession: &str, mut cells: Value) -> Value {
-    cells["profession"] = json!(profession);
-    cells
-}
-
-pub fn washington() -> Vec<Value> {
-    let cells = json!({
-        "number": "SERVPG*892PL", "number_raw": "SERVPG*892PL", "number_normalized": "SERVPG*892PL", "profession": "general_contractor", "classifications": ["01=General", "X"],
-        "bond_surety": "A SURETY CO", "bond_amount": "12000", "workers_comp_coverage": "policy", "principals": ["DOE, JANE"],
-    });
-    let other = json!({"number": "CCR**R*931JF", "number_raw": "CCR**R*931JF", "number_normalized": "CCR**R*931JF", "profession": "general_contractor", "status": "suspended"});
-    let lettered = json!({"number": "MA0004000", "number_raw": "MA.0004000", "number_normalized": "4000", "profession": "massage_therapist", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD"});
-    let shop = json!({
-        "number": "ROEPL*1", "number_raw": "ROEPL*1", "number_normalized": "ROEPL*1", "profession": "plumber", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD",
-    });
-    vec![
-        license(LNI, "CCR**R*931JF", "C C & R", &other),
-        license(LNI, "ROEPL*1", "TIGHT PIPES PLUMBING", &shop),
-        license(LNI, "SERVPG*892PL", "SERVICE PLUS LLC", &cells),
-        license(LNI, "ma-4000", "ROE, RICHARD", &lettered),
-    ]
-}
-
-pub fn actions() -> Vec<Value> {
-    vec![json!({
-        "record_id": "license.action:TX-tdlr-ba-2000:1", "state": "TX", "source": "tdlr", "bucket": "0", "license_id": "TX-tdlr-ba-2000", "seq": 1, "case_number": "C-1",
-        "action": "Fine", "effective_date": "2020-02-03",
-    })]
-}
+use crate::serve::records::{draft, world};
+use crate::serve::{World, all, notices};
 
 async fn verified(world: &World, query: &str) -> Value {
     world.ok(&format!("/v1/license/verify?{query}")).await
@@ -131,7 +73,7 @@ async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
 /// The release with two records of Texas set aside, and one of Washington that no id tells.
 async fn world_with_quarantine() -> World {
     let world = World::empty(|_| {}).await;
-    let mut draft = super::draft();
+    let mut draft = draft();
     for table in draft.tables.iter_mut().filter(|table| table.dataset_id == "license.license") {
         let rule = if table.folders == TDLR { ("duplicate_key", 2) } else { ("malformed_record", 1) };
         table.report.quarantined.insert(rule.0.to_owned(), rule.1);
@@ -196,50 +138,6 @@ async fn a_given_name_is_compared_with_the_holders() {
     assert_eq!(compared("number=2000&state=TX&name=Jane%20Doe").await, "none");
     assert_eq!(compared("number=3000&state=TX&name=Sparkys").await, "exact");
     assert_eq!(compared("number=SERVPG*892PL&state=WA&name=Jane%20Doe").await, "exact");
-}
-
-async fn found(world: &World, query: &str) -> Vec<(String, String)> {
-    let answer = world.ok(&format!("/v1/license/search?{query}")).await;
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    answer["data"].as_array().unwrap().iter().map(|item| (text(&item["license_id"]), text(&item["match"]["type"]))).collect()
-}
-
-#[tokio::test]
-async fn persons_are_found_in_either_order_and_only_with_their_last_name() {
-    let world = world().await;
-    let hit = |id: &str, matched: &str| (format!("TX-tdlr-{id}"), matched.to_owned());
-    // First and last names are swapped between two persons: both fit, the one written so comes first.
-    assert_eq!(found(&world, "name=John%20Smith").await, [hit("ba-2001", "normalized"), hit("ba-1094", "prefix")]);
-    assert_eq!(found(&world, "name=Smith,%20John%20A").await[0], hit("ba-1094", "exact"));
-    assert_eq!(found(&world, "name=John%20A%20Smith").await[0], hit("ba-1094", "normalized"));
-    assert_eq!(found(&world, "name=J.A.%20Smith").await[0], hit("ba-1094", "prefix"));
-    assert_eq!(found(&world, "name=Mary%20Smith").await, [hit("ba-2000", "normalized")]);
-    assert_eq!(found(&world, "name=Ana%20OBrien%20Lopez").await, [hit("ba-2002", "normalized")]);
-    assert_eq!(found(&world, "name=Mary").await, []);
-    assert_eq!(found(&world, "name=Mary%20Jones").await, []);
-}
-
-#[tokio::test]
-async fn businesses_are_found_by_all_their_names_and_filters() {
-    let world = world().await;
-    let hit = |id: &str, matched: &str| (id.to_owned(), matched.to_owned());
-    assert_eq!(found(&world, "name=sparkys").await, [hit("TX-tdlr-el-3000", "dba"), hit("TX-tdlr-el-1094", "misspelled")]);
-    assert_eq!(found(&world, "name=jane%20doe").await, [hit("WA-lni-SERVPG*892PL", "principal")]);
-    assert_eq!(found(&world, "name=CC%20and%20R").await, [hit("WA-lni-CCR**R*931JF", "normalized")]);
-    // A person's license under the name of the business is found by both.
-    assert_eq!(found(&world, "name=tight%20pipes%20plumbing").await, [hit("WA-lni-ROEPL*1", "exact")]);
-    assert_eq!(found(&world, "name=richard%20roe").await, [hit("WA-lni-ma-4000", "normalized"), hit("WA-lni-ROEPL*1", "principal")]);
-    assert_eq!(found(&world, "name=brigth%20sparks").await, [hit("TX-tdlr-el-1094", "misspelled")]);
-    assert_eq!(
-        found(&world, "name=bright%20sparks&city=Austin&zip=78701&status=active&profession=electrician&holder_type=organization&state=TX").await.len(),
-        1
-    );
-    for none in ["city=Dallas", "zip=78702", "status=expired", "profession=barber", "holder_type=person", "state=WA"] {
-        assert_eq!(found(&world, &format!("name=bright%20sparks&{none}")).await, [], "{none}");
-    }
-    let problem = async |query: &str| world.get(&format!("/v1/license/search?{query}")).await.problem();
-    assert_eq!(problem("").await, (400, "missing_parameter".to_owned()));
-    assert_eq!(problem("name=smith&state=CA").await, (404, "coverage_unavailable".to_owned()));
 }
 
 #[tokio::test]

@@ -1,0 +1,8 @@
+//! What all requests share: connections, keys, headers, problems, and the document that describes every answer.
+
+mod answers;
+mod connections;
+mod headers;
+mod keys;
+pub mod openapi;
+mod problems;

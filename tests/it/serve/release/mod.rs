@@ -1,0 +1,4 @@
+//! What a server reads of releases, and which it keeps.
+
+mod copies;
+mod kept;

@@ -1,0 +1,50 @@
+//! A server on the fixtures' release.
+
+use axum::body::Body;
+use axum::http::Request;
+use pubdata::declared::DeclarationFiles;
+use pubdata::pipeline::Declarations;
+use pubdata::serve::{ServeSettings, Server};
+use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::{Answer, read};
+use crate::support::Place;
+
+pub struct Served {
+    _place: Place,
+    router: axum::Router,
+    key: String,
+}
+
+impl Served {
+    pub async fn new() -> Self {
+        let place = Place::published();
+        let files = DeclarationFiles::built_in();
+        let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
+        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+        let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+        service.refresh().await.unwrap();
+        Self { router: service.router(), _place: place, key }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.ask(path, None).await
+    }
+
+    /// Asks, with a body where there is one to send.
+    pub async fn ask(&self, path: &str, body: Option<&Value>) -> Answer {
+        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
+        let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await
+    }
+
+    pub async fn ok(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
+        answer.json()
+    }
+}

@@ -1,0 +1,258 @@
+use serde_json::{Value, json};
+
+use super::{outcome, rate, world};
+use crate::serve::http::openapi::check;
+use crate::serve::{World, notices};
+
+#[tokio::test]
+async fn zip_codes_of_minnesota_are_answered_as_their_file_says() {
+    let world = world().await;
+    let answer = rate(&world, "zip=55103&date=2019-03-31").await;
+    let data = &answer["data"];
+    assert_eq!(
+        outcome(data),
+        ("0.07875".to_owned(), "zip5", vec!["state 27 0.06875".to_owned(), "county 123 0.005".to_owned(), "city 58000 0.005".to_owned()])
+    );
+    assert_eq!(data["components"][2]["name"], "St. Paul city");
+    assert_eq!((&data["location"]["county_fips"], &data["location"]["place_fips"]), (&json!("27123"), &json!("2758000")));
+    assert_eq!((&data["effective_date"], &data["sourcing"], &data["coverage"]["level"]), (&json!("2017-10-01"), &json!("destination"), &json!("full")));
+    // The state, the boundary and each of the three rates.
+    let records: Vec<&str> = data["provenance"].as_array().unwrap().iter().map(|stamp| stamp["record_id"].as_str().unwrap()).collect();
+    assert_eq!(records, ["tax.state:MN", "tax.boundary:MN:2", "tax.rate:MN:45:27:20090701", "tax.rate:MN:00:123:20171001", "tax.rate:MN:01:58000:20051001"]);
+    for record in records {
+        let chain = world.ok(&format!("/v1/provenance/{record}")).await;
+        assert_eq!(chain["data"]["record"]["record_id"], record);
+        assert_eq!(chain["data"]["sources"].as_array().unwrap().len(), 2);
+    }
+    for zip in 55_401..=55_405 {
+        let answer = rate(&world, &format!("zip={zip}&state=MN&date=2019-01-01")).await;
+        let data = &answer["data"];
+        assert_eq!(outcome(data).0, "0.08025");
+        assert_eq!(outcome(data).2, ["state 27 0.06875", "county 053 0.0015", "city 43000 0.005", "special 80004 0.005"]);
+        assert_eq!((&data["special_rate"], &data["components"][3]["name"]), (&json!(0.005), &json!("Special district 80004")));
+    }
+    // A wide range of ZIP codes where only the state taxes.
+    assert_eq!(outcome(&rate(&world, "zip=55102&state=MN&date=2019-01-01").await["data"]).2, ["state 27 0.06875"]);
+}
+
+#[tokio::test]
+async fn a_day_that_no_record_covers_is_said_so() {
+    let world = world().await;
+    for query in ["zip=55103", "zip=55103&date=2019-04-01", "zip=55103&date=2017-09-30", "zip=55049-1100", "city=Saint%20Paul&state=MN"] {
+        let answer = world.get(&format!("/v1/tax/rate?{query}")).await;
+        assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()), "{query}");
+        let body = answer.json();
+        assert_eq!(body["errors"][0]["field"], "date");
+        assert!(body["detail"].as_str().unwrap().contains("to 2019-03-31"), "{body}");
+    }
+    let problem = async |query: &'static str| world_problem(&world, query).await;
+    assert_eq!(problem("zip=06101&date=2019-12-31").await, (400, "invalid_parameter".to_owned()), "before the state's rule is known");
+    assert_eq!(problem("zip=97201&date=2019-12-31").await, (400, "invalid_parameter".to_owned()));
+    assert_eq!(problem("zip=55999&state=MN&date=2019-01-01").await, (404, "not_found".to_owned()), "no record has the ZIP code");
+}
+
+async fn world_problem(world: &World, query: &str) -> (u16, String) {
+    world.get(&format!("/v1/tax/rate?{query}")).await.problem()
+}
+
+#[tokio::test]
+async fn nine_digits_find_the_narrowest_range_and_five_the_lowest_rate() {
+    let world = world().await;
+    let of = async |query: &'static str| rate(&world, &format!("{query}&state=MN&date=2019-02-01")).await["data"].take();
+    assert_eq!(
+        outcome(&of("zip=55049-2302").await),
+        ("0.07875".to_owned(), "zip9", ["state 27 0.06875", "county 147 0.005", "city 41426 0.005"].map(str::to_owned).into())
+    );
+    assert_eq!(outcome(&of("zip=550490480").await).0, "0.07375");
+    // A range may run over ZIP codes.
+    assert_eq!(outcome(&of("zip=55076-0001").await).1, "zip9");
+    // 55101 as a whole is where only the state taxes, but parts of it are in cities.
+    assert_eq!(outcome(&of("zip=55101-1610").await).2, ["state 27 0.06875", "county 037 0.0025"]);
+    assert_eq!(outcome(&of("zip=55101-9000").await).1, "zip5");
+    let consensus = of("zip=55079").await;
+    assert_eq!((outcome(&consensus).1, &consensus["match"]["is_ambiguous"]), ("zip5_consensus", &json!(false)));
+    let answer = rate(&world, "zip=55049&date=2019-02-01").await;
+    let data = &answer["data"];
+    assert_eq!((outcome(data).0.as_str(), outcome(data).1), ("0.07375", "zip5_lowest"));
+    assert_eq!(data["match"]["is_ambiguous"], true);
+    assert_eq!(data["match"]["alternatives"].as_array().unwrap().len(), 1);
+    assert_eq!(data["match"]["alternatives"][0]["combined_rate"], 0.07875);
+    assert_eq!(data["location"]["county_fips"], Value::Null, "what is not certain is not said");
+    assert!(notices(&answer).contains(&"SEVERAL_RATES"));
+}
+
+#[tokio::test]
+async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
+    let world = world().await;
+    let of = async |query: &'static str| rate(&world, query).await["data"].take();
+    let exact = of("street=340%20Northwind%20Drive&city=Goodlettsville&state=TN&zip=37072&date=2024-02-01").await;
+    assert_eq!(outcome(&exact), ("0.0925".to_owned(), "address", vec!["state 47 0.07".to_owned(), "county 037 0.0225".to_owned()]));
+    let line = of("address=340%20Northwind%20Dr%2C%20Goodlettsville%2C%20TN%2037072-2937&date=2024-02-01").await;
+    assert_eq!(outcome(&line), outcome(&exact));
+    assert_eq!(line["location"]["normalized"], "340 NORTHWIND DR, GOODLETTSVILLE, TN 37072-2937");
+    let odd = of("street=341%20Northwind%20Drive&state=TN&zip=37072&date=2024-02-01").await;
+    assert_eq!(outcome(&odd).1, "zip5_lowest", "the odd side is not in the range");
+    // From another state, and food with a rate of its own and one without.
+    assert_eq!(of("street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&origin_state=KY").await["combined_rate"], 0.09);
+    let food = rate(&world, "street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&category=food_drug").await;
+    assert_eq!(outcome(&food["data"]).2, ["state 47 0.04", "county 037 0.0225"]);
+    assert!(notices(&food).contains(&"FOOD_DRUG_RATE_UNKNOWN"));
+    // Minnesota's file repeats the general rates, but food is exempt by statute, which the answer names; Washington's rates on food are in its file.
+    let exempt = rate(&world, "zip=55401&date=2019-01-01&category=food_drug").await;
+    assert_eq!((&exempt["data"]["combined_rate"], exempt["data"]["components"].as_array().unwrap().len()), (&json!(0), 4));
+    assert_eq!(notices(&exempt), ["FOOD_DRUG_EXEMPT"]);
+    let statute = "statutes of MN: https://publisher.example/food";
+    for component in exempt["data"]["components"].as_array().unwrap() {
+        assert_eq!((&component["rate"], &component["exempt_by"]), (&json!(0), &json!(statute)), "{component}");
+    }
+    assert!(exempt["meta"]["notices"][0]["message"].as_str().unwrap().contains(statute), "{exempt}");
+    assert_eq!(exempt["data"]["provenance"][0]["record_id"], "tax.state:MN");
+    let general = rate(&world, "zip=55401&date=2019-01-01").await;
+    assert!(general["data"]["components"].as_array().unwrap().iter().all(|component| component["exempt_by"].is_null()));
+    assert!(food["data"]["components"].as_array().unwrap().iter().all(|component| component["exempt_by"].is_null()));
+    assert!(notices(&rate(&world, "zip=98001&category=food_drug").await).contains(&"FOOD_DRUG_AS_GENERAL"));
+    // Vermont publishes only addresses: the local tax of one street does not spread over the ZIP code.
+    assert_eq!(outcome(&of("street=12%20Church%20St&zip=05401").await).0, "0.07");
+    let zip = of("zip=05401").await;
+    assert_eq!((outcome(&zip).0.as_str(), outcome(&zip).1, &zip["match"]["alternatives"][0]["combined_rate"]), ("0.06", "zip5_lowest", &json!(0.07)));
+}
+
+#[tokio::test]
+async fn each_way_of_taxing_has_its_answer() {
+    let world = world().await;
+    let of = async |query: &'static str| rate(&world, query).await;
+    // Counties and cities by name, where there are rates and no boundaries: Milwaukee's is the state's published 7.9 percent.
+    let milwaukee = of("zip=53202").await;
+    assert_eq!(outcome(&milwaukee["data"]), ("0.079".to_owned(), "place", ["state 55 0.05", "county 079 0.009", "city 53000 0.02"].map(str::to_owned).into()));
+    assert!(notices(&milwaukee).contains(&"BOUNDARIES_NOT_PUBLISHED"));
+    assert_eq!(of("city=Milwaukee&state=wi&date=2023-12-01").await["data"]["combined_rate"], 0.055);
+    let oregon = of("zip=97201").await;
+    assert_eq!(
+        (&oregon["data"]["combined_rate"], &oregon["data"]["components"], &oregon["data"]["coverage"]["level"]),
+        (&json!(0), &json!([]), &json!("full"))
+    );
+    let connecticut = of("zip=06101").await;
+    assert_eq!(outcome(&connecticut["data"]).1, "state");
+    assert_eq!(connecticut["data"]["combined_rate"], 0.0635);
+    let colorado = of("zip=80201").await;
+    assert_eq!((&colorado["data"]["combined_rate"], &colorado["data"]["coverage"]["level"]), (&json!(0.029), &json!("state_only")));
+    assert!(notices(&colorado).contains(&"LOCAL_RATES_NOT_COVERED"));
+    let unknown = ["county_rate", "city_rate", "special_rate"].map(|class| &colorado["data"][class]);
+    assert_eq!((unknown, &colorado["data"]["state_rate"]), ([&json!(null); 3], &json!(0.029)));
+    // Declared to be covered, but this release has no file of it.
+    assert_eq!(of("zip=07001").await["data"]["coverage"]["level"], "state_only");
+    for query in ["zip=70112", "city=Anchorage&state=AK"] {
+        let unknown = of(query).await;
+        assert_eq!((&unknown["data"]["combined_rate"], &unknown["data"]["coverage"]["level"]), (&Value::Null, &json!("none")));
+        assert!(notices(&unknown).contains(&"STATE_NOT_COVERED"));
+    }
+    let nevada = of("zip=89101").await;
+    assert_eq!(outcome(&nevada["data"]).2, ["state 32 0.0685", "county 003 0.01525"], "the state's published minimum is the state's");
+    assert_eq!(nevada["data"]["combined_rate"], 0.08375);
+    let dallas = of("city=Dallas&state=TX&date=2026-01-15").await;
+    assert_eq!(
+        outcome(&dallas["data"]),
+        ("0.0825".to_owned(), "place", ["state 48 0.0625", "city 2057207 0.01", "special 3057994 0.01"].map(str::to_owned).into())
+    );
+    assert!(notices(&dallas).contains(&"ORIGIN_SOURCED_STATE"));
+    assert_eq!(outcome(&of("zip=75001").await["data"]).2, ["state 48 0.0625", "city 2057217 0.01", "special 3057994 0.01"], "the city of the ZIP code");
+    let rest = of("zip=75099").await;
+    assert_eq!(
+        outcome(&rest["data"]),
+        ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()),
+        "no place of the city's name"
+    );
+    // Two records of a ZIP code that do not agree; the district typed as the state's own is not added.
+    let auburn = of("zip=98002").await;
+    assert_eq!((outcome(&auburn["data"]).0.as_str(), outcome(&auburn["data"]).1), ("0.077", "zip5_lowest"));
+    assert_eq!(auburn["data"]["match"]["alternatives"][0]["combined_rate"], 0.086);
+    assert_eq!(outcome(&of("zip=98001").await["data"]).2, ["state 53 0.065"]);
+}
+
+#[tokio::test]
+async fn what_contradicts_itself_is_noticed_and_what_is_missing_refused() {
+    let world = world().await;
+    let mismatch = rate(&world, "zip=83856&state=WA").await;
+    assert_eq!(mismatch["data"]["combined_rate"], 0.077);
+    assert!(notices(&mismatch).contains(&"ZIP_STATE_MISMATCH"));
+    let city = rate(&world, "zip=53202&city=Madison&state=WI").await;
+    assert!(notices(&city).contains(&"CITY_ZIP_MISMATCH"));
+    for (query, expected) in [
+        ("state=MN", (400, "missing_parameter")),
+        ("city=Saint%20Paul", (400, "missing_parameter")),
+        ("zip=5510", (400, "invalid_parameter")),
+        ("zip=55103-12", (400, "invalid_parameter")),
+        ("zip=99999", (404, "not_found")),
+        ("zip=55103&state=ZZ", (400, "invalid_parameter")),
+        ("zip=55103&origin_state=ZZ", (400, "invalid_parameter")),
+        ("zip=55103&date=2019-02-30", (400, "invalid_parameter")),
+        ("zip=55103&category=food", (400, "invalid_parameter")),
+        ("address=1%20Main%20St%2C%2055103&zip=55103", (400, "invalid_parameter")),
+        ("zip=55103&stat=MN", (400, "unknown_parameter")),
+    ] {
+        let (status, code) = world_problem(&world, query).await;
+        assert_eq!((status, code.as_str()), expected, "{query}");
+    }
+    let nothing = World::new().await;
+    assert_eq!(world_problem(&nothing, "city=Milwaukee&state=WI").await, (404, "coverage_unavailable".to_owned()));
+}
+
+#[tokio::test]
+async fn every_combined_rate_is_the_sum_of_its_components() {
+    let world = world().await;
+    for query in ["zip=55103&date=2019-01-01", "zip=55401&date=2019-01-01", "zip=53202", "zip=05401", "zip=98002", "zip=89101", "zip=75001", "zip=97201"] {
+        let data = &rate(&world, query).await["data"];
+        let sum = |components: &Value| -> i64 { components.as_array().unwrap().iter().map(|component| millionths(&component["rate"])).sum() };
+        assert_eq!(millionths(&data["combined_rate"]), sum(&data["components"]), "{query}");
+        let classes = ["state_rate", "county_rate", "city_rate", "special_rate"].map(|class| millionths(&data[class]));
+        assert_eq!(millionths(&data["combined_rate"]), classes.iter().sum::<i64>(), "{query}");
+        for other in data["match"]["alternatives"].as_array().unwrap() {
+            assert_eq!(millionths(&other["combined_rate"]), sum(&other["components"]), "{query}");
+        }
+    }
+}
+
+fn millionths(rate: &Value) -> i64 {
+    (rate.as_f64().unwrap() * 1e6).round() as i64
+}
+
+#[tokio::test]
+async fn rates_of_the_past_may_be_kept_for_a_day_and_those_of_today_change_with_it() {
+    let world = world().await;
+    let past = world.get("/v1/tax/rate?zip=53202&date=2025-01-01").await;
+    let (today, given) = (world.get("/v1/tax/rate?zip=53202").await, world.get("/v1/tax/rate?zip=53202&date=2026-01-15").await);
+    assert_eq!(
+        [&past, &today, &given].map(|answer| answer.header("cache-control").to_owned()),
+        ["private, max-age=86400", "private, max-age=300", "private, max-age=300"]
+    );
+    let tag = today.header("etag").to_owned();
+    assert_eq!(world.get_with("/v1/tax/rate?zip=53202", &[("if-none-match", &tag)]).await.status, 304);
+    world.set_clock("2026-01-16T12:00:00Z");
+    assert_eq!(world.get_with("/v1/tax/rate?zip=53202", &[("if-none-match", &tag)]).await.status, 200);
+    assert_eq!(world.post("/v1/tax/calculate", &json!({"to": {"zip": "53202"}, "amount": 1})).await.header("cache-control"), "no-store");
+}
+
+#[tokio::test]
+async fn answers_are_what_the_document_says() {
+    let world = world().await;
+    let api = world.ok("/v1/openapi.json").await;
+    let schema = |method: &str, path: &str| api["paths"][path][method]["responses"]["200"]["content"]["application/json"]["schema"].clone();
+    for query in
+        ["zip=53202", "zip=55049&date=2019-02-01", "zip=97201", "zip=70112", "address=340%20Northwind%20Dr%2C%20TN%2037072&date=2024-02-01&category=food_drug"]
+    {
+        check(&api, &schema("get", "/v1/tax/rate"), &rate(&world, query).await, query);
+    }
+    for (path, body) in [
+        ("/v1/tax/calculate", json!({"to": {"zip": "53202"}, "amount": 10})),
+        ("/v1/tax/calculate", json!({"to": {"zip": "37072"}, "line_items": [{"unit_price": 10, "category": "food_drug"}], "shipping": 1})),
+        ("/v1/tax/batch", json!({"addresses": [{"zip": "53202", "id": "a"}, {"zip": "0"}]})),
+        ("/v1/zip/batch", json!({"zips": ["53202", "0"]})),
+    ] {
+        check(&api, &schema("post", path), &world.post(path, &body).await.json(), path);
+    }
+    for (pattern, path) in
+        [("/v1/zip/{zip}", "/v1/zip/53202"), ("/v1/zip/{zip}", "/v1/zip/09007?fields=county"), ("/v1/zip/{zip}/nearby", "/v1/zip/10001/nearby")]
+    {
+        check(&api, &schema("get", pattern), &world.ok(path).await, path);
+    }
+}
