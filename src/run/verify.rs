@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::entry::fingerprint;
 use super::build::{BuildOutput, Totals, build, check, expectations};
+use super::entry::fingerprint;
 use super::stage::whole;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, current_manifest};
