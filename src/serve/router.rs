@@ -13,6 +13,7 @@ use axum::routing::{any, get};
 use tower_http::compression::CompressionLayer;
 
 use super::http::dispatch::{Methods, dispatch};
+use super::http::metrics::CONTENT_TYPE;
 use super::http::middleware::guard;
 use super::http::openapi::DOCS_PAGE;
 use super::http::problem::{Code, Problem};
@@ -89,7 +90,7 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
     let release = service.catalog.current();
     let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
     let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, server.stream.numbers());
-    page(Body::from(text), "text/plain; version=0.0.4; charset=utf-8")
+    page(Body::from(text), CONTENT_TYPE)
 }
 
 fn health(status: StatusCode, word: &str, release_id: Option<&str>) -> Response {

@@ -1,19 +1,29 @@
-//! Counts requests and times, and says which tasks are late, for `/metrics`, in the Prometheus text format.
+//! Counts requests and times, and says which tasks are late, for `/metrics`, in the OpenMetrics text format.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use axum::extract::MatchedPath;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric, LabelValueEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
 
 use crate::store::Manifest;
 
-/// Upper bounds of the time classes, in microseconds.
-const BOUNDS_US: [u64; 10] = [50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
+/// The media type of [`Metrics::text`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds of the time classes, in seconds.
+const BOUNDS: [f64; 10] = [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0, 10.0];
 
 /// What the stream is doing, for `/metrics`.
 #[derive(Debug, Clone, Copy)]
@@ -25,84 +35,182 @@ pub struct StreamNumbers {
 }
 
 /// What the server has done since it started.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Metrics {
-    requests: Mutex<BTreeMap<(String, u16), Times>>,
-    release_loads: AtomicU64,
-    release_failures: AtomicU64,
+    registry: Registry,
+    requests: Family<Answer, Histogram, fn() -> Histogram>,
+    release_loads: Counter,
+    release_failures: Counter,
 }
 
-#[derive(Debug, Default)]
-struct Times {
-    count: u64,
-    sum_us: u64,
-    /// Requests at most as long as each bound.
-    within: [u64; BOUNDS_US.len()],
+impl Default for Metrics {
+    fn default() -> Self {
+        let requests = Family::new_with_constructor((|| Histogram::new(BOUNDS)) as fn() -> Histogram);
+        let loads: Family<[(&'static str, &'static str); 1], Counter> = Family::default();
+        let [release_loads, release_failures] = ["loaded", "failed"].map(|outcome| loads.get_or_create_owned(&[("outcome", outcome)]));
+        let mut registry = Registry::default();
+        // The registry ends a help text with a full stop.
+        registry.register("pubdata_http_request_duration_seconds", "Time to answer, by route and status", requests.clone());
+        registry.register("pubdata_release_loads", "Tries to load the channel's release, by outcome", loads);
+        Self { registry, requests, release_loads, release_failures }
+    }
 }
 
 impl Metrics {
-    /// Counts one request. `route` is the pattern of the path, never the path itself: callers must not make up label values.
-    pub fn record(&self, route: Option<&str>, status: StatusCode, duration: Duration) {
-        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = requests.entry((route.unwrap_or("none").to_owned(), status.as_u16())).or_default();
-        times.count += 1;
-        times.sum_us = times.sum_us.saturating_add(duration_us);
-        for (count, bound) in times.within.iter_mut().zip(BOUNDS_US) {
-            *count += u64::from(duration_us <= bound);
-        }
+    /// Counts an answered request; `route` is the pattern of its path, none where nothing answers to it.
+    pub fn record(&self, route: Option<MatchedPath>, status: StatusCode, duration: Duration) {
+        self.requests.get_or_create(&Answer { route: Route(route), status: status.as_u16() }).observe(duration.as_secs_f64());
     }
 
     /// Counts one try to follow the channel to another release.
     pub fn record_load(&self, is_success: bool) {
         let counter = if is_success { &self.release_loads } else { &self.release_failures };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.inc();
     }
 
     /// Writes everything.
     pub fn text(&self, release: Option<&Manifest>, now: Timestamp, running: usize, stream: StreamNumbers) -> String {
-        let mut text = String::new();
-        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        };
-        let name = "pubdata_http_request_duration_seconds";
-        head(&mut text, name, "histogram", "Time to answer, by route and status.");
-        for ((route, status), times) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
-            let labels = format!("route=\"{route}\",status=\"{status}\"");
-            for (count, bound) in times.within.iter().zip(BOUNDS_US) {
-                let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{}\"}} {count}", bound as f64 / 1e6);
-            }
-            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.count);
-            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", times.sum_us as f64 / 1e6);
-            let _ = writeln!(text, "{name}_count{{{labels}}} {}", times.count);
-        }
-        head(&mut text, "pubdata_http_requests_running", "gauge", "Requests being answered now.");
-        let _ = writeln!(text, "pubdata_http_requests_running {running}");
         let StreamNumbers { sockets, last_seq, events, bytes } = stream;
+        let mut present = Registry::default();
         for (name, help, number) in [
-            ("pubdata_stream_sockets", "Open sockets of /v1/stream.", sockets as u64),
-            ("pubdata_stream_last_seq", "Number of the last event of the log.", last_seq),
-            ("pubdata_stream_events", "Events that can be sent again.", events as u64),
-            ("pubdata_stream_bytes", "Memory of those events.", bytes as u64),
+            ("pubdata_http_requests_running", "Requests being answered now", running as u64),
+            ("pubdata_stream_sockets", "Open sockets of /v1/stream", sockets as u64),
+            ("pubdata_stream_last_seq", "Number of the last event of the log", last_seq),
+            ("pubdata_stream_events", "Events that can be sent again", events as u64),
+            ("pubdata_stream_bytes", "Memory of those events", bytes as u64),
         ] {
-            head(&mut text, name, "gauge", help);
-            let _ = writeln!(text, "{name} {number}");
+            present.register(name, help, ConstGauge::new(number));
         }
-        head(&mut text, "pubdata_release_loads_total", "counter", "Tries to load the channel's release, by outcome.");
-        for (outcome, counter) in [("loaded", &self.release_loads), ("failed", &self.release_failures)] {
-            let _ = writeln!(text, "pubdata_release_loads_total{{outcome=\"{outcome}\"}} {}", counter.load(Ordering::Relaxed));
-        }
-        head(&mut text, "pubdata_release", "gauge", "1 for the release that is served.");
-        if let Some(release) = release {
-            let _ = writeln!(text, "pubdata_release{{release_id=\"{}\"}} 1", release.release_id.as_str());
-        }
-        let name = "pubdata_task_late_seconds";
-        head(&mut text, name, "gauge", "How long the publisher's next edition is late by its calendar, by task; 0 on time.");
-        for task_id in release.into_iter().flat_map(|release| release.tasks.keys().filter(|task_id| release.awaits_an_edition(task_id))) {
-            let late_since = release.and_then(|release| release.late_since(task_id, now.to_zoned(TimeZone::UTC).date()));
-            let since = late_since.and_then(|day| day.to_zoned(TimeZone::UTC).ok()).map(|start| start.timestamp());
-            let _ = writeln!(text, "{name}{{task=\"{task_id}\"}} {}", since.map_or(0, |since| now.as_second() - since.as_second()));
-        }
+        let release_id = release.map(|release| release.release_id.to_string());
+        present.register_collector(Box::new(OfRelease { release_id, late: release.map(|release| lateness(release, now)).unwrap_or_default() }));
+        let mut text = String::new();
+        text::encode_registry(&mut text, &self.registry).and_then(|()| text::encode(&mut text, &present)).expect("a String takes all that is written to it");
         text
+    }
+}
+
+/// How many seconds each task of a release is late that awaits an edition.
+fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let seconds = |task_id: &str| {
+        let start = release.late_since(task_id, today).and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+        start.map_or(0, |start| now.as_second() - start.timestamp().as_second())
+    };
+    release.tasks.keys().filter(|task_id| release.awaits_an_edition(task_id)).map(|task_id| (task_id.clone(), seconds(task_id))).collect()
+}
+
+/// Labels of the requests that were answered alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answer {
+    route: Route,
+    status: u16,
+}
+
+/// The pattern of a path, which the router holds once for all requests.
+#[derive(Debug, Clone)]
+struct Route(Option<MatchedPath>);
+
+impl Route {
+    fn as_str(&self) -> &str {
+        self.0.as_ref().map_or("none", MatchedPath::as_str)
+    }
+}
+
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Route {}
+
+impl Hash for Route {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl EncodeLabelValue for Route {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        self.as_str().encode(encoder)
+    }
+}
+
+/// What a scrape says of the release that is served, in the order of the tasks.
+#[derive(Debug)]
+struct OfRelease {
+    release_id: Option<String>,
+    late: Vec<(String, i64)>,
+}
+
+impl Collector for OfRelease {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let release = self.release_id.iter().map(|release_id| ([("release_id", release_id.as_str())], 1));
+        gauge(&mut encoder, "pubdata_release", "1 for the release that is served.", release)?;
+        let late = self.late.iter().map(|(task_id, seconds)| ([("task", task_id.as_str())], *seconds));
+        let help = "How long the publisher's next edition is late by its calendar, by task; 0 on time.";
+        gauge(&mut encoder, "pubdata_task_late_seconds", help, late)
+    }
+}
+
+/// Writes a gauge with a value for each set of labels.
+fn gauge<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl IntoIterator<Item = ([(&'static str, &'a str); 1], i64)>,
+) -> fmt::Result {
+    let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in values {
+        ConstGauge::new(value).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The expected text is that of the OpenMetrics specification 1.0.
+    #[test]
+    fn everything_is_written_as_open_metrics() {
+        let metrics = Metrics::default();
+        metrics.record(None, StatusCode::NOT_FOUND, Duration::from_micros(250));
+        metrics.record(None, StatusCode::NOT_FOUND, Duration::from_secs(11));
+        metrics.record_load(true);
+        let stream = StreamNumbers { sockets: 1, last_seq: 20, events: 3, bytes: 400 };
+        let text = metrics.text(None, Timestamp::UNIX_EPOCH, 5, stream);
+        let lines: Vec<&str> = text.lines().collect();
+        let name = "pubdata_http_request_duration_seconds";
+        let labels = "route=\"none\",status=\"404\"";
+        let within = |bound: &str| {
+            let found: Vec<&&str> =
+                lines.iter().filter(|line| line.starts_with(&format!("{name}_bucket{{")) && line.contains(&format!("le=\"{bound}\""))).collect();
+            assert_eq!(found.len(), 1, "{bound} in {text}");
+            found[0].rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+        };
+        let counts = ["0.00005", "0.0001", "0.00025", "0.0005", "0.001", "0.005", "0.025", "0.1", "1.0", "10.0", "+Inf"].map(within);
+        assert_eq!(counts, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+        for line in [
+            format!("# HELP {name} Time to answer, by route and status."),
+            format!("# TYPE {name} histogram"),
+            format!("{name}_count{{{labels}}} 2"),
+            format!("{name}_sum{{{labels}}} 11.00025"),
+            "# HELP pubdata_release_loads Tries to load the channel's release, by outcome.".to_owned(),
+            "# TYPE pubdata_release_loads counter".to_owned(),
+            "pubdata_release_loads_total{outcome=\"loaded\"} 1".to_owned(),
+            "pubdata_release_loads_total{outcome=\"failed\"} 0".to_owned(),
+            "# TYPE pubdata_http_requests_running gauge".to_owned(),
+            "pubdata_http_requests_running 5".to_owned(),
+            "pubdata_stream_sockets 1".to_owned(),
+            "pubdata_stream_last_seq 20".to_owned(),
+            "pubdata_stream_events 3".to_owned(),
+            "pubdata_stream_bytes 400".to_owned(),
+            "# TYPE pubdata_release gauge".to_owned(),
+            "# TYPE pubdata_task_late_seconds gauge".to_owned(),
+        ] {
+            assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "`{line}` in {text}");
+        }
+        assert!(text.ends_with("\n# EOF\n") && text.matches("# EOF").count() == 1, "{text}");
     }
 }

@@ -25,7 +25,7 @@ pub async fn guard(State(service): State<Arc<Service>>, mut request: Request, ne
     let request_id = RequestId::of(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(request_id.clone());
 
     let running = service.running.try_acquire();
@@ -43,7 +43,7 @@ pub async fn guard(State(service): State<Arc<Service>>, mut request: Request, ne
     };
     cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
     finish(&mut response, &method, &request_id);
-    service.metrics.record(route.as_deref(), response.status(), started.elapsed());
+    service.metrics.record(route, response.status(), started.elapsed());
     log(&response, &method, &path, &request_id, started);
     response
 }

@@ -1,10 +1,15 @@
 //! Finds the valid name that a mistyped one probably meant.
 
+use strsim::levenshtein;
+
+/// Longer names are compared by their beginnings.
+const MAX_CHARACTERS: usize = 64;
+
 /// Returns the candidate with the smallest edit distance, when it is near enough to be meant: one slip in three letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name: Vec<char> = name.chars().take(64).collect();
-    let scored = candidates.into_iter().map(|candidate| (edit_distance(&name, &candidate.chars().collect::<Vec<_>>()), candidate));
-    let limit = name.len() / 3;
+    let name: String = name.chars().take(MAX_CHARACTERS).collect();
+    let limit = name.chars().count() / 3;
+    let scored = candidates.into_iter().map(|candidate| (levenshtein(&name, candidate), candidate));
     scored.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= limit).map(|(_, candidate)| candidate)
 }
 
@@ -15,21 +20,6 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
         None if candidates.is_empty() => "none is known here".to_owned(),
         None => format!("known: {}", candidates.join(", ")),
     }
-}
-
-/// Number of insertions, deletions and substitutions between two texts (Levenshtein).
-fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
