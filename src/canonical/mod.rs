@@ -4,10 +4,11 @@
 pub mod address;
 pub mod email;
 pub mod license_number;
+pub mod line;
 pub mod name;
 pub mod phone;
 pub mod state;
-mod street;
+pub mod street;
 mod suffix;
 
 use unicode_normalization::UnicodeNormalization;

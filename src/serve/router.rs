@@ -22,8 +22,15 @@ use super::http::response::problem_response;
 use super::server::Server;
 use super::{routes, stream};
 
+impl Server {
+    /// The router, for a server or a test.
+    pub fn router(self: &Arc<Self>) -> Router {
+        router(self)
+    }
+}
+
 /// The router of the API.
-pub fn router(server: &Arc<Server>) -> Router {
+fn router(server: &Arc<Server>) -> Router {
     let mut by_path: BTreeMap<&str, Methods> = BTreeMap::new();
     for endpoint in routes::endpoints() {
         by_path.entry(endpoint.path).or_default().push(endpoint);

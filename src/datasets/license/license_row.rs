@@ -8,7 +8,7 @@ use super::joined::Joins;
 use super::settings::{Settings, StatusBasis, look_up};
 use super::table::{Cents, PublishedRow, published_row};
 use super::{LICENSE, Reader};
-use crate::canonical::{address, license_number, phone, state};
+use crate::canonical::{address, license_number, line, phone, state};
 use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
 
@@ -333,7 +333,7 @@ impl Location {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {
             // Behind a street, so that the city is not taken for one.
-            let parsed = address::parse_line(&format!("1 A ST, {line}"));
+            let parsed = line::parse_line(&format!("1 A ST, {line}"));
             let some = |text: String| (!text.is_empty()).then_some(text);
             return Self { city: some(parsed.city), state: some(parsed.state), zip: some(parsed.zip) };
         }

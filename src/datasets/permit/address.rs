@@ -2,7 +2,7 @@
 
 use super::cells::Reader;
 use super::settings::{Lookup, Parcel};
-use crate::canonical::{address, state};
+use crate::canonical::{address, line, state, street};
 
 /// The address and parcel of a permit.
 #[derive(Debug, Default, PartialEq)]
@@ -23,9 +23,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     let unit = joined(reader, &settings.line2).filter(|unit| unit != "0");
     let published = joined(reader, &settings.line1);
     let mut address = match &published {
-        Some(whole) if settings.has_whole_addresses => address::parse_line(&comparable(whole, &settings.suffix)),
-        Some(line1) => address::parse_street(&comparable(line1, &settings.suffix)),
-        None => address::parse_street(""),
+        Some(whole) if settings.has_whole_addresses => line::parse_line(&comparable(whole, &settings.suffix)),
+        Some(line1) => street::parse_street(&comparable(line1, &settings.suffix)),
+        None => street::parse_street(""),
     };
     if !settings.has_whole_addresses {
         address.zip = zip(reader).unwrap_or_default();

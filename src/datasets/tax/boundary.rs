@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use super::BOUNDARY;
-use crate::canonical::address::{AddressKind, parse_street};
+use crate::canonical::address::AddressKind;
+use crate::canonical::street::parse_street;
 use crate::contract::LIST_SEPARATOR;
 use crate::error::Result;
 use crate::normalise::{pointer_column, text_column};

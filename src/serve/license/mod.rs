@@ -1,10 +1,11 @@
 //! Licenses of states' boards: found by number or by the holder's name.
 
 pub mod datasets;
+pub mod number;
 pub mod record;
-pub mod search;
+mod search;
 pub mod table;
-pub mod verify;
+mod verify;
 
 use crate::error::Result;
 use crate::serve::http::endpoint::Family;

@@ -5,8 +5,10 @@ use crate::serve::days;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::problem::Result;
+use crate::serve::http::problem::not_published;
 use crate::serve::json::Json;
 use crate::serve::license::datasets::Action;
+use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::datasets::License;
 use crate::serve::license::table::Licenses;
 use crate::serve::release::freshness::source_date;
@@ -133,4 +135,12 @@ pub fn add_statuses_notice(call: &Call<'_>, meta: &mut Meta, licenses: &[WithAct
     if licenses.iter().any(|found| found.license.text("evidence") == Some("self_reported")) {
         meta.notice("SELF_REPORTED", "Where evidence is self_reported, the holder gave the number to a directory; no board has confirmed it there.");
     }
+}
+
+/// The licenses of the release.
+///
+/// # Errors
+/// `coverage_unavailable`, when it has none.
+pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
+    call.release.table::<Licenses>().ok_or_else(|| not_published(LICENSES))
 }

@@ -1,5 +1,7 @@
 //! Answers `GET /v1/license/search`: licenses by the name of a person or business.
 
+use super::number::add_no_match_notice;
+use super::record::published;
 use futures_util::FutureExt;
 
 use crate::canonical::name::comparable;
@@ -11,13 +13,11 @@ use crate::serve::http::filter::states_of;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::ListPaging;
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
-use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::record::{add_statuses_notice, licenses_of};
-use crate::serve::license::table::Licenses;
 use crate::serve::search::query::{MatchMode, Query as NameQuery};
 use crate::serve::search::rank::ranked;
 use crate::store::Scope;
@@ -54,14 +54,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
-
-/// The licenses of the release.
-///
-/// # Errors
-/// `coverage_unavailable`, when it has none.
-pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
-    call.release.table::<Licenses>().ok_or_else(|| not_published(LICENSES))
-}
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
@@ -103,7 +95,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         coverage.states_searched = covered.iter().filter(|state| is_searched(state)).map(|state| (*state).to_owned()).collect();
     }
     if found.is_empty() {
-        crate::serve::license::verify::add_no_match_notice(&mut meta);
+        add_no_match_notice(&mut meta);
     }
     add_statuses_notice(call, &mut meta, &records);
     meta.page = Some(paging.page(found.len(), is_cut));

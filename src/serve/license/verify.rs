@@ -1,24 +1,22 @@
 //! Answers `GET /v1/license/verify`: whether a number is a license of a state, and whose. A question about a covered list always has an answer.
 
-use std::collections::BTreeSet;
+use super::number::{PREFIXES, add_no_match_notice, check_profession, exact_spelling, lists_of, rows_of_number, state_of};
+use super::record::published;
 
 use futures_util::FutureExt;
 
 use crate::canonical::license_number::{display, normalized};
 use crate::canonical::name::searched;
-use crate::canonical::state::usps;
 use crate::serve::days;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::not_covered;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::datasets::License;
 use crate::serve::license::record::{WithActions, add_statuses_notice, as_of, licenses_of, person_of};
-use crate::serve::license::search::published;
 use crate::serve::license::table::{LicenseList, Licenses, persons_name};
 use crate::serve::release::freshness::source_date;
 use crate::serve::release::rows::Record;
@@ -39,9 +37,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// What people write before a number, whatever the board.
-const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
-
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -56,74 +51,6 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
-
-/// Says what an empty answer does not say.
-pub fn add_no_match_notice(meta: &mut Meta) {
-    meta.notice(
-        "NO_MATCH_IS_NOT_PROOF",
-        "Nothing was found in the lists that were searched. Lists may leave out new, old or withheld licenses: this does not prove that there is none.",
-    );
-}
-
-/// The state of a request.
-///
-/// # Errors
-/// `missing_parameter` or `invalid_parameter`; `coverage_unavailable`, with the states that are covered.
-pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> {
-    let text = call
-        .query
-        .get("state")
-        .ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
-    let is_code = text.len() == 2;
-    let state = usps(text)
-        .filter(|_| is_code)
-        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
-    let covered = licenses.rows.values("state");
-    covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
-}
-
-/// Checks that some list of a state has licenses of a profession.
-///
-/// # Errors
-/// `coverage_unavailable`, with the professions that are covered there.
-pub fn check_profession(licenses: &Licenses, state: &str, profession: Option<&str>) -> Result<()> {
-    let Some(profession) = profession else { return Ok(()) };
-    let covered: BTreeSet<&str> = lists_of(licenses, state).flat_map(|(_, list)| list.professions.iter().map(String::as_str)).collect();
-    if covered.contains(profession) {
-        return Ok(());
-    }
-    let covered: Vec<&str> = covered.into_iter().collect();
-    Err(not_covered("profession", format!("licenses of the profession {profession} in {state} are not covered"), &covered))
-}
-
-fn lists_of<'a>(licenses: &'a Licenses, state: &'a str) -> impl Iterator<Item = (&'a str, &'a LicenseList)> {
-    licenses.lists.iter().filter(move |((known, _), _)| known == state).map(|((_, source), list)| (source.as_str(), list))
-}
-
-/// The rows of a number in a state: as it is written or, when none is, without the prefix of the board.
-pub fn rows_of_number(licenses: &Licenses, state: &str, number: &str, profession: Option<&str>) -> Vec<u32> {
-    let takes = |row: &u32| profession.is_none_or(|profession| licenses.professions.at(*row as usize) == profession);
-    for form in [display(number), normalized(number, &[])] {
-        let rows: Vec<u32> = licenses.with_number(state, &form).iter().copied().filter(takes).collect();
-        if !rows.is_empty() {
-            return rows;
-        }
-    }
-    let mut found = BTreeSet::new();
-    for (source, _) in lists_of(licenses, state) {
-        let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
-        let rows = licenses.with_number(state, &normalized(number, &prefixes)).iter().copied();
-        found.extend(rows.filter(|row| licenses.rows.partition(*row, "source") == source).filter(takes));
-    }
-    found.into_iter().collect()
-}
-
-/// Keeps the licenses whose number is written as asked, when there are any: `007` and `7` may both exist.
-pub fn exact_spelling<'a>(found: Vec<WithActions<'a>>, number: &str) -> Vec<WithActions<'a>> {
-    let shown = display(number);
-    let is_so = |found: &WithActions<'_>| display(found.license.at("number")) == shown;
-    if found.len() < 2 || !found.iter().any(is_so) { found } else { found.into_iter().filter(is_so).collect() }
-}
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
@@ -152,8 +79,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),
         false => found.iter().filter_map(|found| as_of(call, &found.license)).min(),
     };
-    let name_match =
-        query.get("name").filter(|_| !found.is_empty()).map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(NameMatch::None));
+    let name_match = query
+        .get("name")
+        .filter(|_| !found.is_empty())
+        .map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(HolderMatch::None));
     json.object(|json| {
         json.key("query").object(|json| {
             json.key("number_normalized").text(found.first().map_or(normalized(number, &[]).as_str(), |found| found.license.at("number_normalized")));
@@ -171,7 +100,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 });
             }
         });
-        json.key("name_match").optional_text(name_match.map(NameMatch::name));
+        json.key("name_match").optional_text(name_match.map(HolderMatch::name));
         json.key("checked_sources").array(|json| checked.iter().for_each(|checked| checked.write(json)));
     });
     let covered = licenses.rows.values("state");
@@ -268,13 +197,13 @@ fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, professi
 
 /// How a given name compares with a holder's, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum NameMatch {
+enum HolderMatch {
     Exact,
     Partial,
     None,
 }
 
-impl NameMatch {
+impl HolderMatch {
     fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -284,14 +213,14 @@ impl NameMatch {
     }
 }
 
-fn name_match(asked: &str, license: &Record<'_, License>) -> NameMatch {
+fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
     let names = ["holder_name", "business_name", "dba"].into_iter().filter_map(|column| license.text(column)).chain(license.texts("principals"));
     let person = persons_name(person_of(license));
-    names.chain(person.as_deref()).map(|name| compare(asked, name)).min().unwrap_or(NameMatch::None)
+    names.chain(person.as_deref()).map(|name| compare(asked, name)).min().unwrap_or(HolderMatch::None)
 }
 
 /// Compares two names: equal but for legal form and order; or all words of one in the other, an initial standing for a name.
-fn compare(asked: &str, name: &str) -> NameMatch {
+fn compare(asked: &str, name: &str) -> HolderMatch {
     let sorted = |text: &str| {
         let mut words = person_words(text);
         words.sort_unstable();
@@ -300,7 +229,7 @@ fn compare(asked: &str, name: &str) -> NameMatch {
     let (asked_core, core) = (searched(asked).core, searched(name).core);
     let (a, b) = (sorted(asked), sorted(name));
     if (!core.is_empty() && asked_core == core) || a == b {
-        return NameMatch::Exact;
+        return HolderMatch::Exact;
     }
     let is_same = |a: &str, b: &str| a == b || a.len() == 1 && b.starts_with(a) || b.len() == 1 && a.starts_with(b);
     let is_part = |short: &[String], long: &[String]| {
@@ -309,24 +238,24 @@ fn compare(asked: &str, name: &str) -> NameMatch {
         !short.is_empty() && all && short.iter().any(|word| word.len() > 1 && long.contains(word))
     };
     let (a, b) = (sorted(&asked_core), sorted(&core));
-    if is_part(&a, &b) || is_part(&b, &a) { NameMatch::Partial } else { NameMatch::None }
+    if is_part(&a, &b) || is_part(&b, &a) { HolderMatch::Partial } else { HolderMatch::None }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::license::verify::{NameMatch, compare};
+    use super::{HolderMatch, compare};
 
     #[test]
     fn names_compare_by_words_in_any_order() {
         let cases = [
-            ("John Smith", "SMITH, JOHN", NameMatch::Exact),
-            ("Acme Widgets", "ACME WIDGETS, LLC", NameMatch::Exact),
-            ("smith", "SMITH, JOHN", NameMatch::Partial),
-            ("J. Smith", "SMITH, JOHN", NameMatch::Partial),
-            ("John A Smith", "SMITH, JOHN", NameMatch::Partial),
-            ("Acme", "ACME WIDGETS LLC", NameMatch::Partial),
-            ("J", "SMITH, JOHN", NameMatch::None),
-            ("Jane Smith", "SMITH, JOHN", NameMatch::None),
+            ("John Smith", "SMITH, JOHN", HolderMatch::Exact),
+            ("Acme Widgets", "ACME WIDGETS, LLC", HolderMatch::Exact),
+            ("smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("J. Smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("John A Smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("Acme", "ACME WIDGETS LLC", HolderMatch::Partial),
+            ("J", "SMITH, JOHN", HolderMatch::None),
+            ("Jane Smith", "SMITH, JOHN", HolderMatch::None),
         ];
         for (asked, name, expected) in cases {
             assert_eq!(compare(asked, name), expected, "{asked} / {name}");

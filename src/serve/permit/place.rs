@@ -3,7 +3,8 @@
 use crate::serve::place::zips::Zips;
 use std::collections::{BTreeSet, HashSet};
 
-use crate::canonical::address::{Address, city_key, parse_line};
+use crate::canonical::address::{Address, city_key};
+use crate::canonical::line::parse_line;
 use crate::canonical::state::usps;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Notice;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 
-use crate::canonical::address::{Address, parse_line};
+use crate::canonical::address::Address;
+use crate::canonical::line::parse_line;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::ListPaging;

@@ -7,11 +7,11 @@ use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
-use crate::serve::tax::calculate::{ADDRESS, location_of};
+use crate::serve::tax::body_address::{ADDRESS, location_of};
 use crate::serve::tax::candidate::Category;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
-use crate::serve::tax::invoice::batch_too_large;
+use crate::serve::tax::limits::{MAX_ITEMS, batch_too_large};
 use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::table::{BOUNDARIES, RATES, STATES};
 use crate::store::Scope;
@@ -29,9 +29,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };
-
-/// The most items of a batch.
-pub const MAX_ITEMS: usize = 100;
 
 /// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
 ///

@@ -1,17 +1,16 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
 
+use super::body_address::{ADDRESS, location_of};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::place::zips::Zips;
 use crate::serve::tax::calculation::{Item, Sale, Taxed, calculate as taxes_of};
 use crate::serve::tax::candidate::{Candidate, Category};
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
 use crate::serve::tax::invoice::{CLASSES, Invoice};
-use crate::serve::tax::location::{Asked, Location};
 use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::rate::describe;
 use crate::serve::tax::table::STATES;
@@ -32,8 +31,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(calculate),
 };
 
-/// Fields of an address.
-pub const ADDRESS: [&str; 5] = ["address", "street", "city", "state", "zip"];
 const FIELDS: [&str; 10] = ["to", "from", "date", "amount", "line_items", "shipping", "shipping_taxable", "rounding", "prices_include_tax", "exemption"];
 
 /// Answers `POST /v1/tax/calculate`.
@@ -63,17 +60,6 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
     }
     Ok(meta)
-}
-
-/// Reads an address of the body.
-///
-/// # Errors
-/// As for [`Location::of`].
-pub fn location_of(call: &Call<'_>, fields: &Fields<'_>) -> Result<Location> {
-    let text = |name: &str| fields.text(name, 200);
-    let (address, street, city, state, zip) = (text("address")?, text("street")?, text("city")?, text("state")?, text("zip")?);
-    let asked = Asked { address: address.as_deref(), street: street.as_deref(), city: city.as_deref(), state: state.as_deref(), zip: zip.as_deref() };
-    Location::of(call.release.table::<Zips>(), asked, fields.place())
 }
 
 /// The state that a sale comes from: only the state counts.

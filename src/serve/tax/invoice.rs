@@ -1,6 +1,6 @@
 //! A sale as asked: what is sold, delivered and exempt, read from the body and turned into cents.
 
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::problem::Result;
 use crate::serve::tax::calculation::{Item, Rounding, rounded};
 use crate::serve::tax::candidate::Category;
 use crate::serve::tax::fields::Fields;
@@ -101,9 +101,4 @@ fn line_of(fields: &Fields<'_>, is_exempt: bool) -> Result<Line> {
         _ => Some(0),
     };
     Ok(Line { id: fields.text("id", 120)?, item: Item { amount: extended - discount, class: class.filter(|_| is_taxable) } })
-}
-
-/// The problem of a list that is longer than a batch may be.
-pub fn batch_too_large(field: &str, count: usize) -> Problem {
-    Problem::of_field(Code::BatchTooLarge, field, format!("`{field}` has {count} items, at most {} are answered at once", crate::serve::tax::batch::MAX_ITEMS))
 }

@@ -1,6 +1,8 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
-use crate::canonical::address::{Address, city, city_key, parse_line, parse_street};
+use crate::canonical::address::{Address, city, city_key};
+use crate::canonical::line::parse_line;
+use crate::canonical::street::parse_street;
 use crate::canonical::state::usps;
 use crate::serve::http::meta::Notice;
 use crate::serve::http::problem::{Code, Problem, Result};

@@ -1,12 +1,14 @@
 //! Sales tax: the rate of a place on a day, and the tax of a sale.
 
 mod batch;
+mod body_address;
 mod calculate;
 mod calculation;
 mod candidate;
 mod dates;
 mod fields;
 mod invoice;
+mod limits;
 pub mod location;
 mod lookup;
 pub mod range;

@@ -185,7 +185,7 @@ fn plain(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::address::parse_street;
+    use crate::canonical::street::parse_street;
     use crate::serve::tax::table::addresses::{Addresses, Parity, Record, Unit};
 
     fn found(addresses: &Addresses, line: &str) -> Vec<u32> {

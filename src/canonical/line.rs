@@ -1,0 +1,114 @@
+//! Addresses on one line, taken apart into street, city, state and ZIP Code.
+
+use super::address::{Address, city, zip};
+use super::street::parse_street;
+use super::suffix::{directional, suffix};
+use super::{state, upper};
+
+/// Reads an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with or without commas. Without a comma before it, the city is what follows
+/// the first street suffix.
+pub fn parse_line(line: &str) -> Address {
+    let mut segments: Vec<Vec<&str>> =
+        line.split(',').map(|segment| segment.split_whitespace().collect::<Vec<_>>()).filter(|segment| !segment.is_empty()).collect();
+    if segments
+        .last()
+        .is_some_and(|last| matches!(upper(&last.join(" ")).replace('.', "").as_str(), "USA" | "US" | "UNITED STATES" | "UNITED STATES OF AMERICA"))
+    {
+        segments.pop();
+    }
+    let (mut zip5, mut zip4) = (String::new(), String::new());
+    let is_number_alone = segments.len() == 1 && segments[0].len() == 1;
+    if !is_number_alone && let Some((five, four)) = segments.last().and_then(|last| last.last()).filter(|word| word.len() >= 5).and_then(|word| zip(word)) {
+        (zip5, zip4) = (five, four.unwrap_or_default());
+        drop_last_words(&mut segments, 1);
+    }
+    let state = take_state(&mut segments, !zip5.is_empty());
+    let mut place = String::new();
+    if segments.len() > 1 {
+        place = segments.pop().unwrap_or_default().join(" ");
+    } else if let Some(words) = segments.first_mut()
+        && let Some(end) = street_end(words)
+    {
+        place = words.split_off(end).join(" ");
+    }
+    let street: Vec<String> = segments.iter().map(|segment| segment.join(" ")).collect();
+    Address { city: city(&place), state, zip: zip5, zip4, ..parse_street(&street.join(" ")) }
+}
+
+/// Takes the state off the end. A name in full (`New York`) is one only before a ZIP Code or behind a city.
+fn take_state(segments: &mut Vec<Vec<&str>>, has_zip: bool) -> String {
+    let count = segments.len();
+    let Some(last) = segments.last() else { return String::new() };
+    for length in (1..=last.len().min(4)).rev() {
+        let text = last[last.len() - length..].join(" ");
+        let is_whole_address = count == 1 && length == last.len();
+        let in_full = text.replace('.', "").len() > 2;
+        let leaves_a_city = count > 2 || (count == 2 && length < last.len());
+        if let Some(code) = state::usps(&text)
+            && !is_whole_address
+            && (!in_full || leaves_a_city || (has_zip && count > 1))
+        {
+            drop_last_words(segments, length);
+            return code.to_owned();
+        }
+    }
+    String::new()
+}
+
+fn drop_last_words(segments: &mut Vec<Vec<&str>>, words: usize) {
+    if let Some(last) = segments.last_mut() {
+        last.truncate(last.len() - words);
+        if last.is_empty() {
+            segments.pop();
+        }
+    }
+}
+
+/// Where the street ends in a line without commas: behind the first suffix that has a name before it, and the directional and unit that follow.
+fn street_end(words: &[&str]) -> Option<usize> {
+    let spelled: Vec<String> = words.iter().map(|word| upper(word).replace('.', "")).collect();
+    let has_name = |place: usize| spelled[1..place].iter().any(|word| directional(word).is_none());
+    let mut end = (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))? + 1;
+    let is_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
+    if spelled.get(end).is_some_and(|word| word.len() <= 2 && directional(word).is_some()) {
+        end += 1;
+    }
+    while let Some(word) = spelled.get(end) {
+        let designates = super::suffix::numbered_unit(word).is_some() && spelled.get(end + 1).is_some_and(is_numbered);
+        match (designates, is_numbered(word) || word.starts_with('#')) {
+            (true, _) => end += 2,
+            (false, true) => end += 1,
+            (false, false) => break,
+        }
+    }
+    (end < words.len()).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_line;
+
+    #[test]
+    fn whole_lines() {
+        let cases = [
+            ("618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234", "618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234"),
+            ("618 W ELMIRA ST, City of San Antonio, TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("618 West Elmira Street, San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("618 W Elmira St San Antonio TX 78212", "618 W ELMIRA ST, SAN ANTONIO, TX 78212"),
+            ("114 S 11th St Apt 104 Nashville TN", "114 S 11TH ST APT 104, NASHVILLE, TN"),
+            ("435 West 50th Street, New York, New York 10019, USA", "435 W 50TH ST, NEW YORK, NY 10019"),
+            ("435 West 50th Street, New York", "435 W 50TH ST, NEW YORK"),
+            ("435 West 50th Street, New York, NY, 10019", "435 W 50TH ST, NEW YORK, NY 10019"),
+            ("110 N. SECOND STREET, UNIT 5, WEST DUNDEE, IL 60118", "110 N 2ND ST UNIT 5, WEST DUNDEE, IL 60118"),
+            ("618 W ELMIRA ST 78212", "618 W ELMIRA ST, 78212"),
+            ("PO Box 427, Oroville, WA 98844", "PO BOX 427, OROVILLE, WA 98844"),
+            ("201 BROADWAY, NASHVILLE, TN", "201 BROADWAY, NASHVILLE, TN"),
+        ];
+        for (line, normalized) in cases {
+            assert_eq!(parse_line(line).normalized(), normalized, "{line}");
+        }
+        let address = parse_line("618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234");
+        assert_eq!(address.key().as_deref(), Some("618|W|ELMIRA|ST||78212"));
+        assert_eq!(address.loose_key().as_deref(), Some("618|ELMIRA|78212"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Finds licenses by number, and what a request says beside it: state and profession.
+
+use std::collections::BTreeSet;
+
+use super::record::WithActions;
+use super::table::{LicenseList, Licenses};
+use crate::canonical::license_number::{display, normalized};
+use crate::canonical::state::usps;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::Meta;
+use crate::serve::http::problem::{Code, Problem, Result, not_covered};
+
+/// What people write before a number, whatever the board.
+pub const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
+
+/// Says what an empty answer does not say.
+pub fn add_no_match_notice(meta: &mut Meta) {
+    meta.notice(
+        "NO_MATCH_IS_NOT_PROOF",
+        "Nothing was found in the lists that were searched. Lists may leave out new, old or withheld licenses: this does not prove that there is none.",
+    );
+}
+
+/// The state of a request.
+///
+/// # Errors
+/// `missing_parameter` or `invalid_parameter`; `coverage_unavailable`, with the states that are covered.
+pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> {
+    let text = call
+        .query
+        .get("state")
+        .ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
+    let is_code = text.len() == 2;
+    let state = usps(text)
+        .filter(|_| is_code)
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+    let covered = licenses.rows.values("state");
+    covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
+}
+
+/// Checks that some list of a state has licenses of a profession.
+///
+/// # Errors
+/// `coverage_unavailable`, with the professions that are covered there.
+pub fn check_profession(licenses: &Licenses, state: &str, profession: Option<&str>) -> Result<()> {
+    let Some(profession) = profession else { return Ok(()) };
+    let covered: BTreeSet<&str> = lists_of(licenses, state).flat_map(|(_, list)| list.professions.iter().map(String::as_str)).collect();
+    if covered.contains(profession) {
+        return Ok(());
+    }
+    let covered: Vec<&str> = covered.into_iter().collect();
+    Err(not_covered("profession", format!("licenses of the profession {profession} in {state} are not covered"), &covered))
+}
+
+pub fn lists_of<'a>(licenses: &'a Licenses, state: &'a str) -> impl Iterator<Item = (&'a str, &'a LicenseList)> {
+    licenses.lists.iter().filter(move |((known, _), _)| known == state).map(|((_, source), list)| (source.as_str(), list))
+}
+
+/// The rows of a number in a state: as it is written or, when none is, without the prefix of the board.
+pub fn rows_of_number(licenses: &Licenses, state: &str, number: &str, profession: Option<&str>) -> Vec<u32> {
+    let takes = |row: &u32| profession.is_none_or(|profession| licenses.professions.at(*row as usize) == profession);
+    for form in [display(number), normalized(number, &[])] {
+        let rows: Vec<u32> = licenses.with_number(state, &form).iter().copied().filter(takes).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (source, _) in lists_of(licenses, state) {
+        let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
+        let rows = licenses.with_number(state, &normalized(number, &prefixes)).iter().copied();
+        found.extend(rows.filter(|row| licenses.rows.partition(*row, "source") == source).filter(takes));
+    }
+    found.into_iter().collect()
+}
+
+/// Keeps the licenses whose number is written as asked, when there are any: `007` and `7` may both exist.
+pub fn exact_spelling<'a>(found: Vec<WithActions<'a>>, number: &str) -> Vec<WithActions<'a>> {
+    let shown = display(number);
+    let is_so = |found: &WithActions<'_>| display(found.license.at("number")) == shown;
+    if found.len() < 2 || !found.iter().any(is_so) { found } else { found.into_iter().filter(is_so).collect() }
+}

@@ -1,0 +1,21 @@
+//! Reads the address of a place from the body of a request.
+
+use super::fields::Fields;
+use super::location::{Asked, Location};
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::problem::Result;
+use crate::serve::place::zips::Zips;
+
+/// Fields of an address.
+pub const ADDRESS: [&str; 5] = ["address", "street", "city", "state", "zip"];
+
+/// Reads an address of the body.
+///
+/// # Errors
+/// As for [`Location::of`].
+pub fn location_of(call: &Call<'_>, fields: &Fields<'_>) -> Result<Location> {
+    let text = |name: &str| fields.text(name, 200);
+    let (address, street, city, state, zip) = (text("address")?, text("street")?, text("city")?, text("state")?, text("zip")?);
+    let asked = Asked { address: address.as_deref(), street: street.as_deref(), city: city.as_deref(), state: state.as_deref(), zip: zip.as_deref() };
+    Location::of(call.release.table::<Zips>(), asked, fields.place())
+}

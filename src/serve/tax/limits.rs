@@ -1,0 +1,11 @@
+//! How much one request may ask for.
+
+use crate::serve::http::problem::{Code, Problem};
+
+/// The most items of a batch, and lines of a sale.
+pub const MAX_ITEMS: usize = 100;
+
+/// The problem of a list that is longer than a batch may be.
+pub fn batch_too_large(field: &str, count: usize) -> Problem {
+    Problem::of_field(Code::BatchTooLarge, field, format!("`{field}` has {count} items, at most {} are answered at once", MAX_ITEMS))
+}
