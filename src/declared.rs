@@ -133,7 +133,9 @@ impl Finding {
             let start = of_table.find(|line| lines[*line].starts_with(&inner))?;
             Some(line_of(start + 1, key).unwrap_or(start))
         };
-        let line = line_of(first, key).or_else(line_below).unwrap_or(start);
+        // A table that is written in one line.
+        let line_of_table = || line_of(first, key.split_once('.')?.0);
+        let line = line_of(first, key).or_else(line_below).or_else(line_of_table).unwrap_or(start);
         Self { file: file.to_owned(), line: line + 1, key: dotted(table, key), message }
     }
 
@@ -148,9 +150,10 @@ impl Finding {
     }
 }
 
-/// The key of a line `key = value`.
+/// The key of a line `key = value`, or `"key" = value`.
 fn key_of(line: &str) -> Option<&str> {
-    let (key, _) = line.split_once('=')?;
+    let quoted = line.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let (key, _) = quoted.or_else(|| line.split_once('='))?;
     (!key.starts_with(['#', '['])).then(|| key.trim())
 }
 

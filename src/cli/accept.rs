@@ -15,20 +15,20 @@ use crate::store::{self, Acceptance, Accepted};
 const AFTER_HELP: &str = "\
 What can be accepted:
   pubdata accept business.fl_cordata:host_key=SHA256:…
-      the key is that of the source's SFTP server, for all sources there
+      this is the key of the source's SFTP server, for all sources there
   pubdata accept license.tx_tdlr
-      the layout of this source, known from documentation, is that of its files
+      the files of this source have the layout that the documentation describes
   pubdata accept permit.denver:shrink
       the losses of this source or dataset are right, for 7 days or --until
 
-It is written into HOME/accepted.jsonl with your name and the time, counts from the next run on,
-and is shown by --list. Of the same thing the last word counts. `pubdata run --accept ID` takes
-losses as they are for that one run.
+It is written to HOME/accepted.jsonl with your name and the time, applies from the next run on, and \
+is shown by --list. Where the same thing was accepted twice, the newer entry applies. \
+`pubdata run --accept ID` accepts losses for that run only.
 
 Exit codes:
   0   written down, withdrawn or listed
-  40  no such source, pipeline or dataset; nothing of that kind to accept of it; a layout of which
-      no file was ever seen; nothing to withdraw
+  40  no such source, pipeline or dataset; nothing of that kind to accept for it; a layout of which
+      no file was ever read; nothing to withdraw
   60  own files cannot be read or written";
 
 #[derive(Args)]
@@ -36,13 +36,13 @@ Exit codes:
 pub(super) struct AcceptArgs {
     /// What you have looked at: SOURCE, SOURCE:shrink, DATASET:shrink or SOURCE:host_key=SHA256:….
     what: Vec<String>,
-    /// The last day on which it counts; losses count for 7 days, anything else until it is withdrawn.
+    /// The last day on which it applies; losses apply for 7 days, anything else until it is withdrawn.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     until: Option<String>,
     /// Takes back what was accepted before.
     #[arg(long)]
     withdraw: bool,
-    /// Shows what counts today.
+    /// Shows what applies today.
     #[arg(long, conflicts_with_all = ["until", "withdraw"])]
     list: bool,
 }

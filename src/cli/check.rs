@@ -8,6 +8,7 @@ use crate::declared::Finding;
 use crate::error::Result;
 use crate::follow;
 use crate::pipeline::Declarations;
+use crate::run;
 
 pub(super) fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
@@ -19,6 +20,7 @@ pub(super) fn check(global: &Global) -> Result<ExitCode> {
             findings.push(Finding { file, line: 1, key: "settings".into(), message: error.to_string() });
         }
     }
+    findings.extend(run::check_vocabulary(&declarations));
     if let Err(error) = follow::check(&declarations) {
         findings.push(Finding { file: "pipelines/".into(), line: 1, key: "settings".into(), message: error.to_string() });
     }

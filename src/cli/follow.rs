@@ -12,16 +12,17 @@ use crate::fetch::FetchSettings;
 use crate::follow::{self, FollowReport, FollowSettings};
 
 const AFTER_HELP: &str = "\
-Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server sends what is new to the sockets of
-/v1/stream within a quarter of a second. Feeds, how often each is asked, and time zone are declared in pipelines/sec/current_filings.toml.
+Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server \
+sends new filings to the sockets of /v1/stream within a quarter of a second. The feeds, how often each \
+is asked, and the time zone are declared in pipelines/sec/current_filings.toml.
 
-Each filing is logged once, however many entries it has; more parties or fields that come later are updates. The index of each day is
-read the next morning and shows what the feeds missed. Killed at any moment, it goes on where it stopped. One follower per home: a
-second one ends with 50.
+Each filing is logged once, however many entries it has; parties or fields that come later are updates. \
+The index of each day is read the next morning and shows what the feeds missed. If it is killed, the \
+next start continues where it stopped. Only one follower can run per home: a second one ends with 50.
 
 Examples:
   pubdata follow --contact data@example.org        until told to stop
-  pubdata follow --once                            ask each feed once; ends with 30 when one did not answer
+  pubdata follow --once                            ask each feed once; 30 if one did not answer
   pubdata follow --once --day 2023-07-03           also read that day's index
   pubdata follow --once --mirror DIR               from a mirror";
 
@@ -31,10 +32,10 @@ pub(super) struct FollowArgs {
     /// A folder or URL that stands in for the publisher; may be given several times, the first that has a file wins.
     #[arg(long, value_name = "DIR|URL")]
     mirror: Vec<String>,
-    /// Who the publisher can write to, sent in the User-Agent as it asks.
+    /// Contact address for the publisher, sent in the User-Agent.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
-    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
     #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Asks each feed once, prints what came, and ends.

@@ -20,13 +20,13 @@ Examples:
   pubdata import census.acs5_table b01003.dat --key vintage=2023 --key table=b01003
   pubdata import license.fl_dbpr --withdraw         it was the wrong file
 
-The file passes the checks of a download and becomes the snapshot of its address. The next run
-reads it, and provenance says that it was obtained by hand. Of a source that is declared `by_hand`
-a run asks nobody; of any other the file stands until the publisher hands out one that is not
-older. The same file again with another --date corrects the date.
+The file passes the checks of a download and becomes the snapshot of its address. The next run reads \
+it, and provenance says that it was obtained by hand. A run never asks the publisher for a source that \
+is declared `by_hand`; for any other source the file is used until the publisher offers one that is not \
+older. Importing the same file with another --date corrects the date.
 
-A withdrawn file counts no more from the next run on, and what counted before it counts again. Its
-bytes stay, for releases that were made from them. The ledger keeps who did what, and when.
+From the next run on, a withdrawn file is not used, and the file before it is used again. Its bytes \
+are kept for releases that were made from them. The ledger records who did what, and when.
 
 Exit codes:
   0   imported or withdrawn
@@ -38,7 +38,7 @@ Exit codes:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct ImportArgs {
-    /// The source that it is a file of, as in the declaration's `source_id`.
+    /// The source of the file, as in the declaration's `source_id`.
     source_id: String,
     /// The file, unchanged as it was downloaded.
     #[arg(required_unless_present = "withdraw", conflicts_with = "withdraw")]
@@ -52,7 +52,7 @@ pub(super) struct ImportArgs {
     /// The value of a variable in the source's address, where that says which file it is; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
     key: Vec<String>,
-    /// Takes back the file that was imported of the source.
+    /// Takes back the file that was imported for the source.
     #[arg(long)]
     withdraw: bool,
     /// The channel that the ledger's entry names.
@@ -106,8 +106,8 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
     let snapshot = &withdrawn.snapshot;
     anstream::println!("withdrawn {} of {}, {}", snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
     match withdrawn.instead {
-        Some(instead) => anstream::println!("in its place counts the file of {}, {}", instead.source_date, output::size(instead.size_bytes)),
-        None => anstream::println!("nothing counts in its place, until the publisher or a person hands out the right file"),
+        Some(instead) => anstream::println!("the file of {}, {}, is used instead", instead.source_date, output::size(instead.size_bytes)),
+        None => anstream::println!("no file is used instead until the publisher or a person provides the right one"),
     }
     if is_published {
         let way_out = match newest_without(&settings, &withdrawn.snapshot).await? {
@@ -116,7 +116,7 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
         };
         anstream::println!("the release on channel {} was made from it: {way_out}", arguments.channel);
     }
-    anstream::println!("the next run goes without it: `pubdata run`");
+    anstream::println!("the next run does not use it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -55,9 +55,14 @@ A first tour:
   pubdata trace geo.zcta_metric:2023:90210:population
 
 Exit codes:
-  0 published or unchanged      10 published, more quarantined records than declared
-  20 validation blocked a dataset   30 a source was unavailable   40 bad configuration
-  50 another run holds the lock     60 own files cannot be read or written   1 trace, verify or check found differences";
+  0   published or unchanged
+  1   trace, verify or check found differences
+  10  published, more quarantined records than declared
+  20  validation blocked a dataset
+  30  a source was unavailable
+  40  bad configuration
+  50  another run holds the lock
+  60  own files cannot be read or written";
 
 /// Options that every command takes.
 #[derive(Args, Clone)]

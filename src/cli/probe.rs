@@ -16,30 +16,31 @@ use crate::store::{Home, Releases};
 
 const AFTER_HELP: &str = "\
 Before the first night, and whenever a publisher seems to have changed something:
-  pubdata probe                                  asks every address, and says what a run would do
-  pubdata probe permit license.ca_cslb           asks those of a family and of a pipeline
-  pubdata probe --write declarations             writes all declarations with the suggestions put in; look at them, then
-  pubdata run --declarations declarations        runs with them
+  pubdata probe                              ask every address, and say what a run would do
+  pubdata probe permit license.ca_cslb       ask only those of a family and of a pipeline
+  pubdata probe --write declarations         write all declarations, with the suggestions applied
+  pubdata run --declarations declarations    run with them, once you have looked at them
 
-Of each file the first 256 KiB are asked for, of an archive its directory and the beginning of a member. The dataset's own code is run on the
-first rows. Nothing is published, and the home stays as it is; what was accepted and imported there counts as it does in a run.
+A probe asks for the first 256 KiB of each file, and for the directory and the beginning of a member of \
+an archive. It runs the dataset's own code on the first rows. Nothing is published and the home is not \
+changed; files and losses that were imported or accepted there are taken into account as in a run.
 
-RUN is what `pubdata run` would report because of the source, in its words:
-  built        with the new file (`fresh`, where nothing has changed since the last release); perhaps with findings
-  missing      a source is not to be had: the last good build stays, where there is one
-  blocked      the data are not what is declared: the last good build stays, where there is one
-  not_published  the publisher has not put out this partition yet
+RUN is what `pubdata run` would report for the source:
+  built          with the new file, perhaps with findings (`fresh` if nothing has changed)
+  missing        a source is not available: the last good build stays, if there is one
+  blocked        the data differ from the declaration: the last good build stays, if there is one
+  not_published  the publisher has not published this partition yet
 
 Verdicts:
   ok           the file is there, with the columns that are declared
-  changed      columns or format are others than declared
+  changed      columns or format differ from the declaration
   absent       there is no such file
-  refused      the server does not serve this program, shows it a page that keeps programs out, or is not known by its key
-  moved        the server sends on to an address that is not followed
-  unreachable  no answer, or one that says to come back later
+  refused      the server refuses programs, shows them a web page, or has an unknown SSH key
+  moved        the server redirects to an address that is not followed
+  unreachable  no answer, or one that says to try later
   not_asked    a person fetches the file, or a secret or another setting is missing
 
-Exit codes, which are those that the run would have:
+Exit codes, the same as the run would have:
   0 all built    10 with findings    20 something blocked    30 something missing";
 
 #[derive(Args)]
@@ -50,19 +51,19 @@ pub(super) struct ProbeArgs {
     /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
     #[arg(long, value_name = "DIR|URL")]
     mirror: Vec<String>,
-    /// Who publishers can write to, sent in the User-Agent as they ask.
+    /// Contact address for publishers, sent in the User-Agent.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
-    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
     #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// Most rows of each file that the dataset's own code is run on.
+    /// How many rows of each file to run the dataset's own code on, at most.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
-    /// Writes all declarations, with the suggestions put in, into a new folder for --declarations.
+    /// Writes all declarations, with the suggestions applied, into a new folder for --declarations.
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
 }
@@ -134,7 +135,7 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     ];
     let counts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
     let findings = report.tasks.would_publish_with_findings;
-    let with_findings = if findings > 0 { format!("; {findings} of those built with something to be seen to") } else { String::new() };
+    let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
     anstream::println!("\na run would end with exit code {}: {}{with_findings}", u8::from(report.exit_code), counts.join(", "));
 }
 
@@ -247,7 +248,9 @@ fn what(source: &ProbedSource) -> String {
         for (kind, words) in &sample.unknown_values {
             let shown: Vec<&str> = words.iter().take(5).map(String::as_str).collect();
             let others = if words.len() > shown.len() { format!(" and {} more", words.len() - shown.len()) } else { String::new() };
-            parts.push(format!("unknown {kind}, published with a warning: `{}`{others}", shown.join("`, `")));
+            let is_quarantined = sample.quarantined.contains_key(&format!("unknown_{kind}"));
+            let what_becomes = if is_quarantined { "quarantined" } else { "published with a warning" };
+            parts.push(format!("unknown {kind}, {what_becomes}: `{}`{others}", shown.join("`, `")));
         }
     }
     parts.extend(source.not_sampled.iter().map(|reason| output::dim(reason)));

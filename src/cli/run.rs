@@ -20,10 +20,10 @@ pub(super) struct SourceArgs {
     /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
     #[arg(long, value_name = "DIR|URL")]
     mirror: Vec<String>,
-    /// Who publishers can write to, sent in the User-Agent as they ask.
+    /// Contact address for publishers, sent in the User-Agent.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
-    /// Certificates of authorities (PEM) to trust besides those of the system, such as that of a proxy which looks into connections.
+    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
     #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
     /// The channel to compare with and to move.
@@ -194,7 +194,7 @@ fn print_report(report: &RunReport) {
     report.tasks.iter().for_each(print_details);
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     anstream::println!(
-        "\nsources: {} new, {} unchanged, {} failed; nothing at {} more addresses, as of files that are optional or not out yet",
+        "\nsources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",
         count("new"),
         count("unchanged"),
         count("failed"),

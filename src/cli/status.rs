@@ -122,11 +122,14 @@ fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
     let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
     let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
     if !documented.is_empty() {
-        anstream::println!("\nread by the publisher's documentation, no file having been seen: {}", documented.into_iter().collect::<Vec<_>>().join(", "));
+        anstream::println!(
+            "\nlayout taken from the publisher's documentation, not yet confirmed on a file: {}",
+            documented.into_iter().collect::<Vec<_>>().join(", ")
+        );
     }
 }
 
-/// What is to be seen to about the sources: as the newest run found it, of tasks that it left alone as their builds did. What several tasks tell
+/// What needs attention about the sources: as the newest run found it, of tasks that it left alone as their builds did. What several tasks tell
 /// alike is told once.
 fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
     let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -141,7 +144,7 @@ fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
         by_tasks.entry(tasks.join(", ")).or_default().push(finding);
     }
     if !by_tasks.is_empty() {
-        anstream::println!("\nto be seen to:");
+        anstream::println!("\nneeds attention:");
     }
     for (tasks, findings) in by_tasks {
         anstream::println!("  {tasks}");

@@ -12,6 +12,7 @@ mod permit;
 mod rows_read;
 mod sec;
 mod tax;
+mod vocabulary;
 mod zip_code;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use rows_read::RowsRead;
 pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
+pub use vocabulary::{Fault, Vocabulary};
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -36,6 +38,8 @@ pub struct Builder {
     pub build: Build,
     /// Checks the declaration's settings without data.
     pub check: fn(&Declaration) -> Result<()>,
+    /// What declarations may say, where one builder reads many lists.
+    pub vocabulary: Option<&'static Vocabulary>,
 }
 
 /// Makes all tables of a partition, or of one bucket of it.

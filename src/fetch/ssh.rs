@@ -155,10 +155,8 @@ fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
     let Guard { host, source_id, expected } = guard;
     let accept = format!("pubdata accept {source_id}:host_key={offered}");
     match expected {
-        None => {
-            Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), and nobody has said yet that this is its key; nothing was sent to it"))
-                .hint(format!("compare the key with what the publisher says of it, or with what another network sees; then `{accept}`"))
-        }
+        None => Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), which nobody has confirmed yet; nothing was sent to it"))
+            .hint(format!("compare the key with what the publisher says of it, or with what another network sees; then `{accept}`")),
         Some(expected) => {
             Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), and {expected} is the one it is known by; nothing was sent to it"))
                 .hint(format!("someone may stand in between; if the publisher says that its key is a new one, `{accept}`"))

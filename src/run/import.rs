@@ -36,7 +36,7 @@ pub struct Import {
 #[derive(Debug, Clone)]
 pub struct Imported {
     pub snapshot: Snapshot,
-    /// `new`, `dated anew` where these bytes were there under another date, or `unchanged`.
+    /// `new`, `redated` where these bytes were there under another date, or `unchanged`.
     pub outcome: &'static str,
 }
 
@@ -84,10 +84,10 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         Outcome::Unchanged(snapshot) => (snapshot, false),
         Outcome::Absent | Outcome::NotConfigured { .. } => return Err(Error::config(format!("{} is not there", import.file.display()))),
     };
-    let is_dated_anew = before.as_ref().is_some_and(|before| before.snapshot.source_date != snapshot.source_date);
-    let outcome = match (is_new, is_dated_anew) {
+    let is_redated = before.as_ref().is_some_and(|before| before.snapshot.source_date != snapshot.source_date);
+    let outcome = match (is_new, is_redated) {
         (true, _) => "new",
-        (false, true) => "dated anew",
+        (false, true) => "redated",
         (false, false) => "unchanged",
     };
     // Bytes that are imported again stand in for what they stood in for before.

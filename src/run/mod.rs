@@ -31,6 +31,7 @@ mod stage;
 mod standing;
 mod trace;
 mod verify;
+mod vocabulary;
 mod wanted;
 mod work_units;
 
@@ -49,6 +50,7 @@ pub use selection::check_selectors;
 pub use standing::{FileByHand, NeverBuilt, files_by_hand, never_built};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
+pub use vocabulary::check_vocabulary;
 
 use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};

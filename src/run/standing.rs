@@ -60,7 +60,7 @@ pub fn never_built(settings: &RunSettings, release: Option<&Manifest>, runs: &[L
 fn reason(task: &LedgerTask) -> Option<String> {
     match (task.outcome.as_str(), &task.reason) {
         ("built" | "resumed" | "fresh", _) => Some("was built, and is not in the release that the channel points at".to_owned()),
-        ("not_published", None) => Some("the publisher has not put it out".to_owned()),
+        ("not_published", None) => Some("the publisher has not published it yet".to_owned()),
         (_, reason) => reason.clone(),
     }
 }

@@ -103,11 +103,11 @@ impl Snapshots {
         let known = match serde_json::from_slice::<UrlState>(&bytes) {
             Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => state.known,
             Ok(state) => {
-                tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching anew");
+                tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching it again");
                 return None;
             }
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "state of a URL is not readable; fetching anew");
+                tracing::warn!(path = %path.display(), %error, "state of a URL is not readable; fetching it again");
                 return None;
             }
         };

@@ -26,7 +26,7 @@ const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "co
 const WHOLE_NAMES: &[&str] =
     &["LLC", "CORP", "CORPORATION", "COMPANY", "CO", "PARTNERSHIP", "LIMITED LIABILITY COMPANY", "LIMITED PARTNERSHIP", "LP", "LLP", "PLLC", "PC"];
 /// Years of annual reports that a record may hold.
-const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
+pub(super) const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
 
 /// The entities and what was found about them.
 pub(super) struct Entities {

@@ -1,6 +1,7 @@
 //! Turns a state's registry of businesses into one row per entity and one per officer. One builder for all states: what differs stands in their declarations. Never returns
 //! federal tax numbers, e-mail addresses or the streets of persons.
 
+mod columns;
 mod entities;
 mod ids;
 mod names;
@@ -12,6 +13,7 @@ mod texts;
 
 use std::collections::BTreeMap;
 
+use crate::datasets::vocabulary::{Vocabulary, Words};
 use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::Result;
 use crate::issue::Issue;
@@ -21,7 +23,21 @@ use settings::Settings;
 const ENTITY: &str = "business.entity";
 const OFFICER: &str = "business.officer";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+
+const VOCABULARY: Vocabulary = Vocabulary {
+    columns: |_| Ok(columns::known()),
+    words: &[
+        Words { setting: "implied_status", dataset_id: ENTITY, column: "status" },
+        Words { setting: "statuses", dataset_id: ENTITY, column: "status" },
+        Words { setting: "entity_types", dataset_id: ENTITY, column: "entity_type" },
+        Words { setting: "mailing_role", dataset_id: ENTITY, column: "mailing_role" },
+        Words { setting: "titles", dataset_id: OFFICER, column: "title" },
+        Words { setting: "officer_title", dataset_id: OFFICER, column: "title" },
+        Words { setting: "officer_type", dataset_id: OFFICER, column: "type" },
+        Words { setting: "party_types", dataset_id: OFFICER, column: "type" },
+    ],
+};
 
 fn check(declaration: &Declaration) -> Result<()> {
     Settings::read(declaration).map(drop)

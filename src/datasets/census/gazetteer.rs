@@ -28,7 +28,7 @@ struct Settings {
     states: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;

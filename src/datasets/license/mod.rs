@@ -18,6 +18,7 @@ use settings::{Settings, StatusBasis, is_listed};
 use table::{PublishedRow, Tables, published_row};
 
 use super::context::finding;
+use super::vocabulary::{Vocabulary, Words};
 use super::{Build, Builder, Context, SourceFrame, Table, settings as read_settings};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -42,7 +43,18 @@ published_row! {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+
+const VOCABULARY: Vocabulary = Vocabulary {
+    columns: |declaration| Ok(read_settings::<Settings>(declaration)?.columns()),
+    words: &[
+        Words { setting: "status", dataset_id: LICENSE, column: "status" },
+        Words { setting: "profession", dataset_id: LICENSE, column: "profession" },
+        Words { setting: "profession_default", dataset_id: LICENSE, column: "profession" },
+        Words { setting: "workers_comp", dataset_id: LICENSE, column: "workers_comp_coverage" },
+        Words { setting: "evidence", dataset_id: LICENSE, column: "evidence" },
+    ],
+};
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = read_settings(declaration)?;

@@ -2,11 +2,69 @@
 //! fits counts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use crate::canonical::name::Order;
+
+/// Columns that are read wherever they are mapped; in a row of several licenses also with a number behind them.
+const COLUMNS: &[&str] = &[
+    "action",
+    "action_effective_date",
+    "action_end_date",
+    "address_state",
+    "board",
+    "bond_amount",
+    "bond_cancelled_date",
+    "bond_effective_date",
+    "bond_expiration_date",
+    "bond_surety",
+    "business_name",
+    "case_number",
+    "city",
+    "city_state_zip",
+    "class_code",
+    "class_code_2",
+    "class_text",
+    "class_text_2",
+    "classes",
+    "county",
+    "dba",
+    "effective_date",
+    "end_date",
+    "expiration_date",
+    "first_name",
+    "full_name",
+    "holder_kind",
+    "holder_name",
+    "insurance_amount",
+    "insurance_cancelled_date",
+    "insurance_effective_date",
+    "insurance_expiration_date",
+    "insurance_insurer",
+    "issue_date",
+    "last_name",
+    "last_renewed_date",
+    "license_class",
+    "license_state",
+    "middle_name",
+    "number",
+    "organization_name",
+    "phone",
+    "principal",
+    "profession",
+    "secondary_status",
+    "status",
+    "suffix",
+    "suspended_date",
+    "type_code",
+    "verify_url",
+    "workers_comp",
+    "workers_comp_expiration_date",
+    "workers_comp_insurer",
+    "zip",
+];
 
 /// What one list of licenses says of itself: `[settings]` of `pipelines/license/*.toml`.
 #[derive(Debug, Deserialize)]
@@ -85,6 +143,17 @@ pub(super) struct Settings {
     /// Whether rows of one license differ in the disciplinary case alone.
     #[serde(default)]
     pub(super) row_per_case: bool,
+}
+
+impl Settings {
+    /// The columns that are read: those of every list, and those that are named here.
+    pub(super) fn columns(&self) -> BTreeSet<String> {
+        let of_url = self.verify_url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next()));
+        let named = self.id_from.iter().chain(&self.number_from).chain(&self.profession_from).chain(&self.number_prefix_column).map(String::as_str);
+        let plain: BTreeSet<&str> = COLUMNS.iter().copied().chain(named).chain(of_url).collect();
+        let numbered = |name: &&str| (1..=self.repeats).map(|number| format!("{name}_{number}")).collect::<Vec<_>>();
+        plain.iter().flat_map(numbered).chain(plain.iter().copied().map(str::to_owned)).collect()
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

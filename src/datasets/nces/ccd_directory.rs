@@ -48,7 +48,7 @@ struct Grades {
     absent: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)

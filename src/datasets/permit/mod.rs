@@ -20,6 +20,7 @@ use self::cells::Rows;
 use self::settings::Settings;
 use self::tables::{Feed, Located};
 use super::context::finding;
+use super::vocabulary::{Vocabulary, Words};
 use super::{Build, Builder, Context, Table};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
@@ -31,7 +32,20 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+
+const VOCABULARY: Vocabulary = Vocabulary {
+    columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),
+    words: &[
+        Words { setting: "type", dataset_id: PERMIT, column: "type" },
+        Words { setting: "status", dataset_id: PERMIT, column: "status" },
+        Words { setting: "work_class", dataset_id: PERMIT, column: "work_class" },
+        Words { setting: "property_class", dataset_id: PERMIT, column: "property_class" },
+        Words { setting: "role", dataset_id: CONTACT, column: "role" },
+        Words { setting: "contact.role", dataset_id: CONTACT, column: "role" },
+        Words { setting: "contact.person_role", dataset_id: CONTACT, column: "role" },
+    ],
+};
 
 fn check(declaration: &Declaration) -> Result<()> {
     super::settings::<Settings>(declaration)?.check(declaration)

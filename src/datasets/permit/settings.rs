@@ -7,6 +7,41 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::pipeline::{Declaration, Source};
 
+/// Columns that are read wherever they are mapped.
+const COLUMNS: &[&str] = &[
+    "address_state",
+    "applied_date",
+    "city",
+    "completed_date",
+    "description",
+    "expires_date",
+    "fees",
+    "housing_units",
+    "issued_date",
+    "lat",
+    "link",
+    "location",
+    "lon",
+    "permit_number",
+    "property_class",
+    "property_class_raw",
+    "square_feet",
+    "status",
+    "status_date",
+    "status_detail",
+    "status_raw",
+    "sub_type",
+    "type",
+    "type_raw",
+    "work_class",
+    "work_class_raw",
+    "zip",
+];
+
+/// Columns of a party, behind the prefix of its group.
+const PARTY_COLUMNS: &[&str] =
+    &["name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state"];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
@@ -219,16 +254,10 @@ impl Settings {
     /// `Config`, naming the columns that are not.
     pub(super) fn check(&self, declaration: &Declaration) -> Result<()> {
         let mapped = &source(declaration)?.columns;
-        let mut named: BTreeSet<&str> = BTreeSet::from(["permit_number"]);
-        named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
-        named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
-        named.extend(self.parcel.iter().flat_map(|parcel| &parcel.columns).map(String::as_str));
-        if let Some(merge) = &self.merge {
-            named.extend(merge.order.iter().chain(&merge.earliest).chain(&merge.renewal_keys).chain([&merge.renewal_column]).map(String::as_str));
-        }
-        named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
-        if self.job_value != stated_value() {
-            named.extend(self.job_value.iter().map(String::as_str));
+        let mut named = self.named();
+        named.insert("permit_number");
+        if self.job_value == stated_value() {
+            named.remove("job_value");
         }
         let missing: Vec<&str> = named.into_iter().filter(|name| !mapped.contains_key(*name)).collect();
         let without_columns = self.contacts.iter().filter(|group| !mapped.keys().any(|name| name.starts_with(&group.block(1))));
@@ -237,6 +266,29 @@ impl Settings {
             true => Ok(()),
             false => Err(Error::config(format!("{}: settings name columns that are not mapped: {}", declaration.pipeline_id, missing.join(", ")))),
         }
+    }
+
+    /// The columns that are named here.
+    fn named(&self) -> BTreeSet<&str> {
+        let mut named = BTreeSet::new();
+        named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
+        named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
+        named.extend(self.parcel.iter().flat_map(|parcel| &parcel.columns).map(String::as_str));
+        if let Some(merge) = &self.merge {
+            named.extend(merge.order.iter().chain(&merge.earliest).chain(&merge.renewal_keys).chain([&merge.renewal_column]).map(String::as_str));
+        }
+        named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
+        named.extend(self.job_value.iter().map(String::as_str));
+        named
+    }
+
+    /// The columns that are read: those named here, and those that [`super::rows`] and [`super::contact`] ask for.
+    pub(super) fn columns(&self) -> BTreeSet<String> {
+        let of_group = |group: &ContactGroup| {
+            let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
+            blocks.into_iter().flat_map(|block| PARTY_COLUMNS.iter().map(move |part| format!("{block}{part}")))
+        };
+        COLUMNS.iter().copied().chain(self.named()).map(str::to_owned).chain(self.contacts.iter().flat_map(of_group)).collect()
     }
 }
 

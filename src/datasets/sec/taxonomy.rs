@@ -63,7 +63,7 @@ impl Part {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;

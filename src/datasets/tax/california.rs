@@ -37,7 +37,7 @@ impl Settings {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;

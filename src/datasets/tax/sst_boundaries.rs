@@ -32,7 +32,7 @@ struct Settings {
     not_special: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     settings::<Settings>(declaration).map(drop)

@@ -38,7 +38,7 @@ struct StateRule {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     match declaration.settings.is_empty() {

@@ -36,7 +36,7 @@ struct Notice {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;

@@ -26,7 +26,7 @@ struct Settings {
     open_end: Vec<String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     let settings: Settings = settings(declaration)?;

@@ -31,7 +31,7 @@ struct Settings {
     military: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> Result<()> {
     super::settings::<Settings>(declaration).map(drop)

@@ -173,7 +173,7 @@ fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMa
         };
         let state = postal_state(country, admin1.get(row));
         if state.is_none() && admin1.get(row).is_some() {
-            refuse("unknown_state", format!("{code} has the state `{}`, which is none", admin1.get(row).unwrap_or_default()));
+            refuse("unknown_state", format!("{code} has the state `{}`, which is not a state", admin1.get(row).unwrap_or_default()));
             continue;
         }
         // The county's code is relative to the state; of a territory it is GeoNames' own.

@@ -165,7 +165,9 @@ pub(super) fn unknown_values(night: &Night) -> BTreeMap<String, BTreeSet<String>
     let mut unknown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for issue in &night.issues {
         let Some(kind) = issue.code.strip_prefix("unmapped_").or_else(|| issue.code.strip_prefix("unknown_")) else { continue };
-        let words = values::quoted(&issue.detail).map(str::to_owned);
+        // A contract's finding quotes the column, then the word, then all that are allowed.
+        let (said, column) = issue.detail.split_once(", expected one of ").map_or((issue.detail.as_str(), 0), |(said, _)| (said, 1));
+        let words = values::quoted(said).skip(column).map(str::to_owned);
         unknown.entry(kind.to_owned()).or_default().extend(words);
     }
     unknown.retain(|_, words| !words.is_empty());

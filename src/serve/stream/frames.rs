@@ -108,7 +108,7 @@ pub fn subscribed(id: &str, from_seq: u64, unknown_tickers: &[String]) -> String
             if !unknown_tickers.is_empty() {
                 json.object(|json| {
                     json.key("code").text("TICKER_UNKNOWN");
-                    json.key("message").text(&format!("nobody has these tickers today: {}", unknown_tickers.join(", ")));
+                    json.key("message").text(&format!("no company has these tickers today: {}", unknown_tickers.join(", ")));
                 });
             }
         });

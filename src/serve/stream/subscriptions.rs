@@ -68,7 +68,8 @@ impl Subscriptions {
         let (head, oldest) = (ring.head(), ring.oldest());
         let next_seq = match (asked.since_seq, since) {
             (Some(seq), _) if seq > head => {
-                let message = format!("`since_seq` {seq} is not in this log, which ends with {head}; it may have begun anew: subscribe with `since`");
+                let message =
+                    format!("`since_seq` {seq} is not in this log, which ends with {head}; the log may have been started again: subscribe with `since`");
                 return vec![frames::error(Code::InvalidParameter.name(), &message, Some(&asked.id))];
             }
             (Some(seq), _) => seq + 1,

@@ -1,4 +1,4 @@
-//! Files by hand after their import: taken back, dated anew, blamed, and told of.
+//! Files by hand after their import: taken back, redated, blamed, and told of.
 
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn the_same_file_with_another_date_is_published_under_that_date() {
     desk.import(&["--date", "2026-11-13"]).expect(0);
     let before = desk.run().expect(10).release_id();
     let corrected = desk.import(&["--date", "2026-11-20"]).expect(0).json();
-    assert_eq!((&corrected["outcome"], &corrected["snapshot"]["source_date"]), (&"dated anew".into(), &"2026-11-20".into()));
+    assert_eq!((&corrected["outcome"], &corrected["snapshot"]["source_date"]), (&"redated".into(), &"2026-11-20".into()));
     let run = desk.run().expect(10);
     let reasons = run.reasons(SOURCE);
     assert!(reasons.contains("the date of a file by hand is now 2026-11-20 and was 2026-11-13"), "{reasons}");

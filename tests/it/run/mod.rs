@@ -21,6 +21,7 @@ mod tolerance;
 mod trace;
 mod unknown_values;
 mod verify;
+mod vocabulary;
 
 /// The task that most tests change.
 const ACS_2023: &str = "census.acs5/vintage=2023";

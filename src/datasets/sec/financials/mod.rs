@@ -28,7 +28,7 @@ use crate::pipeline::Declaration;
 use build::prepare;
 use settings::Rules;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// Reads and checks the declaration's settings.
 ///

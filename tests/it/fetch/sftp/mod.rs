@@ -141,7 +141,7 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
     assert_eq!(
         site.text(&error),
         format!(
-            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), and nobody has said yet that this is its key; nothing was sent to it"
+            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), which nobody has confirmed yet; nothing was sent to it"
         )
     );
     assert!(error.way_out().unwrap().contains(&format!("`pubdata accept test.table:host_key={host_key}`")), "{:?}", error.way_out());

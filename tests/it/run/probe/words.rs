@@ -1,5 +1,7 @@
 //! What a probe says, and that it does not say otherwise than `run` and `plan`.
 
+use pubdata::declared::DeclarationFiles;
+
 use super::{SCHOOLS, SEATTLE, SEATTLE_FILE, probe, source, with_header};
 use crate::support::{Answer, Place, answer};
 
@@ -119,4 +121,22 @@ fn a_refusal_is_told_with_the_way_out() {
     assert!(wall["ways_out"][0].as_str().unwrap().contains("`pubdata import permit.seattle FILE`"), "{wall:#}");
     let text = shown(&place, "probe", &[SEATTLE]).stdout;
     assert!(text.contains("\nwhat a person can do\n") && text.contains("`pubdata import permit.seattle FILE`"), "{text}");
+}
+
+/// A word of the declaration's own that its contract does not have: what stands in the finding beside it is what is allowed.
+#[test]
+fn a_word_that_the_contract_does_not_have_is_told_and_not_those_that_it_has() {
+    let place = Place::new();
+    let folder = place.root().join("declarations");
+    let files = DeclarationFiles::built_in();
+    let path = "pipelines/permit/seattle.toml";
+    let original = String::from_utf8(files.read(path).unwrap().to_vec()).unwrap();
+    let changed = original.replace("\"Building\" = \"building\"", "\"Building\" = \"bilding\"");
+    assert_ne!(changed, original);
+    files.with(&[(path, &changed)]).write_to(&folder).unwrap();
+    let arguments = [SEATTLE, "--declarations", folder.to_str().unwrap()];
+    let source = source(&probe(&place, &arguments), SEATTLE);
+    assert_eq!(source["sample"]["unknown_values"], serde_json::json!({ "category": ["bilding"] }), "{source:#}");
+    let text = shown(&place, "probe", &arguments).stdout;
+    assert!(text.contains("unknown category, quarantined: `bilding`"), "{text}");
 }
