@@ -1,7 +1,6 @@
 //! Addresses, normalised by USPS Publication 28 (not validated: no delivery point is looked up).
 
-use super::suffix::{directional, suffix};
-use super::{state, upper};
+use super::upper;
 
 /// What an address is the address of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,8 +2,8 @@
 
 use crate::canonical::address::{Address, city, city_key};
 use crate::canonical::line::parse_line;
-use crate::canonical::street::parse_street;
 use crate::canonical::state::usps;
+use crate::canonical::street::parse_street;
 use crate::serve::http::meta::Notice;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::place::zips::Zips;
