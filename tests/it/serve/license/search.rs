@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use crate::serve::records::world;
 use crate::serve::World;
+use crate::serve::records::world;
 
 async fn found(world: &World, query: &str) -> Vec<(String, String)> {
     let answer = world.ok(&format!("/v1/license/search?{query}")).await;
