@@ -7,6 +7,7 @@ use std::path::Path;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::serve::openapi_document;
+use serde_json::Value;
 
 use crate::support::{files_below, folders, project};
 
@@ -16,14 +17,19 @@ const PAGE: &str = "docs/coverage-matrix.md";
 type Matrix = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// One endpoint of the interface's description.
-struct Endpoint {
+pub struct Endpoint {
     /// `GET /v1/zip/{zip}`.
     name: String,
-    method: String,
+    pub method: String,
     segments: Vec<String>,
 }
 
 impl Endpoint {
+    /// Where the document describes it.
+    pub fn pointer(&self) -> String {
+        format!("/paths/~1{}/{}", self.segments.join("~1"), self.method.to_lowercase())
+    }
+
     /// Whether a path is one of this endpoint, and how many of its segments are words of the endpoint's own.
     fn fit(&self, segments: &[&str]) -> Option<usize> {
         let is_value = |segment: &str| segment.starts_with('{');
@@ -36,8 +42,8 @@ fn declarations() -> Declarations {
     Declarations::load(DeclarationFiles::built_in()).unwrap()
 }
 
-fn endpoints() -> Vec<Endpoint> {
-    let document = openapi_document(&declarations().contracts, None);
+/// The endpoints of an OpenAPI document.
+pub fn endpoints(document: &Value) -> Vec<Endpoint> {
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path)));
     let endpoint = |(method, path): (String, &String)| {
@@ -49,7 +55,7 @@ fn endpoints() -> Vec<Endpoint> {
 
 /// The endpoints that a path in a test may mean: those it has the most words in common with. A path that tests only of other things
 /// (`/v1/nothing`) is none's.
-fn meant<'a>(endpoints: &'a [Endpoint], path: &str) -> Vec<&'a Endpoint> {
+pub fn meant<'a>(endpoints: &'a [Endpoint], path: &str) -> Vec<&'a Endpoint> {
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let fits: Vec<(usize, &Endpoint)> = endpoints.iter().filter_map(|endpoint| Some((endpoint.fit(&segments)?, endpoint))).collect();
     let most = fits.iter().map(|(words, _)| *words).max();
@@ -71,7 +77,7 @@ fn module(path: &Path) -> String {
 }
 
 fn by_endpoint(texts: &[(String, String)]) -> Matrix {
-    let endpoints = endpoints();
+    let endpoints = endpoints(&openapi_document(&declarations().contracts, None));
     let mut matrix: Matrix = endpoints.iter().map(|endpoint| (endpoint.name.clone(), BTreeMap::new())).collect();
     for (module, text) in texts {
         for path in paths(text) {
@@ -149,7 +155,7 @@ fn golden_the_matrix_of_endpoints_and_datasets_is_that_of_the_tests_and_fixtures
 
 #[test]
 fn a_path_is_that_of_the_endpoint_whose_words_it_has() {
-    let endpoints = endpoints();
+    let endpoints = endpoints(&openapi_document(&declarations().contracts, None));
     let names = |path: &str| meant(&endpoints, path).into_iter().map(|endpoint| endpoint.name.clone()).collect::<Vec<_>>();
     assert_eq!(names("/v1/zip/90210"), ["GET /v1/zip/{zip}"]);
     assert_eq!(names("/v1/zip/batch"), ["POST /v1/zip/batch"], "its own word, not a value");

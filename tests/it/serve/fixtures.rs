@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use super::http::openapi::check;
 use super::served::Served;
 use super::{all, collect_record_ids};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn real_rows_are_found_and_every_record_leads_to_its_bytes() {
     let served = Served::new().await;
-    let api = served.ok("/v1/openapi.json").await;
     // Published rows, by their numbers in the agencies' files.
     let lists = [
         ("/v1/business/search", "name=Ferdinans%20L13%20Legacy", "entity_number", vec!["A23000000520"]),
@@ -28,7 +26,6 @@ async fn real_rows_are_found_and_every_record_leads_to_its_bytes() {
         let path = format!("{pattern}?{query}");
         let answer = served.ok(&path).await;
         assert_eq!(all(&answer["data"], member), expected, "{path}");
-        check(&api, &api["paths"][pattern]["get"]["responses"]["200"]["content"]["application/json"]["schema"], &answer, &path);
         collect_record_ids(&answer, &mut record_ids);
     }
     for path in [

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use pubdata::contract::{Column, Contract, Contracts, Physical, arrow_schema, pointer_fields};
 use pubdata::ids::{Digest, ReleaseId};
+use pubdata::issue::SourceFinding;
 use pubdata::provenance::{Obtained, Snapshot, SourceRows};
 use pubdata::store::{ChannelAction, ChannelMove, DatasetEntry, Home, Manifest, Part, PartReport, Releases, TaskEntry};
 use serde_json::{Value, json};
@@ -146,7 +147,7 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
         cadence_days: 366,
 
         layout_evidence: None,
-        findings: Vec::new(),
+        findings: if vintage_year.is_none() { vec![SourceFinding::new("test.places_file", "new_column", "`AREA_NOTE` is new".to_owned())] } else { Vec::new() },
         due: draft.due.map(|day| ("test.file".to_owned(), day.parse().unwrap())).into_iter().collect(),
         built_at: draft.published_at.to_owned(),
     }

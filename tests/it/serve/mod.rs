@@ -11,6 +11,7 @@ mod license;
 mod permit;
 mod records;
 mod release;
+mod schema;
 mod sec;
 mod served;
 mod stream;

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
+use pubdata::contract::Contracts;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::serve::{ServeSettings, Server};
@@ -9,6 +10,7 @@ use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
 
+use super::schema::hold;
 use super::{Answer, read};
 use crate::support::Place;
 
@@ -16,6 +18,7 @@ pub struct Served {
     _place: Place,
     router: axum::Router,
     key: String,
+    contracts: Contracts,
 }
 
 impl Served {
@@ -25,9 +28,9 @@ impl Served {
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+        let service = Server::new(ServeSettings::new(place.home(), plans), contracts.clone(), std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.router(), _place: place, key }
+        Self { router: service.router(), _place: place, key, contracts }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -36,10 +39,13 @@ impl Served {
 
     /// Asks, with a body where there is one to send.
     pub async fn ask(&self, path: &str, body: Option<&Value>) -> Answer {
-        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
+        let method = if body.is_some() { "POST" } else { "GET" };
+        let request = Request::builder().method(method).uri(path);
         let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await
+        let answer = read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await;
+        hold(&self.contracts, method, path, &answer);
+        answer
     }
 
     pub async fn ok(&self, path: &str) -> Value {

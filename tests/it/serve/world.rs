@@ -17,6 +17,7 @@ use tower::ServiceExt;
 
 use super::geo::draft;
 use super::home::{Draft, publish};
+use super::schema::hold;
 
 /// A home with a server on it and a key for it.
 pub struct World {
@@ -109,8 +110,12 @@ impl World {
         *self.clock.lock().unwrap() = text.parse().unwrap();
     }
 
+    /// Sends a request, and stops where its answer is not what the document says.
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        read(self.router.clone().oneshot(request).await.unwrap()).await
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let answer = read(self.router.clone().oneshot(request).await.unwrap()).await;
+        hold(&self.contracts, &method, &path, &answer);
+        answer
     }
 
     /// Asks with the key.

@@ -36,7 +36,12 @@ pub fn florida() -> Vec<Value> {
             "ACME WIDGETS INC",
             &json!({"status": "inactive", "entity_type": "corporation", "formation_date": "2005-01-01", "jurisdiction_of_formation": "DE"}),
         ),
-        business("FL", "A03", "ACME WIDGETS OF TAMPA LLC", &json!({"formation_date": "2011-01-01", "mailing_city": "ST. PETERSBURG", "mailing_zip": "33701"})),
+        business(
+            "FL",
+            "A03",
+            "ACME WIDGETS OF TAMPA LLC",
+            &json!({"formation_date": "2011-01-01", "mailing_city": "ST. PETERSBURG", "mailing_zip": "33701", "last_report_year": 2024, "last_report_date": "2024-04-30"}),
+        ),
         business("FL", "A04", "SOUTHERN WIDGETS ACME COMPANY", &json!({"formation_date": "2012-01-01"})),
         business(
             "FL",

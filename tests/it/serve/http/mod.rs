@@ -4,5 +4,5 @@ mod answers;
 mod connections;
 mod headers;
 mod keys;
-pub mod openapi;
+mod openapi;
 mod problems;

@@ -62,7 +62,7 @@ pub fn washington() -> Vec<Value> {
         "number": "SERVPG*892PL", "number_raw": "SERVPG*892PL", "number_normalized": "SERVPG*892PL", "profession": "general_contractor", "classifications": ["01=General", "X"],
         "bond_surety": "A SURETY CO", "bond_amount": "12000", "workers_comp_coverage": "policy", "principals": ["DOE, JANE"],
     });
-    let other = json!({"number": "CCR**R*931JF", "number_raw": "CCR**R*931JF", "number_normalized": "CCR**R*931JF", "profession": "general_contractor", "status": "suspended"});
+    let other = json!({"number": "CCR**R*931JF", "number_raw": "CCR**R*931JF", "number_normalized": "CCR**R*931JF", "profession": "general_contractor", "status": "suspended", "insurance_insurer": "AN INSURER", "insurance_amount": "1000000"});
     let lettered = json!({"number": "MA0004000", "number_raw": "MA.0004000", "number_normalized": "4000", "profession": "massage_therapist", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD"});
     let shop = json!({
         "number": "ROEPL*1", "number_raw": "ROEPL*1", "number_normalized": "ROEPL*1", "profession": "plumber", "holder_type": "person", "holder_last": "ROE", "holder_first": "RICHARD",

@@ -97,7 +97,7 @@ pub fn austin() -> Vec<Value> {
     vec![
         permit(AUSTIN, "2024-001 BP", &with(&json!({"issued_date": "2024-02-01", "work_class": "new", "property_class": "residential", "job_value": "100"}))),
         permit(AUSTIN, "2024-002 EP", &with(&json!({"issued_date": "2024-03-01", "type": "electrical", "completed_date": "2024-06-01", "status": "final"}))),
-        permit(AUSTIN, "2024-003 PP", &with(&json!({"issued_date": "2024-03-01", "type": "plumbing"}))),
+        permit(AUSTIN, "2024-003 PP", &with(&json!({"issued_date": "2024-03-01", "type": "plumbing", "parcel_scheme": "tcad", "parcel": "0123"}))),
     ]
 }
 

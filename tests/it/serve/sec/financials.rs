@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{draft, publish, world};
-use crate::serve::http::openapi::check;
-use crate::serve::{World, notices};
+use crate::serve::{World, collect_record_ids, notices};
 
 const KIMBERLY: &str = "/v1/sec/companies/0000055785/financials";
 
@@ -200,29 +199,25 @@ async fn coverage_counts_a_dataset_and_not_its_files() {
     assert_eq!(world.ok("/v1/geo-demographics/coverage").await["data"]["datasets"], json!([]));
 }
 
-/// Every answer of the family is what the document says, and every record leads to its bytes.
 #[tokio::test]
-async fn answers_are_what_the_document_says() {
+async fn every_record_leads_to_its_bytes() {
     let world = world().await;
-    let api = world.ok("/v1/openapi.json").await;
     let paths = [
-        ("/v1/sec/companies/search", "/v1/sec/companies/search?q=apple"),
-        ("/v1/sec/companies/{cik}", "/v1/sec/companies/320193"),
-        ("/v1/sec/companies/{cik}", "/v1/sec/companies/9900193"),
-        ("/v1/sec/companies/{cik}/filings", "/v1/sec/companies/320193/filings"),
-        ("/v1/sec/companies/{cik}/financials", "/v1/sec/companies/55785/financials?include=history"),
-        ("/v1/sec/companies/{cik}/financials", "/v1/sec/companies/320193/financials?period=quarterly"),
-        ("/v1/sec/financials/compare", "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810"),
-        ("/v1/filings/search", "/v1/filings/search?filed_from=2024-01-01"),
-        ("/v1/financials/{cik}", "/v1/financials/320193?limit=40"),
-        ("/v1/coverage", "/v1/coverage"),
-        ("/v1/provenance/{record_id}", "/v1/provenance/sec.filing:0000320193:0000320193-24-000123"),
+        "/v1/sec/companies/search?q=apple",
+        "/v1/sec/companies/320193",
+        "/v1/sec/companies/9900193",
+        "/v1/sec/companies/320193/filings",
+        "/v1/sec/companies/55785/financials?include=history",
+        "/v1/sec/companies/320193/financials?period=quarterly",
+        "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810",
+        "/v1/filings/search?filed_from=2024-01-01",
+        "/v1/financials/320193?limit=40",
+        "/v1/coverage",
+        "/v1/provenance/sec.filing:0000320193:0000320193-24-000123",
     ];
     let mut ids = Vec::new();
-    for (pattern, path) in paths {
-        let answer = world.ok(path).await;
-        check(&api, &api["paths"][pattern]["get"]["responses"]["200"]["content"]["application/json"]["schema"], &answer, path);
-        crate::serve::collect_record_ids(&answer, &mut ids);
+    for path in paths {
+        collect_record_ids(&world.ok(path).await, &mut ids);
     }
     ids.sort();
     ids.dedup();

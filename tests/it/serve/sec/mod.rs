@@ -28,7 +28,17 @@ pub async fn publish(world: &World, draft: Draft) -> ReleaseId {
 pub fn draft() -> Draft {
     let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), folders: &[], rows, report: PartReport::default() };
     let tables = vec![
-        table("sec.registrant", "193", vec![apple(), registrant("0009900193", json!({"name": "Apple Orchard Partners LP"}))]),
+        table(
+            "sec.registrant",
+            "193",
+            vec![
+                apple(),
+                registrant(
+                    "0009900193",
+                    json!({"name": "Apple Orchard Partners LP", "fund_symbols": ["ORCHX"], "fund_series": ["S000000001"], "fund_classes": ["C000000001"]}),
+                ),
+            ],
+        ),
         table("sec.registrant", "785", vec![kimberly_clark()]),
         table("sec.registrant", "810", vec![nvidia()]),
         table("sec.financial_value", "193", apple_values()),

@@ -53,7 +53,7 @@ pub fn zip_county(zip: &str, fips: &str, name: &str, share: f64) -> Value {
 }
 
 /// A release with ZIP codes, taxes and the geographic family.
-async fn world() -> World {
+pub async fn world() -> World {
     let world = World::empty(|_| {}).await;
     let mut draft = tax::draft();
     draft.tables.extend(geo::draft(19_652.0).tables);
