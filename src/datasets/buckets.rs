@@ -87,7 +87,7 @@ impl<'a> Split<'a> {
         self.rows.by_source()
     }
 
-    /// What is to be seen to about the sources that were split.
+    /// What needs attention about the sources that were split.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         self.rows.findings(declarations)
     }

@@ -1,4 +1,4 @@
-//! The rows that a build was given and left out, and what is to be seen to about the columns they came in.
+//! The rows that a build was given and left out, and what needs attention about the columns they came in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ impl RowsRead {
         }
     }
 
-    /// What is to be seen to: columns that are neither mapped nor ignored, and mapped ones in which no row has a value.
+    /// What needs attention: columns that are neither mapped nor ignored, and mapped ones in which no row has a value.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         let mut findings = Vec::new();
         let rows = self.by_source();

@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
         self.parts.lock().expect("nothing panics while holding it").values().cloned().collect()
     }
 
-    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read, `findings` what is to be seen to
+    /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read, `findings` what needs attention
     /// about its sources.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What came of a task's files: the snapshots its build is given, what is missing, and what is to be seen to. A file that did not come
+//! What came of a task's files: the snapshots its build is given, what is missing, and what needs attention. A file that did not come
 //! blocks its task only where the build cannot do without it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,7 +29,7 @@ pub(super) enum BuildOutput<'a> {
 /// A sharded build before any shard of it was made.
 pub(super) struct PreparedShards {
     pub(super) sharded: Box<dyn Sharded>,
-    /// What is to be seen to about the lists that were read.
+    /// What needs attention about the lists that were read.
     pub(super) findings: Vec<SourceFinding>,
 }
 

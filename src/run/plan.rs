@@ -73,7 +73,7 @@ struct Candidate<'a> {
     not_listed: Vec<String>,
     /// Files of the last release that a page names no more and that stay in use, with what is to be told of them.
     no_longer_listed: Vec<(Snapshot, SourceFinding)>,
-    /// What is to be seen to about pages.
+    /// What needs attention about pages.
     findings: Vec<SourceFinding>,
     /// Files whose names are labels of periods.
     series: Vec<Series>,

@@ -70,7 +70,7 @@ pub struct TaskReport {
     pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
     /// Findings about totals that did not block.
     pub notes: Vec<String>,
-    /// What is to be seen to about its sources, until a person has.
+    /// What needs attention about its sources, until a person has looked at it.
     pub findings: Vec<SourceFinding>,
     pub is_above_warning_level: bool,
     /// The day since which an edition of its sources is late.

@@ -68,7 +68,7 @@ pub struct LedgerTask {
     pub reason: Option<String>,
     pub rows: u64,
     pub quarantined_rows: u64,
-    /// What was to be seen to about its sources.
+    /// What needed attention about its sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
     pub duration_ms: u64,

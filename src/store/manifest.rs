@@ -72,7 +72,7 @@ pub struct TaskEntry {
     /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// What is to be seen to about its sources; not hashed.
+    /// What needs attention about its sources; not hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
     /// By source, the day from which it is late unless a newer edition has come; not hashed, and none of samples.

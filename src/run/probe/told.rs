@@ -52,7 +52,7 @@ impl<'t> Teller<'t> {
         self.asked.iter().map(|asked| self.source(asked)).collect()
     }
 
-    /// Why a task is not renewed, or what is to be seen to though it is, in the words of a run.
+    /// Why a task is not renewed, or what needs attention though it is, in the words of a run.
     fn reasons(&self, foresight: &Foresight) -> Vec<String> {
         if !matches!(foresight.end, End::Built(_)) {
             return foresight.reasons.clone();

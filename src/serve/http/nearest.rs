@@ -35,6 +35,7 @@ mod tests {
         assert_eq!(nearest("vin", names), None);
         assert_eq!(nearest("foo", ["pool", "roofing"]), None);
         assert_eq!(nearest("zpi", ["q", "zip"]), None, "two slips in three letters");
+        assert_eq!(nearest("metxyz", names), None, "three slips in six letters");
         assert_eq!(nearest("pol", ["solar", "pool"]), Some("pool"));
         assert_eq!(hint("zzzzzzzzzz", &names), "known: metrics, vintage, history");
     }
