@@ -56,7 +56,7 @@ A first tour:
 
 Exit codes:
   0   published or unchanged
-  1   trace, verify or check found differences
+  1   trace or verify found differences
   10  published, more quarantined records than declared
   20  validation blocked a dataset
   30  a source was unavailable

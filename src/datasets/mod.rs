@@ -138,8 +138,8 @@ pub const REGISTRY: &[(&str, &Builder)] = &[
 /// `Config`, when a declaration produces datasets and no builder is registered for it.
 pub fn builder(pipeline_id: &str) -> Result<&'static Builder> {
     REGISTRY.iter().find(|(registered, _)| *registered == pipeline_id).map(|(_, builder)| *builder).ok_or_else(|| {
-        let known: Vec<&str> = REGISTRY.iter().map(|(registered, _)| *registered).collect();
-        Error::config(format!("no code is registered for pipeline `{pipeline_id}`; registered: {}", known.join(", ")))
+        Error::config(format!("no code is registered for pipeline `{pipeline_id}`"))
+            .hint("add its line to REGISTRY in src/datasets/mod.rs and build; docs/ADDING-A-DATASET.md says how")
     })
 }
 

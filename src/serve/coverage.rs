@@ -20,7 +20,6 @@ use crate::serve::sec::members::Members;
 use crate::store::Scope;
 use crate::store::{DatasetEntry, Part, TaskEntry};
 
-/// Declared for the route table.
 pub const GEOGRAPHIC: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/geo-demographics/coverage",
@@ -34,7 +33,6 @@ pub const GEOGRAPHIC: Endpoint = Endpoint {
     handler: Handler::Memory(geographic),
 };
 
-/// Declared for the route table.
 pub const ALL: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/coverage",

@@ -13,7 +13,6 @@ use crate::serve::json::Json;
 use crate::serve::release::bucketed::BUCKET;
 use crate::store::{Part, Record, Scope, find_record};
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/provenance/{record_id}",

@@ -18,7 +18,6 @@ use crate::store::Scope;
 const PARAMETERS: &[Parameter] =
     &[Parameter { name: "include", kind: Kind::Word(&["raw"]), description: "`raw`: with `source_fields`, the registry's own cells." }, RELEASE, AS_OF];
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/business/{entity_id}",

@@ -95,8 +95,8 @@ struct SourceFields(Texts);
 impl CachedPart for SourceFields {
     const DATASET_ID: &'static str = Entity::ID;
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        Table::read(bytes, &["source_fields"], place)?.texts("source_fields").map(Self)
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        Table::read(bytes, &["source_fields"], path)?.texts("source_fields").map(Self)
     }
 
     fn size_bytes(&self) -> usize {

@@ -17,7 +17,6 @@ use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::{Json, Trim};
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/geo-demographics/locations/compare",

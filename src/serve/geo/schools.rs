@@ -17,7 +17,6 @@ use crate::serve::place::distance::{Near, within};
 use crate::serve::release::loaded::Release;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/geo-demographics/locations/{zcta}/schools",

@@ -16,11 +16,11 @@ const MANY: usize = 10_000;
 /// The buckets of all clients.
 #[derive(Default)]
 pub struct RateLimiter {
-    buckets: Mutex<HashMap<String, Bucket>>,
+    buckets: Mutex<HashMap<String, TokenBucket>>,
 }
 
 #[derive(Clone, Copy)]
-struct Bucket {
+struct TokenBucket {
     tokens: f64,
     at: Timestamp,
     plan: Plan,
@@ -64,7 +64,7 @@ impl RateLimiter {
         }
         let bucket = match buckets.get_mut(&client.id) {
             Some(bucket) => bucket,
-            None => buckets.entry(client.id.clone()).or_insert(Bucket { tokens: burst, at: now, plan }),
+            None => buckets.entry(client.id.clone()).or_insert(TokenBucket { tokens: burst, at: now, plan }),
         };
         bucket.plan = plan;
         let tokens = filled(bucket, now);
@@ -86,7 +86,7 @@ impl RateLimiter {
 }
 
 /// Tokens of a bucket at a later time; a clock that goes back adds none.
-fn filled(bucket: &Bucket, now: Timestamp) -> f64 {
+fn filled(bucket: &TokenBucket, now: Timestamp) -> f64 {
     let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
     (bucket.tokens + seconds * bucket.plan.requests_per_minute as f64 / 60.0).min(bucket.plan.burst as f64)
 }

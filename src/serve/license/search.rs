@@ -41,7 +41,6 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/license/search",

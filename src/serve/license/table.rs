@@ -15,7 +15,7 @@ use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::freshness::source_date;
 use crate::serve::release::key_columns::{NO_DAY, days, read_part};
 use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::quarantined as set_aside;
+use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
 use crate::serve::release::table::Table;
 use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
@@ -41,7 +41,7 @@ pub struct LicenseList {
     pub professions: BTreeSet<String>,
     pub licenses: u64,
     /// Records of the list that validation set aside.
-    pub set_aside: u64,
+    pub quarantined: u64,
     /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
     pub newest: Option<i32>,
     /// How often the publisher renews the list.
@@ -69,7 +69,7 @@ pub struct Licenses {
     /// By state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
     /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
-    set_aside: Vec<String>,
+    quarantined: Vec<String>,
 }
 
 #[derive(Default)]
@@ -209,11 +209,11 @@ impl Licenses {
             let start = rows.rows_of_part(number).start;
             let day = ListDay::of(manifest, part);
             let entry = made.lists.entry(list.clone()).or_default();
-            entry.set_aside += part.report.quarantined.values().sum::<u64>();
+            entry.quarantined += part.report.quarantined.values().sum::<u64>();
             entry.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
             made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
         }
-        let set_aside = set_aside::ids::<License>(reader).await?;
+        let quarantined = quarantined::ids::<License>(reader).await?;
         crate::serve::release::key_columns::indexed(move || {
             Ok(Some(Self {
                 rows,
@@ -229,7 +229,7 @@ impl Licenses {
                 cities: made.cities,
                 zips: made.zips,
                 lists: made.lists,
-                set_aside,
+                quarantined,
             }))
         })
         .await
@@ -242,9 +242,9 @@ impl Licenses {
     }
 
     /// Whether a record of a list was set aside whose id ends with the number, in one of these forms.
-    pub fn is_set_aside(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
+    pub fn is_quarantined(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
         let prefix = format!("{state}-{source}-").to_ascii_uppercase();
-        let numbers = self.set_aside.iter().filter_map(|id| id.strip_prefix(&prefix));
+        let numbers = self.quarantined.iter().filter_map(|id| id.strip_prefix(&prefix));
         // Some ids have the kind of license before the number.
         let mut endings = numbers.flat_map(|number| std::iter::once(number).chain(number.match_indices('-').map(|(at, _)| &number[at + 1..])));
         endings.any(|ending| forms.iter().any(|form| *form == license_number::display(ending) || *form == license_number::normalized(ending, &[])))

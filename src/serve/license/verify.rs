@@ -23,7 +23,6 @@ use crate::serve::release::rows::Record;
 use crate::serve::search::query::person_words;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/license/verify",
@@ -125,15 +124,18 @@ fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>
         let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
         [display(number), normalized(number, &[]), normalized(number, &prefixes)]
     };
-    if let Some(list) = checked.iter().find(|list| licenses.is_set_aside((state, list.source), &forms(list.source))) {
+    if let Some(list) = checked.iter().find(|list| licenses.is_quarantined((state, list.source), &forms(list.source))) {
         let message = format!(
             "{} has a record of this number that contradicts itself or another, and that was set aside: it is not among the licenses here. Ask the board.",
             list.list.source_id
         );
         meta.notice("RECORD_SET_ASIDE", message);
     } else if found.is_empty()
-        && let lacking =
-            checked.iter().filter(|list| list.list.set_aside > 0).map(|list| format!("{} of {}", list.list.set_aside, list.list.source_id)).collect::<Vec<_>>()
+        && let lacking = checked
+            .iter()
+            .filter(|list| list.list.quarantined > 0)
+            .map(|list| format!("{} of {}", list.list.quarantined, list.list.source_id))
+            .collect::<Vec<_>>()
         && !lacking.is_empty()
     {
         meta.notice(
@@ -177,7 +179,7 @@ impl Checked<'_> {
             json.key("source_id").text(&self.list.source_id);
             json.key("source_date").optional_text(self.source_date.map(|date| date.to_string()).as_deref());
             json.key("newest_license_date").optional_day(self.list.newest);
-            json.key("records_set_aside").count(self.list.set_aside);
+            json.key("records_set_aside").count(self.list.quarantined);
             json.key("scope").text(&self.scope);
         });
     }

@@ -23,7 +23,6 @@ use crate::serve::permit::{record as permit_record, summary};
 use crate::serve::release::key_columns::known_day;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/contractors/{license}",

@@ -27,7 +27,6 @@ use crate::store::Scope;
 /// The parameters with the address in the path.
 const PARAMETERS: &[Parameter] = &[LIMIT, CURSOR, RELEASE, AS_OF];
 
-/// Declared for the route table.
 pub const BY_ADDRESS: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/properties/{address}",
@@ -41,7 +40,6 @@ pub const BY_ADDRESS: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json, call.path_value("address")).boxed()),
 };
 
-/// Declared for the route table.
 pub const BY_QUERY: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/properties",

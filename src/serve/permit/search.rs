@@ -23,7 +23,6 @@ use crate::serve::permit::table::Permits;
 use crate::serve::release::rows::Record;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/permits/search",
@@ -117,9 +116,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     meta.page = Some(page);
     meta.notices = notices;
-    if let Some(set_aside) = call.query.get("permit_number").map(|number| permits.set_aside_with_number(number)).filter(|ids| !ids.is_empty()) {
+    if let Some(quarantined) = call.query.get("permit_number").map(|number| permits.quarantined_with_number(number)).filter(|ids| !ids.is_empty()) {
         let message =
-            format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", set_aside.join(", ").to_lowercase());
+            format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", quarantined.join(", ").to_lowercase());
         meta.notice("RECORD_SET_ASIDE", message);
     }
     if call.query.get("tags").is_some() {

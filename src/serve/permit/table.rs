@@ -14,7 +14,7 @@ use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::key_columns::{NO_DAY, days, read_part};
 use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::quarantined as set_aside;
+use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
 use crate::serve::release::table::Table;
 use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder, hash};
@@ -85,7 +85,7 @@ pub struct Permits {
     /// Jurisdictions whose permits carry license numbers.
     pub with_license_numbers: BTreeSet<String>,
     /// Ids of permits whose rows were set aside, in upper case.
-    set_aside: Vec<String>,
+    quarantined: Vec<String>,
 }
 
 #[derive(Default)]
@@ -231,7 +231,7 @@ impl Permits {
             let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
             made = made.read(reader, (part, contacts.beside(part)), jurisdiction, start).await?;
         }
-        let set_aside = set_aside::ids::<Permit>(reader).await?;
+        let quarantined = quarantined::ids::<Permit>(reader).await?;
         crate::serve::release::key_columns::indexed(move || {
             let mut points = made.points;
             for (name, code) in made.cities.compared() {
@@ -263,19 +263,19 @@ impl Permits {
                 points,
                 lists: made.lists,
                 with_license_numbers: made.with_license_numbers,
-                set_aside,
+                quarantined,
             }))
         })
         .await
     }
 
     /// Ids of permits that were set aside and whose key begins with the number: of a permit with several rows other parts follow.
-    pub fn set_aside_with_number(&self, number: &str) -> Vec<&str> {
+    pub fn quarantined_with_number(&self, number: &str) -> Vec<&str> {
         let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_uppercase).collect::<String>();
         let number = plain(number);
         let is_of =
             |id: &&String| id.split_once(':').is_some_and(|(_, key)| plain(key) == number || key.split('-').next().is_some_and(|first| plain(first) == number));
-        self.set_aside.iter().filter(is_of).map(String::as_str).collect()
+        self.quarantined.iter().filter(is_of).map(String::as_str).collect()
     }
 
     pub fn with_number(&self, number: &str) -> &[u32] {

@@ -43,7 +43,7 @@ pub struct Zips {
     pub accuracies: DictionaryColumn,
     pub zctas: Texts,
     pub zcta_matches: DictionaryColumn,
-    pub stamps: PartProvenance,
+    pub provenance: PartProvenance,
     /// Those with coordinates, by latitude.
     pub points: Vec<Point>,
     /// By state and city as cities are compared.
@@ -62,7 +62,7 @@ pub struct ZipCounties {
     pub county_names: DictionaryColumn,
     shares: Float64Array,
     pub bases: DictionaryColumn,
-    pub stamps: PartProvenance,
+    pub provenance: PartProvenance,
 }
 
 impl Zips {
@@ -108,7 +108,7 @@ impl Zips {
             accuracies: table.words("coordinate_accuracy")?,
             zctas: table.texts("zcta")?,
             zcta_matches: table.words("zcta_match")?,
-            stamps: PartProvenance::read("zip.zip", part, bytes, &table)?,
+            provenance: PartProvenance::read("zip.zip", part, bytes, &table)?,
             points,
             by_city: HashMap::new(),
             counties,
@@ -160,7 +160,7 @@ impl ZipCounties {
             county_names: table.words("county_name")?,
             shares: table.floats("share")?,
             bases: table.words("basis")?,
-            stamps: PartProvenance::read("zip.county", part, bytes, &table)?,
+            provenance: PartProvenance::read("zip.county", part, bytes, &table)?,
         })
     }
 

@@ -25,7 +25,7 @@ pub trait CachedPart: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Store`, when it lacks a column or is out of order.
-    fn read(bytes: Bytes, place: &str) -> Result<Self>;
+    fn read(bytes: Bytes, path: &str) -> Result<Self>;
 
     /// About how much memory it takes.
     fn size_bytes(&self) -> usize;
@@ -45,8 +45,8 @@ pub trait CachedPart: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Store`, when it is not what [`CachedPart::to_copy`] made.
-    fn from_copy(_copy: RecordBatch, place: &str) -> Result<Self> {
-        Err(Error::store(format!("{place}: a copy of a part of which none are made")))
+    fn from_copy(_copy: RecordBatch, path: &str) -> Result<Self> {
+        Err(Error::store(format!("{path}: a copy of a part of which none are made")))
     }
 }
 

@@ -35,7 +35,7 @@ impl RowSources {
     ///
     /// # Errors
     /// `Store`, when the part has no pointers or a digest is damaged.
-    pub fn read(bytes: Bytes, place: &str) -> Result<Self> {
+    pub fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         let schema = builder.parquet_schema();
         let is_wanted = |index: &usize| {
@@ -45,7 +45,7 @@ impl RowSources {
         };
         let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
         let mask = ProjectionMask::leaves(schema, leaves);
-        let not_pointers = || Error::store(format!("{place}: there is no column `{POINTERS}` that holds pointers"));
+        let not_pointers = || Error::store(format!("{path}: there is no column `{POINTERS}` that holds pointers"));
         let mut read = Self::default();
         for batch in builder.with_projection(mask).build()? {
             let batch = batch?;
@@ -64,7 +64,7 @@ impl RowSources {
                 match read.of_rows.last() {
                     // Neighbours mostly come from the same file.
                     Some(&known) if last == Some(head) && known != NO_SOURCE => read.of_rows.push(known),
-                    _ => read.push(head.0, head.1, place)?,
+                    _ => read.push(head.0, head.1, path)?,
                 }
                 last = Some(head);
             }
@@ -72,15 +72,15 @@ impl RowSources {
         Ok(read)
     }
 
-    fn push(&mut self, source_id: &str, snapshot: &str, place: &str) -> Result<()> {
-        let digest: Digest = snapshot.parse().map_err(|error| Error::store(format!("{place}: {error}")))?;
+    fn push(&mut self, source_id: &str, snapshot: &str, path: &str) -> Result<()> {
+        let digest: Digest = snapshot.parse().map_err(|error| Error::store(format!("{path}: {error}")))?;
         // Looking further back would only save a little memory.
         let is_last = self.files.last().is_some_and(|head| head.digest == digest && *head.source_id == *source_id);
         if !is_last {
             let known = self.files.last().filter(|head| *head.source_id == *source_id).map(|head| head.source_id.clone());
             self.files.push(RowSource { source_id: known.unwrap_or_else(|| source_id.into()), digest });
         }
-        self.of_rows.push(u32::try_from(self.files.len() - 1).map_err(|_| Error::store(format!("{place}: more files than rows can name")))?);
+        self.of_rows.push(u32::try_from(self.files.len() - 1).map_err(|_| Error::store(format!("{path}: more files than rows can name")))?);
         Ok(())
     }
 

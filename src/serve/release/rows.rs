@@ -47,9 +47,9 @@ impl<D: Dataset> CachedPart for Rows<D> {
     const DATASET_ID: &'static str = D::ID;
     const COPIED: Option<&'static [&'static str]> = Some(D::COLUMNS);
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        Ok(Self { table: Table::read(bytes, D::COLUMNS, place)?, row_sources, is_mapped: false, dataset: PhantomData })
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        Ok(Self { table: Table::read(bytes, D::COLUMNS, path)?, row_sources, is_mapped: false, dataset: PhantomData })
     }
 
     fn size_bytes(&self) -> usize {
@@ -65,11 +65,11 @@ impl<D: Dataset> CachedPart for Rows<D> {
         Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
     }
 
-    fn from_copy(copy: RecordBatch, place: &str) -> Result<Self> {
-        let not_ours = || Error::store(format!("{place}: its copy does not say which file a row comes from"));
+    fn from_copy(copy: RecordBatch, path: &str) -> Result<Self> {
+        let not_ours = || Error::store(format!("{path}: its copy does not say which file a row comes from"));
         let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
         let row_sources = RowSources::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
-        Ok(Self { table: Table::of(copy, place), row_sources, is_mapped: true, dataset: PhantomData })
+        Ok(Self { table: Table::of(copy, path), row_sources, is_mapped: true, dataset: PhantomData })
     }
 }
 
@@ -195,8 +195,8 @@ impl<D: Dataset> Record<'_, D> {
 
     /// Writes the member `provenance`.
     pub fn provenance(&self, json: &mut Json, manifest: &Manifest) {
-        let stamps = ProvenanceWriter::new(manifest, D::ID, self.part);
-        stamps.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
+        let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
+        provenance.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
     }
 }
 

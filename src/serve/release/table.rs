@@ -19,11 +19,11 @@ use crate::store::pointers_at;
 const PIECE: usize = 65_536;
 
 /// Opens the named columns of a part.
-fn open(bytes: Bytes, columns: &[&str], place: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
+fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
     let present = builder.schema().clone();
     if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
-        return Err(Error::store(format!("{place}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
+        return Err(Error::store(format!("{path}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
     }
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
     Ok(builder.with_projection(mask))
@@ -34,7 +34,7 @@ fn open(bytes: Bytes, columns: &[&str], place: &str) -> Result<ParquetRecordBatc
 pub struct Table {
     batch: RecordBatch,
     /// The part, for messages.
-    place: String,
+    path: String,
 }
 
 impl Table {
@@ -42,29 +42,29 @@ impl Table {
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column.
-    pub fn read(bytes: Bytes, columns: &[&str], place: &str) -> Result<Self> {
-        let builder = open(bytes, columns, place)?;
+    pub fn read(bytes: Bytes, columns: &[&str], path: &str) -> Result<Self> {
+        let builder = open(bytes, columns, path)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let reader = builder.with_batch_size(rows.max(1)).build()?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(Self { batch: concat_batches(&schema, &batches)?, place: place.to_owned() })
+        Ok(Self { batch: concat_batches(&schema, &batches)?, path: path.to_owned() })
     }
 
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
-    pub fn each(bytes: Bytes, columns: &[&str], place: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        for batch in open(bytes, columns, place)?.with_batch_size(PIECE).build()? {
-            take(&Self { batch: batch?, place: place.to_owned() })?;
+    pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build()? {
+            take(&Self { batch: batch?, path: path.to_owned() })?;
         }
         Ok(())
     }
 
     /// Columns that are in memory already.
-    pub fn of(batch: RecordBatch, place: &str) -> Self {
-        Self { batch, place: place.to_owned() }
+    pub fn of(batch: RecordBatch, path: &str) -> Self {
+        Self { batch, path: path.to_owned() }
     }
 
     /// The columns.
@@ -88,9 +88,9 @@ impl Table {
     }
 
     fn array<A: Array + Clone + 'static>(&self, name: &str) -> Result<A> {
-        let column: &ArrayRef = self.batch.column_by_name(name).ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.place)))?;
+        let column: &ArrayRef = self.batch.column_by_name(name).ok_or_else(|| Error::store(format!("{}: column `{name}` was not read", self.path)))?;
         let typed = column.as_any().downcast_ref::<A>();
-        typed.cloned().ok_or_else(|| Error::store(format!("{}: column `{name}` has the type {}", self.place, column.data_type())))
+        typed.cloned().ok_or_else(|| Error::store(format!("{}: column `{name}` has the type {}", self.path, column.data_type())))
     }
 
     /// A column of texts.
@@ -167,7 +167,7 @@ impl Table {
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {
         let lists: ListArray = self.array(name)?;
         let values = lists.values().as_any().downcast_ref::<StringArray>().cloned();
-        let values = values.ok_or_else(|| Error::store(format!("{}: column `{name}` is not a list of texts", self.place)))?;
+        let values = values.ok_or_else(|| Error::store(format!("{}: column `{name}` is not a list of texts", self.path)))?;
         Ok(TextLists { lists, values })
     }
 }
@@ -208,9 +208,9 @@ impl Texts {
     ///
     /// # Errors
     /// `Store`, naming the first key out of order.
-    pub fn check_sorted(&self, place: &str) -> Result<()> {
+    pub fn check_sorted(&self, path: &str) -> Result<()> {
         match (1..self.len()).find(|&row| self.at(row - 1) >= self.at(row)) {
-            Some(row) => Err(Error::store(format!("{place}: key `{}` in row {row} is out of order or occurs twice", self.at(row)))),
+            Some(row) => Err(Error::store(format!("{path}: key `{}` in row {row} is out of order or occurs twice", self.at(row)))),
             None => Ok(()),
         }
     }
@@ -241,7 +241,7 @@ impl TextLists {
 ///
 /// # Errors
 /// `Store`, when the part has no such column or a digest is damaged.
-pub fn read_pointers(bytes: Bytes, rows: &[usize], place: &str) -> Result<Vec<Vec<SourcePointer>>> {
+pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec<SourcePointer>>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), [POINTERS]);
     let mut selectors = Vec::new();
@@ -255,9 +255,9 @@ pub fn read_pointers(bytes: Bytes, rows: &[usize], place: &str) -> Result<Vec<Ve
     let mut pointers = Vec::with_capacity(rows.len());
     for batch in reader {
         let batch = batch?;
-        let column = batch.column_by_name(POINTERS).ok_or_else(|| Error::store(format!("{place}: there is no column `{POINTERS}`")))?;
+        let column = batch.column_by_name(POINTERS).ok_or_else(|| Error::store(format!("{path}: there is no column `{POINTERS}`")))?;
         for row in 0..batch.num_rows() {
-            pointers.push(pointers_at(column, row).context(|| place.to_owned())?);
+            pointers.push(pointers_at(column, row).context(|| path.to_owned())?);
         }
     }
     Ok(pointers)

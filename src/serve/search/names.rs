@@ -83,13 +83,13 @@ impl NamesBuilder {
         let too_many = || Error::store("more than 4 GB of names");
         let number = u32::try_from(self.starts.len()).map_err(|_| too_many())?;
         self.starts.push(u32::try_from(self.text.len()).map_err(|_| too_many())?);
-        let (first, mark, second) = match name {
+        let (first, separator, second) = match name {
             Name::Organization { core, form } => (core, FORM, form),
             Name::Person { last, given } => (last, GIVEN, given),
         };
         self.text.extend_from_slice(first.as_bytes());
         if !second.is_empty() {
-            self.text.push(mark);
+            self.text.push(separator);
             self.text.extend_from_slice(second.as_bytes());
         }
         self.text.push(END);

@@ -94,8 +94,8 @@ pub struct Query {
     person: Vec<String>,
 }
 
-/// A mark of a name as it is written, without regard to case and blanks around it.
-pub fn raw_mark(text: &str) -> u32 {
+/// Hash of a name as it is written, without regard to case and blanks around it.
+pub fn spelling_hash(text: &str) -> u32 {
     crate::serve::search::hash_index::hash(&[text.trim().to_uppercase().as_str()]) as u32
 }
 
@@ -117,7 +117,7 @@ impl Query {
                 words.push(word.to_owned());
             }
         }
-        Some(Self { raw: raw_mark(text), form, words, person: person_words(text), core })
+        Some(Self { raw: spelling_hash(text), form, words, person: person_words(text), core })
     }
 
     /// The last word, which may be unfinished; none where a legal form follows it.
@@ -209,7 +209,7 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the mark of the name as it is written.
+    /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the hash of the name as it is written.
     pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
         let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
         let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));

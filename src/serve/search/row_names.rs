@@ -6,7 +6,7 @@ use crate::canonical::name::{SearchedName, searched};
 use crate::error::{Error, Result};
 use crate::serve::search::hash_index::hash;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
-use crate::serve::search::query::{MatchMode, NameMatch, Query, person_words, raw_mark};
+use crate::serve::search::query::{MatchMode, NameMatch, Query, person_words, spelling_hash};
 
 /// Whose or what name it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl RowHit {
 #[derive(Debug, Default)]
 pub struct RowNames {
     names: Names,
-    /// Marks of the names as they are written.
+    /// Hashes of the names as they are written.
     raw: Vec<u32>,
     rows: u32,
     /// Row and kind of the names after those of the rows themselves.
@@ -86,7 +86,7 @@ impl RowNamesBuilder {
     /// `Store`, when there are too many names.
     pub fn push(&mut self, name: Name<'_>, raw: &str) -> Result<()> {
         self.names.push(name)?;
-        self.raw.push(raw_mark(raw));
+        self.raw.push(spelling_hash(raw));
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl RowNamesBuilder {
                     self.names.push(Name::Organization { core: &core, form: &form })?
                 }
             };
-            self.raw.push(raw_mark(&text));
+            self.raw.push(spelling_hash(&text));
             others.push((row, kind));
         }
         self.raw.shrink_to_fit();
@@ -177,12 +177,12 @@ impl SharedBuilder {
         if core.is_empty() {
             return Ok(());
         }
-        let mark = hash(&[&core, &form]);
-        let number = match self.known.get(&mark) {
+        let hashed = hash(&[&core, &form]);
+        let number = match self.known.get(&hashed) {
             Some(number) => *number,
             None => {
                 let number = self.names.push(Name::Organization { core: &core, form: &form })?;
-                self.known.insert(mark, number);
+                self.known.insert(hashed, number);
                 number
             }
         };

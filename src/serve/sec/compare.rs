@@ -28,7 +28,6 @@ use crate::serve::sec::tables::VALUES;
 use crate::serve::sec::value_table::ValueTable;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/sec/financials/compare",
@@ -194,11 +193,11 @@ impl<'a> Side<'a> {
             json.key("name").optional_text(self.company.name);
             match figure.zip(self.bucket.as_ref()) {
                 Some((figure, bucket)) => {
-                    let stamps = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
+                    let provenance = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
                     let has_history = false;
                     figure.write(
                         json,
-                        &Source { cik: self.company.cik, table: &bucket.table, stamps: &stamps, links: &SecTables::of(call.release).links },
+                        &Source { cik: self.company.cik, table: &bucket.table, provenance: &provenance, links: &SecTables::of(call.release).links },
                         has_history,
                     );
                 }

@@ -31,7 +31,7 @@ pub struct Figure {
 pub struct Source<'a> {
     pub cik: Cik,
     pub table: &'a ValueTable,
-    pub stamps: &'a ProvenanceWriter<'a>,
+    pub provenance: &'a ProvenanceWriter<'a>,
     pub links: &'a Links,
 }
 
@@ -93,7 +93,7 @@ impl Figure {
         if has_history {
             json.key("history").array(|json| self.reported.clone().for_each(|row| write_version(json, source, row)));
         }
-        source.stamps.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
+        source.provenance.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
     }
 }
 

@@ -77,12 +77,12 @@ struct Dated {
 impl CachedPart for Dated {
     const DATASET_ID: &'static str = "sec.filing";
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let table = Table::read(bytes, &["accession_number", "form", "filed_date"], place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let table = Table::read(bytes, &["accession_number", "form", "filed_date"], path)?;
         let texts = table.texts("accession_number")?;
         let number = |row: usize| {
             let number: std::result::Result<AccessionNumber, _> = texts.at(row).parse();
-            number.map(AccessionNumber::number).map_err(|error| Error::store(format!("{place}: row {row}: {error}")))
+            number.map(AccessionNumber::number).map_err(|error| Error::store(format!("{path}: row {row}: {error}")))
         };
         Ok(Self {
             accession_numbers: (0..texts.len()).map(number).collect::<Result<_>>()?,
@@ -140,10 +140,10 @@ impl FilingDates {
             entries.sort_unstable_by(|a, b| b.accession_number.cmp(&a.accession_number).then_with(|| a.cmp(b)));
             let mut last = None;
             for entry in entries {
-                let mark = if last == Some(entry.accession_number) { SAME_FILING } else { 0 };
+                let flag = if last == Some(entry.accession_number) { SAME_FILING } else { 0 };
                 last = Some(entry.accession_number);
                 self.form_numbers.push(entry.form);
-                self.bucket_numbers.push(entry.bucket | mark);
+                self.bucket_numbers.push(entry.bucket | flag);
                 self.rows.push(entry.row);
             }
         }

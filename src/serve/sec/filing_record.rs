@@ -16,7 +16,7 @@ use crate::serve::release::provenance::ProvenanceWriter;
 
 pub struct Writer<'a> {
     pub call: &'a Call<'a>,
-    pub stamps: ProvenanceWriter<'a>,
+    pub provenance: ProvenanceWriter<'a>,
 }
 
 impl Writer<'_> {
@@ -68,7 +68,7 @@ impl Writer<'_> {
         json.key("size_bytes").optional_integer((!table.sizes.is_null(row)).then(|| table.sizes.value(row)));
         json.key("has_xbrl").optional_flag(flag(&table.xbrl));
         json.key("has_inline_xbrl").optional_flag(flag(&table.inline_xbrl));
-        self.stamps.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
+        self.provenance.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
     }
 }
 

@@ -51,7 +51,6 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/filings/search",
@@ -73,7 +72,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         Some(ciks) => of_registrants(call, &ciks, &filter).await?,
         None => of_all(call, &filter, &mut notes).await?,
     };
-    let writer = Writer { call, stamps: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
+    let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
     json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_item(json, registrants, rows))));
     let mut meta = describe(call, page);
     meta.notices.extend(notes.notices);

@@ -74,14 +74,14 @@ impl FilingTable {
 impl CachedPart for FilingTable {
     const DATASET_ID: &'static str = "sec.filing";
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        let table = Table::read(bytes, &COLUMNS, place)?;
-        let owners = Owners::of(&table.texts("cik")?, place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &COLUMNS, path)?;
+        let owners = Owners::of(&table.texts("cik")?, path)?;
         let filed_dates = table.dates("filed_date")?;
         for (cik, rows) in owners.iter() {
             if !filed_dates.values()[rows].is_sorted() {
-                return Err(Error::store(format!("{place}: filings of registrant {cik} are not in the order of their dates")));
+                return Err(Error::store(format!("{path}: filings of registrant {cik} are not in the order of their dates")));
             }
         }
         let size_bytes = table.size_bytes() + owners.size_bytes() + row_sources.size_bytes();

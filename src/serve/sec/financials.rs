@@ -24,7 +24,6 @@ use crate::serve::sec::tables::VALUES;
 use crate::serve::sec::value_table::ValueTable;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/sec/companies/{cik}/financials",
@@ -106,8 +105,8 @@ fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Buck
         json.key("unit").text(unit_of(call.contracts(), metric));
         json.key("values").array(|json| {
             let Some(bucket) = bucket else { return };
-            let stamps = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
-            let source = Source { cik, table: &bucket.table, stamps: &stamps, links: &SecTables::of(call.release).links };
+            let provenance = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
+            let source = Source { cik, table: &bucket.table, provenance: &provenance, links: &SecTables::of(call.release).links };
             for figure in &series.figures {
                 json.object(|json| figure.write(json, &source, has_history));
             }

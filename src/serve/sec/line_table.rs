@@ -84,10 +84,10 @@ impl LineTable {
 impl CachedPart for LineTable {
     const DATASET_ID: &'static str = "sec.statement_line";
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        let table = Table::read(bytes, &COLUMNS, place)?;
-        let owners = Owners::of(&table.texts("cik")?, place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &COLUMNS, path)?;
+        let owners = Owners::of(&table.texts("cik")?, path)?;
         let size_bytes = table.size_bytes() + owners.size_bytes() + row_sources.size_bytes();
         Ok(Self {
             owners,

@@ -32,8 +32,8 @@ struct Bucket {
 impl CachedPart for Bucket {
     const DATASET_ID: &'static str = Members::DATASET_ID;
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let table = Table::read(bytes, &["cik", "outcome"], place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let table = Table::read(bytes, &["cik", "outcome"], path)?;
         Ok(Self { ciks: table.texts("cik")?, outcomes: table.texts("outcome")? })
     }
 

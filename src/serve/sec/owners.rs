@@ -19,7 +19,7 @@ impl Owners {
     ///
     /// # Errors
     /// `Store`, when it holds something else, or is not sorted.
-    pub fn of(ciks: &Texts, place: &str) -> Result<Self> {
+    pub fn of(ciks: &Texts, path: &str) -> Result<Self> {
         let mut starts: Vec<(u64, u32)> = Vec::new();
         let mut last = "";
         for row in 0..ciks.len() {
@@ -27,9 +27,9 @@ impl Owners {
             if text == last {
                 continue;
             }
-            let cik: Cik = text.parse().map_err(|error| Error::store(format!("{place}: row {row}: {error}")))?;
+            let cik: Cik = text.parse().map_err(|error| Error::store(format!("{path}: row {row}: {error}")))?;
             if starts.last().is_some_and(|(number, _)| *number >= cik.number()) {
-                return Err(Error::store(format!("{place}: registrant {text} in row {row} is out of order")));
+                return Err(Error::store(format!("{path}: registrant {text} in row {row} is out of order")));
             }
             starts.push((cik.number(), rows_of(row)?));
             last = text;

@@ -24,7 +24,6 @@ use crate::serve::sec::tables::{REGISTRANTS, VALUES};
 use crate::serve::sec::value_table::ValueTable;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/sec/companies/{cik}",
@@ -61,9 +60,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             json.key("missing").integer(table.missing_filings.value(row));
         });
         json.key("metrics_available").array(|json| write_metrics(call, json, cik, values.as_ref()));
-        let stamps = ProvenanceWriter::new(&call.release.manifest, REGISTRANTS, bucket.part);
+        let provenance = ProvenanceWriter::new(&call.release.manifest, REGISTRANTS, bucket.part);
         let status = table.text("validation_status", row).unwrap_or_default();
-        stamps.write(json.key("provenance"), &table.row_sources, row, status, table.record_ids.at(row));
+        provenance.write(json.key("provenance"), &table.row_sources, row, status, table.record_ids.at(row));
     });
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned(), VALUES.to_owned()], ..Meta::default() };
     meta.coverage = Some(Coverage { scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)), ..Coverage::default() });

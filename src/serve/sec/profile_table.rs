@@ -106,9 +106,9 @@ impl ProfileTable {
 impl CachedPart for ProfileTable {
     const DATASET_ID: &'static str = "sec.registrant";
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        let table = Table::read(bytes, &[&TEXTS[..], &OTHERS].concat(), place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &[&TEXTS[..], &OTHERS].concat(), path)?;
         let reports = |kind: &str| -> Result<ReportColumns> {
             Ok(ReportColumns {
                 counts: table.int64s(&format!("{kind}_filings"))?,
@@ -116,7 +116,7 @@ impl CachedPart for ProfileTable {
                 last_filed: table.dates(&format!("{kind}_last_filed"))?,
             })
         };
-        let owners = Owners::of(&table.texts("cik")?, place)?;
+        let owners = Owners::of(&table.texts("cik")?, path)?;
         Ok(Self {
             size_bytes: table.size_bytes() + owners.size_bytes() + row_sources.size_bytes(),
             owners,

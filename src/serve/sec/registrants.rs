@@ -77,11 +77,11 @@ struct Bucket {
 impl CachedPart for Bucket {
     const DATASET_ID: &'static str = DATASET_ID;
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        let table = Table::read(bytes, &COLUMNS, place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &COLUMNS, path)?;
         Ok(Self {
-            ciks: Owners::of(&table.texts("cik")?, place)?.iter().map(|(cik, _)| cik).collect(),
+            ciks: Owners::of(&table.texts("cik")?, path)?.iter().map(|(cik, _)| cik).collect(),
             names: table.texts("name")?,
             former_names: table.text_lists("former_names")?,
             tickers: table.text_lists("tickers")?,
@@ -222,9 +222,9 @@ impl Registrants {
     }
 
     /// Writes the provenance object of a registrant.
-    pub fn write_provenance(&self, json: &mut Json, stamps: &ProvenanceWriter<'_>, row: usize) {
+    pub fn write_provenance(&self, json: &mut Json, provenance: &ProvenanceWriter<'_>, row: usize) {
         let record_id = format!("{DATASET_ID}:{}", self.cik(row));
-        stamps.write(json, &self.row_sources, row, self.validation_statuses.at(row), &record_id);
+        provenance.write(json, &self.row_sources, row, self.validation_statuses.at(row), &record_id);
     }
 }
 

@@ -31,7 +31,6 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/sec/companies/{cik}/filings",
@@ -52,7 +51,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         filter.forms = noted(call.contracts(), FILINGS, "form", "periodic").into_iter().map(str::to_owned).collect();
     }
     let (page, found) = of_registrants(call, &[company.cik], &filter).await?;
-    let writer = Writer { call, stamps: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
+    let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
     json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
     let mut meta = describe(call, page);
     meta.notice("PERIODIC_REPORTS", "Annual and quarterly reports and their amendments; /v1/filings/search has filings of all forms.");

@@ -18,7 +18,6 @@ use crate::serve::sec::tables::REGISTRANTS;
 use crate::serve::sec::tables::SecTables;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/sec/companies/search",
@@ -63,8 +62,8 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned()], ..Meta::default() };
     let (found, is_cut) = find(call, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
     let reachable = &found[..found.len().min(MAX_FOUND)];
-    let stamps = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
-    json.array(|json| paging.slice(reachable).iter().for_each(|found| write_item(json, registrants, &stamps, found)));
+    let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
+    json.array(|json| paging.slice(reachable).iter().for_each(|found| write_item(json, registrants, &provenance, found)));
     let (total, is_total_exact) = (found.len().min(MAX_COUNTED), !is_cut && found.len() <= MAX_COUNTED);
     meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut) });
     meta.coverage =
@@ -102,7 +101,7 @@ fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usi
     }
 }
 
-fn write_item(json: &mut Json, registrants: &Registrants, stamps: &ProvenanceWriter<'_>, found: &Found) {
+fn write_item(json: &mut Json, registrants: &Registrants, provenance: &ProvenanceWriter<'_>, found: &Found) {
     let row = found.row as usize;
     json.object(|json| {
         json.key("cik").text(&registrants.cik(row).to_string());
@@ -113,6 +112,6 @@ fn write_item(json: &mut Json, registrants: &Registrants, stamps: &ProvenanceWri
         json.key("sic_description").optional_text(registrants.sic_description(row));
         json.key("former_name_matched").optional_text(found.former.and_then(|number| registrants.former_name(row, number)));
         write_match(json, found.matched.score(), found.matched.name());
-        registrants.write_provenance(json.key("provenance"), stamps, row);
+        registrants.write_provenance(json.key("provenance"), provenance, row);
     });
 }

@@ -29,7 +29,6 @@ use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, PERIO
 use crate::serve::sec::tables::LINES;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/financials/{cik}",
@@ -109,8 +108,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("period_type").text(series);
         json.key("statements").array(|json| {
             let Some(bucket) = bucket.as_ref() else { return };
-            let stamps = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
-            let writer = Writer { call, cik: company.cik, table: &bucket.table, lines: &lines, stamps };
+            let provenance = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
+            let writer = Writer { call, cik: company.cik, table: &bucket.table, lines: &lines, provenance };
             for period in &periods {
                 let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, rows)| (wanted == ALL || wanted == **statement) && !rows.is_empty());
                 chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
@@ -164,7 +163,7 @@ struct Writer<'a> {
     cik: Cik,
     table: &'a LineTable,
     lines: &'a [&'a ValueNotes],
-    stamps: ProvenanceWriter<'a>,
+    provenance: ProvenanceWriter<'a>,
 }
 
 impl Writer<'_> {
@@ -189,7 +188,7 @@ impl Writer<'_> {
                     self.write_line(json, line, rows.get(line.value.as_str()).copied());
                 }
             });
-            self.stamps.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
+            self.provenance.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
         });
     }
 

@@ -97,10 +97,10 @@ pub fn runs(rows: Range<usize>, is_like: impl Fn(usize, usize) -> bool) -> impl 
 impl CachedPart for ValueTable {
     const DATASET_ID: &'static str = "sec.financial_value";
 
-    fn read(bytes: Bytes, place: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), place)?;
-        let table = Table::read(bytes, &COLUMNS, place)?;
-        let owners = Owners::of(&table.texts("cik")?, place)?;
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &COLUMNS, path)?;
+        let owners = Owners::of(&table.texts("cik")?, path)?;
         let words = |name: &str| table.words(name);
         let size_bytes = table.size_bytes() + owners.size_bytes() + row_sources.size_bytes();
         Ok(Self {

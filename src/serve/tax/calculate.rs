@@ -17,7 +17,6 @@ use crate::serve::tax::table::STATES;
 use crate::serve::tax::write::{write_cents, write_rate};
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/tax/calculate",

@@ -7,5 +7,5 @@ pub const MAX_ITEMS: usize = 100;
 
 /// The problem of a list that is longer than a batch may be.
 pub fn batch_too_large(field: &str, count: usize) -> Problem {
-    Problem::of_field(Code::BatchTooLarge, field, format!("`{field}` has {count} items, at most {} are answered at once", MAX_ITEMS))
+    Problem::of_field(Code::BatchTooLarge, field, format!("`{field}` has {count} items, at most {MAX_ITEMS} are answered at once"))
 }

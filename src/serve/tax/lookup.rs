@@ -118,7 +118,7 @@ fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
         let of_date = || snapshot.source_date.parse().ok().map(|date: Date| (date.year(), (date.month() + 2) / 3));
         of_version.filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter)).or_else(of_date)
     };
-    let files = search.state.rates.iter().filter_map(|rates| rates.stamps.source(manifest, 0));
+    let files = search.state.rates.iter().filter_map(|rates| rates.provenance.source(manifest, 0));
     let (year, quarter) = files.filter_map(quarter).max()?;
     Some(days::since_epoch(Date::new(year, 3 * quarter, 1).ok()?.last_of_month()))
 }

@@ -55,7 +55,7 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
 impl Range<'_> {
     /// Writes the records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
     pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
-        self.search.rules.stamps.write(json, manifest, self.search.rule);
+        self.search.rules.provenance.write(json, manifest, self.search.rule);
         let ends = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.combined(Category::General) == rate));
         let [first, last] = ends;
         let ends = if self.min == self.max { [first, None] } else { [first, last] };
@@ -65,7 +65,7 @@ impl Range<'_> {
                 hit.write_provenance(json, manifest);
             }
             for component in &candidate.components {
-                let key = component.row.map(|(rates, row)| rates.stamps.record_id(row));
+                let key = component.row.map(|(rates, row)| rates.provenance.record_id(row));
                 if key.is_some() && !written.contains(&key) {
                     written.push(key);
                     write_rate_stamp(component, json, manifest);

@@ -14,7 +14,6 @@ use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::table::{BOUNDARIES, RATES, STATES};
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/tax/rate",

@@ -23,7 +23,7 @@ pub fn write_cents(json: &mut Json, cents: i64) {
 /// Writes the provenance object of a component's rate; false when the state's own record says it.
 pub fn write_rate_stamp(component: &Component<'_>, json: &mut Json, manifest: &Manifest) -> bool {
     if let Some((rates, row)) = component.row {
-        rates.stamps.write(json, manifest, row);
+        rates.provenance.write(json, manifest, row);
     }
     component.row.is_some()
 }
@@ -105,7 +105,7 @@ impl Found<'_> {
     pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
         json.array(|json| {
             if let Some(search) = &self.search {
-                search.rules.stamps.write(json, manifest, search.rule);
+                search.rules.provenance.write(json, manifest, search.rule);
             }
             let Some(first) = self.candidates.first() else { return };
             if let Some(hit) = first.hit {

@@ -13,7 +13,6 @@ use crate::store::Scope;
 /// The most items of a batch.
 const MAX_ITEMS: usize = 100;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/zip/batch",

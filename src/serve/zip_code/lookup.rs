@@ -9,7 +9,6 @@ use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::store::Scope;
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/zip/{zip}",

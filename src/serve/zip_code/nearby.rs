@@ -32,7 +32,6 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
-/// Declared for the route table.
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/zip/{zip}/nearby",
@@ -105,6 +104,6 @@ fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): 
         json.key("distance").decimal(i64::from(hundredths), 2, Trim::Zeros);
         json.key("unit").text(unit);
         json.key("basis").text("centroid");
-        zips.stamps.write(json.key("provenance"), &call.release.manifest, row);
+        zips.provenance.write(json.key("provenance"), &call.release.manifest, row);
     });
 }

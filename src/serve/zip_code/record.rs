@@ -150,9 +150,9 @@ impl<'a> Record<'a> {
     fn write_provenance(&self, json: &mut Json, chosen: &Chosen, area: Option<&Area<'_>>, range: Option<&Range<'_>>) {
         let manifest = &self.call.release.manifest;
         json.array(|json| {
-            self.zips.stamps.write(json, manifest, self.row);
+            self.zips.provenance.write(json, manifest, self.row);
             if let Some(counties) = self.zips.counties.as_ref().filter(|_| chosen.has("counties")) {
-                counties.of_zip(self.zips.codes.at(self.row)).for_each(|row| counties.stamps.write(json, manifest, row));
+                counties.of_zip(self.zips.codes.at(self.row)).for_each(|row| counties.provenance.write(json, manifest, row));
             }
             if let Some((places, row)) = area.and_then(|area| area.place).filter(|_| chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi"))
                 && let Some(origin) = &places.origin

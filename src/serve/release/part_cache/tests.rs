@@ -18,7 +18,7 @@ struct Plain(Bytes);
 impl CachedPart for Plain {
     const DATASET_ID: &'static str = "test.plain";
 
-    fn read(bytes: Bytes, _place: &str) -> Result<Self> {
+    fn read(bytes: Bytes, _path: &str) -> Result<Self> {
         READ.fetch_add(1, Ordering::Relaxed);
         Ok(Self(bytes))
     }

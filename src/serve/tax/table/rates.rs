@@ -58,7 +58,7 @@ pub struct Rates {
     ends: Date32Array,
     general: [Decimal128Array; 2],
     food_drug: [Decimal128Array; 2],
-    pub stamps: PartProvenance,
+    pub provenance: PartProvenance,
     by_code: HashMap<(Class, String), Vec<u32>>,
     /// Cities by name as cities are compared.
     by_city: HashMap<String, Vec<u32>>,
@@ -87,7 +87,7 @@ impl Rates {
             ends: table.dates("end_date")?,
             general: both(GENERAL)?,
             food_drug: both(FOOD_DRUG)?,
-            stamps: PartProvenance::read("tax.rate", part, bytes, &table)?,
+            provenance: PartProvenance::read("tax.rate", part, bytes, &table)?,
             by_code: HashMap::new(),
             by_city: HashMap::new(),
         };

@@ -23,7 +23,7 @@ pub struct Rules {
     food_bases: Texts,
     effective: Date32Array,
     pub local_notes: Texts,
-    pub stamps: PartProvenance,
+    pub provenance: PartProvenance,
 }
 
 impl Rules {
@@ -51,7 +51,7 @@ impl Rules {
             food_bases: table.texts("food_drug_basis")?,
             effective: table.dates("effective_date")?,
             local_notes: table.texts("local_note")?,
-            stamps: PartProvenance::read("tax.state", part, bytes, &table)?,
+            provenance: PartProvenance::read("tax.state", part, bytes, &table)?,
         })
     }
 
