@@ -49,7 +49,7 @@ struct LegalForm {
     short: &'static str,
     /// How it is written, the longest first.
     spellings: &'static [&'static str],
-    /// Whether the registries of states know it. Elsewhere a word like `SA` or `SE` is as likely a person's name: such forms count only where names are searched for.
+    /// Whether the registries of states know it. A word like `SA` or `SE` is as likely a person's name: such forms count only where names of companies are searched for.
     is_domestic: bool,
 }
 
@@ -200,23 +200,32 @@ pub struct SearchedName {
     pub form: String,
 }
 
-/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all legal forms that it ends in, of whatever country. A name
-/// that is nothing but legal forms keeps its first word.
-pub fn searched(text: &str) -> SearchedName {
+/// Which words at the end of a name count as legal forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Forms {
+    /// Those that the registries of states know: of names that may be persons'.
+    #[default]
+    OfStates,
+    OfAnyCountry,
+}
+
+/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all legal forms that it ends in. A name that is nothing but
+/// legal forms keeps its first word.
+pub fn searched(text: &str, forms: Forms) -> SearchedName {
     let mut words = words(split_status(text).0);
     if words.len() > 1 && words[0] == "THE" {
         words.remove(0);
     }
-    let mut forms: Vec<&str> = Vec::new();
-    while let Some((form, length)) = trailing_form(&words, |_| true) {
-        forms.insert(0, form);
+    let mut found: Vec<&str> = Vec::new();
+    while let Some((form, length)) = trailing_form(&words, |form| form.is_domestic || forms == Forms::OfAnyCountry) {
+        found.insert(0, form);
         words.truncate(words.len() - length);
     }
     // What legal forms leave behind: `Procter & Gamble & Co`.
-    while words.len() > 1 && !forms.is_empty() && words.last().is_some_and(|word| word == "AND") {
+    while words.len() > 1 && !found.is_empty() && words.last().is_some_and(|word| word == "AND") {
         words.pop();
     }
-    SearchedName { core: words.join(" "), form: forms.join(" ") }
+    SearchedName { core: words.join(" "), form: found.join(" ") }
 }
 
 /// Whether a word is a legal form in any spelling.
@@ -387,12 +396,13 @@ mod tests {
         ];
         for (spellings, (core, form)) in cases {
             for spelling in spellings {
-                let name = searched(spelling);
+                let name = searched(spelling, Forms::OfAnyCountry);
                 assert_eq!((name.core.as_str(), name.form.as_str()), (core, form), "{spelling}");
             }
         }
         assert!(begins_legal_form("IN", "INC") && begins_legal_form("COMP", "CO") && !begins_legal_form("COMPS", "CO"));
         assert_eq!(organization("JUAN SA").designator, None, "a person may be called so");
+        assert_eq!(searched("JUAN SA", Forms::OfStates).core, "JUAN SA");
     }
 
     #[test]

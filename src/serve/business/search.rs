@@ -3,6 +3,7 @@
 use super::record::add_implied_notice;
 use super::record::businesses_of;
 use super::record::write_item;
+use crate::canonical::name::Forms;
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::FutureExt;
@@ -162,14 +163,15 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
     };
     let mut hits: Option<(Vec<RowHit>, bool)> = None;
     if let Some(agent) = agent {
-        let found = NameQuery::new(agent).map_or_else(Default::default, |query| businesses.agents.search(&query, mode, &|row| filter.takes(row)));
+        let found =
+            NameQuery::new(agent, Forms::OfStates).map_or_else(Default::default, |query| businesses.agents.search(&query, mode, &|row| filter.takes(row)));
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
         hits = Some(found);
     }
     if let Some(name) = name {
         let has_assumed = query.get("include_dba") != Some("false");
         let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
-        hits = Some(NameQuery::new(name).map_or_else(Default::default, |query| businesses.names.search(&query, mode, &takes)));
+        hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.names.search(&query, mode, &takes)));
     }
     match hits {
         Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.formed[row as usize]), is_cut)),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
-use crate::canonical::name::{SearchedName, searched};
+use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::Result;
 use crate::serve::business::datasets::Entity;
 use crate::serve::business::datasets::Officer;
@@ -69,7 +69,7 @@ impl Builder {
         let formed = days(table, "formation_date")?;
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let SearchedName { core, form } = searched(normalized.at(index));
+            let SearchedName { core, form } = searched(normalized.at(index), Forms::OfStates);
             self.names.push(Name::Organization { core: &core, form: &form }, names.at(index))?;
             formers.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
             assumed.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));

@@ -1,6 +1,8 @@
 //! Licenses of states' boards: found by number or by the holder's name.
 
+mod checked_lists;
 pub mod datasets;
+mod holder_match;
 pub mod number;
 pub mod record;
 mod search;

@@ -2,6 +2,7 @@
 
 use super::number::add_no_match_notice;
 use super::record::published;
+use crate::canonical::name::Forms;
 use futures_util::FutureExt;
 
 use crate::canonical::name::comparable;
@@ -75,7 +76,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             && city.is_none_or(|wanted| wanted == Some(licenses.cities.at(row)))
             && zip.is_none_or(|wanted| wanted == Some(licenses.zips.at(row)))
     };
-    let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| licenses.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
+    let (hits, is_cut) =
+        NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| licenses.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
     let found = ranked(&hits, paging.end(), |row| licenses.is_active(row), |row| licenses.renewed[row as usize]);
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();

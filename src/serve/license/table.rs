@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
 use crate::canonical::name::organization;
-use crate::canonical::name::{SearchedName, searched};
+use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::Result;
 use crate::serve::days;
 use crate::serve::license::datasets::Action;
@@ -137,7 +137,7 @@ impl Builder {
                 let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
                 self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
             } else {
-                let SearchedName { core, form } = searched(normalized.at(index));
+                let SearchedName { core, form } = searched(normalized.at(index), Forms::OfStates);
                 self.names.push(Name::Organization { core: &core, form: &form }, holders.at(index))?;
             }
             for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {

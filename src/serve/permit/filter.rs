@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::canonical::license_number::normalized;
+use crate::canonical::name::Forms;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::filter::DayRange;
 use crate::serve::http::meta::Notice;
@@ -76,7 +77,8 @@ impl<'a> Filter<'a> {
         };
         filter.read_tags(&allowed(call.contracts(), PERMITS, "tags"), call.listed("tags").unwrap_or_default())?;
         if let Some(name) = query.get("contractor") {
-            let (hits, is_cut) = NameQuery::new(name).map_or_else(Default::default, |query| permits.contractors.search(&query, MatchMode::Best, &|_| true));
+            let (hits, is_cut) =
+                NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| permits.contractors.search(&query, MatchMode::Best, &|_| true));
             filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
             filter.is_cut = is_cut;
         }

@@ -1,7 +1,7 @@
 //! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
-use crate::canonical::name::{SearchedName, begins_legal_form, searched, words};
+use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::names::{Name, Names};
 use crate::serve::search::typo as spelling;
 
@@ -106,8 +106,8 @@ pub fn person_words(text: &str) -> Vec<String> {
 
 impl Query {
     /// Reads a name; none when it has no letter or digit.
-    pub fn new(text: &str) -> Option<Self> {
-        let SearchedName { core, form } = searched(text);
+    pub fn new(text: &str, forms: Forms) -> Option<Self> {
+        let SearchedName { core, form } = searched(text, forms);
         if core.is_empty() {
             return None;
         }
@@ -482,7 +482,7 @@ mod tests {
                     builder.push(Name::Person { last, given }).unwrap();
                 }
                 let names = builder.finish().unwrap();
-                let query = Query::new(&format!("{asked}{form}")).unwrap();
+                let query = Query::new(&format!("{asked}{form}"), Forms::OfStates).unwrap();
                 let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
                 let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
                 let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::canonical::name::{SearchedName, searched};
+use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::{Error, Result};
 use crate::serve::search::hash_index::hash;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
@@ -72,12 +72,13 @@ pub struct RowNamesBuilder {
     names: NamesBuilder,
     raw: Vec<u32>,
     others: Vec<(u32, NameKind, Box<str>)>,
+    forms: Forms,
 }
 
 impl RowNamesBuilder {
-    /// For names that are also found by words that are unfinished.
-    pub fn with_begun_words() -> Self {
-        Self { names: NamesBuilder::with_begun_words(), ..Self::default() }
+    /// For names of companies of any country, which are also found by words that are unfinished.
+    pub fn of_companies() -> Self {
+        Self { names: NamesBuilder::with_begun_words(), forms: Forms::OfAnyCountry, ..Self::default() }
     }
 
     /// Adds the next row's own name, in the form it is compared in and as it is written.
@@ -106,7 +107,7 @@ impl RowNamesBuilder {
             match text.split_once(',').filter(|_| kind == NameKind::Principal) {
                 Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
                 None => {
-                    let SearchedName { core, form } = searched(&text);
+                    let SearchedName { core, form } = searched(&text, self.forms);
                     self.names.push(Name::Organization { core: &core, form: &form })?
                 }
             };
@@ -173,7 +174,7 @@ impl SharedBuilder {
     /// # Errors
     /// `Store`, when there are too many names.
     pub fn add(&mut self, text: &str, row: u32) -> Result<()> {
-        let SearchedName { core, form } = searched(text);
+        let SearchedName { core, form } = searched(text, Forms::OfStates);
         if core.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Answers `GET /v1/filings/search`: filings of all forms, by registrant or by date.
 
+use super::names::has_all_words;
 use futures_util::FutureExt;
 
 use super::company::cik_of;
@@ -94,11 +95,9 @@ fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) 
             check_name("company", text)?;
             let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
             // Filings of one whose name is only like the one asked for would stand among those of the one who is meant.
-            if found.iter().any(|found| !found.matched.is_misspelled()) {
-                found.retain(|found| !found.matched.is_misspelled());
-            }
+            found.retain(|found| found.matched.is_whole() || registrants.name_found(found).is_some_and(|name| has_all_words(text, name)));
             if found.is_empty() {
-                notes.notice("COMPANY_UNKNOWN", "no registrant has such a name");
+                notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds names that are like it");
             } else if is_cut || found.len() > MAX_REGISTRANTS {
                 notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
             }

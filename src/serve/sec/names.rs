@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::conformed_name::spelled_out;
+use crate::canonical::name::{Forms, searched};
 use crate::error::Result;
 use crate::serve::search::query::{MatchMode, NORMALIZED, NameMatch, Query};
 use crate::serve::search::rank::{BEST, put_first};
@@ -33,9 +34,9 @@ impl Match {
         }
     }
 
-    /// Whether a name was found that is only like the one asked for.
-    pub fn is_misspelled(self) -> bool {
-        matches!(self, Self::Name(hit) if hit.fit == NameMatch::Misspelled)
+    /// Whether the registrant is known by all that was asked for, and not by some of its words or others like them.
+    pub fn is_whole(self) -> bool {
+        !matches!(self, Self::Name(hit) if hit.fit >= NameMatch::Token)
     }
 
     /// Ten-thousandths.
@@ -54,6 +55,13 @@ pub struct Found {
     pub matched: Match,
     /// Number of the former name that matched, in the row's list.
     pub former: Option<u32>,
+}
+
+/// Whether a name has words that begin as all those that are asked for do, in any order.
+pub fn has_all_words(asked: &str, name: &str) -> bool {
+    let core = |text: &str| searched(&spelled_out(text), Forms::OfAnyCountry).core;
+    let (asked, name) = (core(asked), core(name));
+    asked.split(' ').all(|word| name.split(' ').any(|known| known.starts_with(word)))
 }
 
 /// A registrant's names, as they are indexed.
@@ -85,7 +93,7 @@ impl Names {
         let listing: Vec<Option<u32>> = rows.iter().map(|named| named.listing).collect();
         let mut order: Vec<u32> = (0..).take(rows.len()).collect();
         order.sort_by_key(|row| listing[*row as usize].unwrap_or(u32::MAX));
-        let mut names = RowNamesBuilder::with_begun_words();
+        let mut names = RowNamesBuilder::of_companies();
         let mut of_names = Vec::with_capacity(rows.len());
         for row in &order {
             names.add(*row, NameKind::Own, &spelled_out(rows[*row as usize].name));
@@ -102,7 +110,7 @@ impl Names {
 
     /// Finds registrants, the first `count` in order: by score, listed ones before others, by their listing, then by name. Returns whether there may be more.
     pub fn search<'a>(&self, text: &str, count: usize, name: impl Fn(u32) -> &'a str) -> (Vec<Found>, bool) {
-        let Some(query) = Query::new(&spelled_out(text)) else { return (Vec::new(), false) };
+        let Some(query) = Query::new(&spelled_out(text), Forms::OfAnyCountry) else { return (Vec::new(), false) };
         let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed, &|_, _| true);
         let listing = |hit: &RowHit| self.listing[hit.row as usize].unwrap_or(u32::MAX);
         put_first(&mut hits, count, |a, b| match b.score.cmp(&a.score).then_with(|| listing(a).cmp(&listing(b))) {

@@ -204,6 +204,12 @@ impl Registrants {
         self.former_names.at(row).nth(number as usize)
     }
 
+    /// The name that a registrant was found by.
+    pub fn name_found(&self, found: &Found) -> Option<&str> {
+        let row = found.row as usize;
+        found.former.map_or_else(|| self.name(row), |number| self.former_name(row, number))
+    }
+
     /// Rows of the registrants that have a ticker today: one nearly always, two for a while when a company is reorganised.
     pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
         let wanted = comparable(ticker);

@@ -60,7 +60,8 @@ const OF_TAXES: [&str; 10] = [
     "/v1/zip/10001/nearby",
 ];
 
-const OF_REGISTRANTS: [&str; 11] = [
+/// Of every endpoint about registrants, one question at least.
+pub const OF_REGISTRANTS: [&str; 11] = [
     "/v1/sec/companies/search?q=apple",
     "/v1/sec/companies/320193",
     "/v1/sec/companies/9900193",

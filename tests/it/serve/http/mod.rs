@@ -1,6 +1,6 @@
 //! What all requests share: connections, keys, headers, problems, and the document that describes every answer.
 
-mod answers;
+pub mod answers;
 mod connections;
 mod headers;
 mod keys;

@@ -94,7 +94,9 @@ async fn filings_are_searched_by_registrant() {
     assert_eq!((&items["data"][0]["primary_document_url"], &items["data"][0]["items"]), (&Value::Null, &json!(["2.02", "9.01"])));
     assert_eq!(numbers(&search("cik=55785").await), ["0000055785-24-000018"]);
     assert_eq!(numbers(&search("ticker=AAPL,KMB&form=10-K&filed_to=2024-02-29").await), ["0000055785-24-000018", "0000320193-23-000106"]);
-    assert_eq!(notices(&search("company=zzzz").await), ["COMPANY_UNKNOWN"]);
+    for unknown in ["company=zzzz", "company=kimberly%20clark%20zz", "company=kimberley%20clark"] {
+        assert_eq!(notices(&search(unknown).await), ["COMPANY_UNKNOWN"], "{unknown}");
+    }
     assert_eq!(numbers(&search("company=apple%20orchard").await), ["0009900193-24-000001"]);
     assert_eq!(numbers(&search("cik=320193&accession_number=0000320193-24-000123").await), ["0000320193-24-000123"]);
     assert_eq!(notices(&search("ticker=ZZZZ").await), ["TICKER_IS_CURRENT", "TICKER_UNKNOWN"]);

@@ -1,3 +1,4 @@
+use crate::serve::http::answers::OF_REGISTRANTS;
 use serde_json::{Value, json};
 
 use super::{draft, publish, world};
@@ -202,21 +203,8 @@ async fn coverage_counts_a_dataset_and_not_its_files() {
 #[tokio::test]
 async fn every_record_leads_to_its_bytes() {
     let world = world().await;
-    let paths = [
-        "/v1/sec/companies/search?q=apple",
-        "/v1/sec/companies/320193",
-        "/v1/sec/companies/9900193",
-        "/v1/sec/companies/320193/filings",
-        "/v1/sec/companies/55785/financials?include=history",
-        "/v1/sec/companies/320193/financials?period=quarterly",
-        "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810",
-        "/v1/filings/search?filed_from=2024-01-01",
-        "/v1/financials/320193?limit=40",
-        "/v1/coverage",
-        "/v1/provenance/sec.filing:0000320193:0000320193-24-000123",
-    ];
     let mut ids = Vec::new();
-    for path in paths {
+    for path in OF_REGISTRANTS {
         collect_record_ids(&world.ok(path).await, &mut ids);
     }
     ids.sort();

@@ -1,0 +1,90 @@
+//! The lists that were looked at for a number, and what they may lack.
+
+use super::number::{PREFIXES, lists_of};
+use super::record::WithActions;
+use super::table::{LicenseList, Licenses};
+use crate::canonical::license_number::{display, normalized};
+use crate::serve::days;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::Meta;
+use crate::serve::json::Json;
+use crate::serve::release::freshness::source_date;
+
+/// Says what the lists that were looked at may lack: records that were set aside, and what happened since their newest license.
+pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (state, number): (&str, &str), found: &[WithActions<'_>]) {
+    let forms = |source: &str| {
+        let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
+        [display(number), normalized(number, &[]), normalized(number, &prefixes)]
+    };
+    if let Some(list) = checked.iter().find(|list| licenses.is_quarantined((state, list.source), &forms(list.source))) {
+        let message = format!(
+            "{} has a record of this number that contradicts itself or another, and that was set aside: it is not among the licenses here. Ask the board.",
+            list.list.source_id
+        );
+        meta.notice("RECORD_SET_ASIDE", message);
+    } else if found.is_empty()
+        && let lacking = checked
+            .iter()
+            .filter(|list| list.list.quarantined > 0)
+            .map(|list| format!("{} of {}", list.list.quarantined, list.list.source_id))
+            .collect::<Vec<_>>()
+        && !lacking.is_empty()
+    {
+        meta.notice(
+            "RECORDS_SET_ASIDE",
+            format!("Records that could not be read or contradict one another were set aside, and may be of this number: {}.", lacking.join(", ")),
+        );
+    }
+    let counts = |list: &&Checked<'_>| found.is_empty() || found.iter().any(|found| found.license.text("source") == Some(list.source));
+    for list in checked.iter().filter(counts) {
+        if let (Some(newest), Some(as_of)) = (list.newest(), list.source_date)
+            && as_of.since(newest).is_ok_and(|span| i64::from(span.get_days()) > (3 * list.list.cadence_days).max(QUIET_DAYS))
+        {
+            let message = format!(
+                "The newest license of {} was issued or renewed on {newest}, though the list is dated {as_of}: it seems to be older than its date, and later changes are not in it.",
+                list.list.source_id
+            );
+            meta.notice("LIST_SEEMS_OLD", message);
+        }
+    }
+}
+
+/// For so long a list may have no new license without a question.
+const QUIET_DAYS: i64 = 180;
+
+/// A list that was looked at.
+pub struct Checked<'a> {
+    source: &'a str,
+    list: &'a LicenseList,
+    pub source_date: Option<jiff::civil::Date>,
+    scope: String,
+}
+
+impl Checked<'_> {
+    /// The day of the list's newest license.
+    fn newest(&self) -> Option<jiff::civil::Date> {
+        self.list.newest.map(days::date)
+    }
+
+    pub fn write(&self, json: &mut Json) {
+        json.object(|json| {
+            json.key("source_id").text(&self.list.source_id);
+            json.key("source_date").optional_text(self.source_date.map(|date| date.to_string()).as_deref());
+            json.key("newest_license_date").optional_day(self.list.newest);
+            json.key("records_set_aside").count(self.list.quarantined);
+            json.key("scope").text(&self.scope);
+        });
+    }
+}
+
+pub fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, profession: Option<&str>) -> Vec<Checked<'a>> {
+    let date = |source: &str| {
+        let is_of = |part: &&crate::store::Part| {
+            part.partition.get("state").is_some_and(|known| known == state) && part.partition.get("source").is_some_and(|known| known == source)
+        };
+        licenses.rows.parts().iter().filter(is_of).filter_map(|part| source_date(&call.release.manifest, part)).max()
+    };
+    let lists = lists_of(licenses, state).filter(|(_, list)| profession.is_none_or(|profession| list.professions.contains(profession)));
+    let scope = |list: &LicenseList| format!("{} licenses: {}", list.licenses, list.professions.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+    lists.map(|(source, list)| Checked { source, list, source_date: date(source), scope: scope(list) }).collect()
+}

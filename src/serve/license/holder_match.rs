@@ -1,0 +1,78 @@
+//! Compares the name that a caller gives with the names of a license's holder.
+
+use super::datasets::License;
+use super::record::person_of;
+use super::table::persons_name;
+use crate::canonical::name::{Forms, searched};
+use crate::serve::release::rows::Record;
+use crate::serve::search::query::person_words;
+
+/// How a given name compares with a holder's, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HolderMatch {
+    Exact,
+    Partial,
+    None,
+}
+
+impl HolderMatch {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Partial => "partial",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Compares a name with all of a holder's: the best counts.
+pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
+    let names = ["holder_name", "business_name", "dba"].into_iter().filter_map(|column| license.text(column)).chain(license.texts("principals"));
+    let person = persons_name(person_of(license));
+    names.chain(person.as_deref()).map(|name| compare(asked, name)).min().unwrap_or(HolderMatch::None)
+}
+
+/// Compares two names: equal but for legal form and order; or all words of one in the other, an initial standing for a name.
+fn compare(asked: &str, name: &str) -> HolderMatch {
+    let sorted = |text: &str| {
+        let mut words = person_words(text);
+        words.sort_unstable();
+        words
+    };
+    let (asked_core, core) = (searched(asked, Forms::OfStates).core, searched(name, Forms::OfStates).core);
+    let (a, b) = (sorted(asked), sorted(name));
+    if (!core.is_empty() && asked_core == core) || a == b {
+        return HolderMatch::Exact;
+    }
+    let is_same = |a: &str, b: &str| a == b || a.len() == 1 && b.starts_with(a) || b.len() == 1 && a.starts_with(b);
+    let is_part = |short: &[String], long: &[String]| {
+        let all = short.iter().all(|word| long.iter().any(|known| is_same(word, known)));
+        // Initials alone would fit half of all names.
+        !short.is_empty() && all && short.iter().any(|word| word.len() > 1 && long.contains(word))
+    };
+    let (a, b) = (sorted(&asked_core), sorted(&core));
+    if is_part(&a, &b) || is_part(&b, &a) { HolderMatch::Partial } else { HolderMatch::None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HolderMatch, compare};
+
+    #[test]
+    fn names_compare_by_words_in_any_order() {
+        let cases = [
+            ("John Smith", "SMITH, JOHN", HolderMatch::Exact),
+            ("Acme Widgets", "ACME WIDGETS, LLC", HolderMatch::Exact),
+            ("smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("J. Smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("John A Smith", "SMITH, JOHN", HolderMatch::Partial),
+            ("Acme", "ACME WIDGETS LLC", HolderMatch::Partial),
+            ("Juan", "JUAN SA", HolderMatch::Partial),
+            ("J", "SMITH, JOHN", HolderMatch::None),
+            ("Jane Smith", "SMITH, JOHN", HolderMatch::None),
+        ];
+        for (asked, name, expected) in cases {
+            assert_eq!(compare(asked, name), expected, "{asked} / {name}");
+        }
+    }
+}
