@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use super::{Global, output};
-use crate::datasets;
 use crate::declared::Finding;
 use crate::error::Result;
 use crate::follow;
@@ -13,14 +12,7 @@ use crate::run;
 pub(super) fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
     let (declarations, mut findings) = Declarations::check(files);
-    for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
-        let checked = datasets::builder(&declaration.pipeline_id).and_then(|builder| (builder.check)(declaration));
-        if let Err(error) = checked {
-            let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
-            findings.push(Finding { file, line: 1, key: "settings".into(), message: error.to_string() });
-        }
-    }
-    findings.extend(run::check_vocabulary(&declarations));
+    findings.extend(declarations.pipelines.values().flat_map(|declaration| run::declaration_faults(&declarations, declaration)));
     if let Err(error) = follow::check(&declarations) {
         findings.push(Finding { file: "pipelines/".into(), line: 1, key: "settings".into(), message: error.to_string() });
     }

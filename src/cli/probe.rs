@@ -136,7 +136,8 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     let counts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
     let findings = report.tasks.would_publish_with_findings;
     let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
-    anstream::println!("\na run would end with exit code {}: {}{with_findings}", u8::from(report.exit_code), counts.join(", "));
+    let code = u8::from(report.exit_code);
+    anstream::println!("\na run would end so: {}{with_findings}; exit code {code}", counts.join(", "));
 }
 
 fn print_sources(sources: &[ProbedSource]) {

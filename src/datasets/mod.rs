@@ -6,6 +6,7 @@ mod buckets;
 mod business;
 mod census;
 mod context;
+mod fault;
 mod license;
 mod nces;
 mod permit;
@@ -21,9 +22,10 @@ use polars::prelude::DataFrame;
 
 pub use buckets::Split;
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use fault::Fault;
 pub use rows_read::RowsRead;
 pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
-pub use vocabulary::{Fault, Vocabulary};
+pub use vocabulary::Vocabulary;
 
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -37,7 +39,7 @@ pub struct Builder {
     pub code_version: u32,
     pub build: Build,
     /// Checks the declaration's settings without data.
-    pub check: fn(&Declaration) -> Result<()>,
+    pub check: fn(&Declaration) -> std::result::Result<(), Fault>,
     /// What declarations may say, where one builder reads many lists.
     pub vocabulary: Option<&'static Vocabulary>,
 }
@@ -155,7 +157,6 @@ pub struct Table {
 }
 
 /// Reads a declaration's `settings` into the pipeline's own type.
-fn settings<T: serde::de::DeserializeOwned>(declaration: &Declaration) -> Result<T> {
-    let read = toml::Value::Table(declaration.settings.clone()).try_into();
-    read.map_err(|error: toml::de::Error| Error::config(format!("pipelines/{}.toml: settings: {}", declaration.pipeline_id.replace('.', "/"), error.message())))
+fn settings<T: serde::de::DeserializeOwned>(declaration: &Declaration) -> std::result::Result<T, Fault> {
+    serde_path_to_error::deserialize(toml::Value::Table(declaration.settings.clone())).map_err(|error| Fault::of_reader(&declaration.settings, &error))
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Fault;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::pipeline::{Declaration, nearest};
@@ -19,18 +20,6 @@ pub struct Words {
     pub setting: &'static str,
     pub dataset_id: &'static str,
     pub column: &'static str,
-}
-
-/// A name or word of a declaration that nothing understands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The table that it stands in: `source`, `settings` or `settings.contact`.
-    pub table: &'static str,
-    /// Its place among the tables of that name, where they are a list.
-    pub number: Option<usize>,
-    /// `columns.statsu`, `type.Building`.
-    pub key: String,
-    pub message: String,
 }
 
 impl Vocabulary {
@@ -53,7 +42,7 @@ fn unread_columns(declaration: &Declaration, mut known: BTreeSet<String>) -> Vec
                 |candidate| format!("did you mean `{candidate}`?"),
             );
             let message = format!("source `{}`: neither the code nor a setting reads a column `{name}`; {hint}", source.source_id);
-            Fault { table: "source", number: Some(number), key: format!("columns.{name}"), message }
+            Fault { table: "source".to_owned(), number: Some(number), key: format!("columns.{name}"), message }
         };
         unread.map(fault).collect::<Vec<_>>()
     };
@@ -79,14 +68,15 @@ impl Words {
     fn of<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
         if let Some((list, key)) = self.setting.split_once('.') {
             let tables = settings.get(list).and_then(toml::Value::as_array).into_iter().flatten().enumerate();
-            return tables.filter_map(|(number, table)| Some(("settings.contact", Some(number), key.to_owned(), table.get(key)?.as_str()?))).collect();
+            let place = format!("settings.{list}");
+            return tables.filter_map(|(number, table)| Some((place.clone(), Some(number), key.to_owned(), table.get(key)?.as_str()?))).collect();
         }
         match settings.get(self.setting) {
-            Some(toml::Value::String(word)) => vec![("settings", None, self.setting.to_owned(), word)],
+            Some(toml::Value::String(word)) => vec![("settings".to_owned(), None, self.setting.to_owned(), word)],
             // A word may have company: `{ value = "llc", is_foreign = true }`.
             Some(toml::Value::Table(table)) => table
                 .iter()
-                .filter_map(|(text, word)| Some(("settings", None, format!("{}.{text}", self.setting), word.get("value").unwrap_or(word).as_str()?)))
+                .filter_map(|(text, word)| Some(("settings".to_owned(), None, format!("{}.{text}", self.setting), word.get("value").unwrap_or(word).as_str()?)))
                 .collect(),
             _ => Vec::new(),
         }
@@ -94,4 +84,4 @@ impl Words {
 }
 
 /// Table, number, key and word.
-type Word<'d> = (&'static str, Option<usize>, String, &'d str);
+type Word<'d> = (String, Option<usize>, String, &'d str);

@@ -27,6 +27,16 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     scored.into_iter().rev().max_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))).map(|(.., candidate)| candidate)
 }
 
+/// A TOML reader's message about a name that it does not know, with the known name that is like it.
+pub fn suggested(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let is_about_a_name = ["unknown field ", "unknown variant "].iter().any(|start| message.starts_with(start));
+    match quoted.next().filter(|_| is_about_a_name).and_then(|name| nearest(name, &quoted.collect::<Vec<_>>())) {
+        Some(candidate) => format!("{message}; did you mean `{candidate}`?"),
+        None => message.to_owned(),
+    }
+}
+
 /// How alike two normalized names are, 1 being the same; none when they can hardly mean the same column.
 fn likeness(one: &str, other: &str) -> Option<f64> {
     let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();

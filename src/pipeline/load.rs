@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, normalized_name};
+use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, normalized_name, suggested};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 use crate::error::{Error, Result};
@@ -59,7 +59,10 @@ impl Declarations {
                     texts.insert(expected.clone(), (path, text));
                     pipelines.insert(expected, declaration);
                 }
-                Err(error) => findings.push(Finding::of_toml(&path, &text, &error)),
+                Err(error) => {
+                    let finding = Finding::of_toml(&path, &text, &error);
+                    findings.push(Finding { message: suggested(&finding.message), ..finding });
+                }
             }
         }
         let declarations = Self { pipelines, contracts, files };

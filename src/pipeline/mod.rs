@@ -19,7 +19,7 @@ pub use declaration::{
     LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
 pub use labels::{Editions, are_labels};
-pub use likeness::nearest;
+pub use likeness::{nearest, suggested};
 pub use listing::{Listed, Listing};
 pub use load::{Declarations, canonical_json};
 pub use normalized_name::normalized_name;

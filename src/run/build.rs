@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::RunSettings;
+use super::declaration_faults::refuse_faults;
 use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity, SourceFinding};
@@ -41,6 +42,7 @@ pub(super) fn build<'a>(
     entry: &TaskEntry,
     only: Option<(&[SourcePointer], Option<&str>)>,
 ) -> Result<BuildOutput<'a>> {
+    refuse_faults(&settings.declarations, declaration)?;
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
     let pointers = only.map(|(pointers, _)| pointers);

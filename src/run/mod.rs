@@ -7,6 +7,7 @@ mod buckets;
 mod build;
 mod by_hand;
 mod dates;
+mod declaration_faults;
 mod due;
 mod editions;
 mod entry;
@@ -31,7 +32,6 @@ mod stage;
 mod standing;
 mod trace;
 mod verify;
-mod vocabulary;
 mod wanted;
 mod work_units;
 
@@ -40,6 +40,7 @@ use std::sync::Arc;
 
 pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
 pub use arrivals::Problem;
+pub use declaration_faults::declaration_faults;
 pub use execute::run;
 pub use exit_code::ExitCode;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
@@ -50,7 +51,6 @@ pub use selection::check_selectors;
 pub use standing::{FileByHand, NeverBuilt, files_by_hand, never_built};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
-pub use vocabulary::check_vocabulary;
 
 use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};

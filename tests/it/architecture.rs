@@ -102,6 +102,7 @@ const CRATES: &[(&str, &str)] = &[
     ("rustls", "fetch serve"),
     ("serde", ANYWHERE),
     ("serde_json", ANYWHERE),
+    ("serde_path_to_error", "datasets"),
     ("sha2", "ids"),
     ("strsim", "pipeline serve"),
     ("subtle", "serve"),

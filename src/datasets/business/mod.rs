@@ -13,6 +13,7 @@ mod texts;
 
 use std::collections::BTreeMap;
 
+use crate::datasets::Fault;
 use crate::datasets::vocabulary::{Vocabulary, Words};
 use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::Result;
@@ -39,7 +40,7 @@ const VOCABULARY: Vocabulary = Vocabulary {
     ],
 };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     Settings::read(declaration).map(drop)
 }
 

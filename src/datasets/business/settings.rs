@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
+use crate::datasets::Fault;
 use crate::datasets::settings;
-use crate::error::{Error, Result};
 use crate::pipeline::Declaration;
 
 /// Stands for the registry's number in a template.
@@ -112,25 +112,26 @@ impl Settings {
     /// Reads and checks a declaration's settings.
     ///
     /// # Errors
-    /// `Config`, naming the pipeline and the setting.
-    pub fn read(declaration: &Declaration) -> Result<Self> {
+    /// The setting that is wrong.
+    pub fn read(declaration: &Declaration) -> Result<Self, Fault> {
         let settings: Self = settings(declaration)?;
-        let fault = |message: &str| Err(Error::config(format!("{}: settings: {message}", declaration.pipeline_id)));
+        let fault = |key: &str, message: &str| Err(Fault::of_settings(key, message));
         if settings.implied_status.is_some() != settings.statuses.0.is_empty() {
-            return fault("give either `implied_status` or `statuses`");
+            return fault("statuses", "give either `implied_status` or `statuses`");
         }
         if settings.title_codes.iter().any(|code| settings.titles.get(code).is_none()) {
-            return fault("every one of `title_codes` stands in `titles` too");
+            return fault("title_codes", "every one of `title_codes` stands in `titles` too");
         }
         if settings.other_number_scheme.is_some() && settings.public_number_prefixes.is_empty() {
-            return fault("`public_number_prefixes` says which of the second numbers may be published");
+            return fault("other_number_scheme", "`public_number_prefixes` says which of the second numbers may be published");
         }
         if settings.registry_url.as_ref().is_some_and(|url| !url.starts_with("http") || !url.contains(NUMBER)) {
-            return fault("`registry_url` is an address with `{entity_number}` in it");
+            return fault("registry_url", "is an address with `{entity_number}` in it");
         }
-        let sources = settings.entities.iter().chain(&settings.officers);
-        match sources.into_iter().find(|id| !declaration.sources.iter().any(|source| source.source_id == **id)) {
-            Some(id) => fault(&format!("`{id}` is not among its sources")),
+        let entities = settings.entities.iter().map(|id| ("entities", id));
+        let mut sources = entities.chain(settings.officers.iter().map(|id| ("officers", id)));
+        match sources.find(|(_, id)| !declaration.sources.iter().any(|source| source.source_id == **id)) {
+            Some((key, id)) => fault(key, &format!("`{id}` is not among its sources")),
             None => Ok(settings),
         }
     }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::estimate::Cells;
 use super::metric_rows::{AlignedTable, MetricRows, MetricSource};
 use super::metrics::{Level, Metric, Settings};
+use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
@@ -20,9 +21,9 @@ use crate::provenance::POINTERS;
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    for metric in &settings.metrics {
+    for (number, metric) in settings.metrics.iter().enumerate() {
         let problem = match (metric.denominator, metric.estimate.as_slice()) {
             (_, []) => "needs at least one line in `estimate`",
             (None, [_, _, ..]) => "has several lines in `estimate` but no `denominator`",
@@ -31,7 +32,7 @@ fn check(declaration: &Declaration) -> Result<()> {
                 Err(_) => "has a special value that is not a number",
             },
         };
-        return Err(Error::config(format!("pipelines/census/acs5.toml: settings.metric `{}` {problem}", metric.key)));
+        return Err(Fault { number: Some(number), table: "settings.metric".to_owned(), ..Fault::of_settings("key", format!("`{}` {problem}", metric.key)) });
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use polars::prelude::*;
 use serde::Deserialize;
 
 use super::primary_county::{self, PrimaryCounty};
+use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
@@ -30,12 +31,12 @@ struct Settings {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
     if settings.states.contains_key(&settings.connecticut_state_fips) {
         return Ok(());
     }
-    Err(Error::config(format!("pipelines/census/gazetteer.toml: settings.states lacks `{}`", settings.connecticut_state_fips)))
+    Err(Fault::of_settings("states", format!("lacks `{}`", settings.connecticut_state_fips)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {

@@ -20,7 +20,8 @@ use table::{PublishedRow, Tables, published_row};
 use super::context::finding;
 use super::vocabulary::{Vocabulary, Words};
 use super::{Build, Builder, Context, SourceFrame, Table, settings as read_settings};
-use crate::error::{Error, Result};
+use crate::datasets::Fault;
+use crate::error::Result;
 use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
@@ -56,24 +57,24 @@ const VOCABULARY: Vocabulary = Vocabulary {
     ],
 };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = read_settings(declaration)?;
-    let problem = |text: String| Err(Error::config(format!("pipelines/{}.toml: settings: {text}", declaration.pipeline_id.replace('.', "/"))));
+    let fault = |key: &str, message: String| Err(Fault::of_settings(key, message));
     let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
     for source in std::iter::once(&settings.licenses).chain(&settings.more_licenses).chain(joined.into_iter().flatten()) {
         if !declaration.sources.iter().any(|declared| declared.source_id == *source) {
-            return problem(format!("no source `{source}`"));
+            return fault("", format!("no source `{source}`"));
         }
     }
     let states_one = declaration.sources.iter().any(|source| source.columns.contains_key("status"));
     if (settings.status_basis == StatusBasis::Source && states_one) == settings.status.is_empty() {
-        return problem("`status` is for lists that state one, and for no others".to_owned());
+        return fault("status", "`status` is for lists that state one, and for no others".to_owned());
     }
     if settings.profession.is_empty() && settings.profession_default.is_none() {
-        return problem("`profession` says nothing".to_owned());
+        return fault("profession", "`profession` says nothing".to_owned());
     }
     if settings.row_per_case != declaration.produces.iter().any(|dataset| dataset == ACTION) {
-        return problem(format!("`row_per_case` is for lists that produce `{ACTION}`"));
+        return fault("row_per_case", format!("`row_per_case` is for lists that produce `{ACTION}`"));
     }
     Ok(())
 }

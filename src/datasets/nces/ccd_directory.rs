@@ -8,6 +8,7 @@ use polars::prelude::*;
 use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
+use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Result, ResultExt};
@@ -50,7 +51,7 @@ struct Grades {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
 }
 

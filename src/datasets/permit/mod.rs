@@ -22,6 +22,7 @@ use self::tables::{Feed, Located};
 use super::context::finding;
 use super::vocabulary::{Vocabulary, Words};
 use super::{Build, Builder, Context, Table};
+use crate::datasets::Fault;
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
@@ -47,7 +48,7 @@ const VOCABULARY: Vocabulary = Vocabulary {
     ],
 };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration)?.check(declaration)
 }
 

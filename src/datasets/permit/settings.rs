@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use crate::datasets::Fault;
 use crate::error::{Error, Result};
 use crate::pipeline::{Declaration, Source};
 
@@ -251,9 +252,9 @@ impl Settings {
     /// Checks that each column that is named is mapped.
     ///
     /// # Errors
-    /// `Config`, naming the columns that are not.
-    pub(super) fn check(&self, declaration: &Declaration) -> Result<()> {
-        let mapped = &source(declaration)?.columns;
+    /// A fault that names the columns that are not.
+    pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
+        let mapped = &source(declaration).map_err(|error| Fault::of_settings("", error.to_string()))?.columns;
         let mut named = self.named();
         named.insert("permit_number");
         if self.job_value == stated_value() {
@@ -264,7 +265,7 @@ impl Settings {
         let missing: Vec<&str> = missing.into_iter().chain(without_columns.map(|group| group.prefix.as_str())).collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(Error::config(format!("{}: settings name columns that are not mapped: {}", declaration.pipeline_id, missing.join(", ")))),
+            false => Err(Fault::of_settings("", format!("they name columns that are not mapped: {}", missing.join(", ")))),
         }
     }
 

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
+use crate::datasets::Fault;
 use crate::datasets::context::{SourceArchive, finding};
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::decode::Member;
@@ -65,17 +66,17 @@ impl Part {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    let path = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
-    for source in &declaration.sources {
+    for (number, source) in declaration.sources.iter().enumerate() {
         for variable in ["taxonomy", "year"] {
             if !source.variables.contains_key(variable) {
-                return Err(Error::config(format!("{path}: source `{}` has no variable `{variable}`", source.source_id)));
+                let message = format!("source `{}` has no variable `{variable}`", source.source_id);
+                return Err(Fault { table: "source".to_owned(), number: Some(number), key: String::new(), message });
             }
         }
         if let Some(taxonomy) = source.variables["taxonomy"].values().iter().find(|taxonomy| !settings.parts.contains_key(*taxonomy)) {
-            return Err(Error::config(format!("{path}: settings.parts has no line for `{taxonomy}`")));
+            return Err(Fault::of_settings("parts", format!("has no line for `{taxonomy}`")));
         }
     }
     Ok(())

@@ -10,8 +10,9 @@ use super::rate::Rate;
 use super::{BOUNDARY, RATE_SCALE, Refusal, StateRows, quarantined, rate, required, state_name};
 use crate::canonical::address::city;
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table, settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::normalise::{Day, pointers, text, unscaled, us_date};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
@@ -31,18 +32,18 @@ struct Settings {
 }
 
 impl Settings {
-    fn parts(&self) -> Result<(i64, i64)> {
-        let read = |text: &str| unscaled(text, RATE_SCALE).ok_or_else(|| Error::config(format!("settings: `{text}` is no rate")));
-        Ok((read(&self.state_rate)?, read(&self.county_rate)?))
+    fn parts(&self) -> std::result::Result<(i64, i64), Fault> {
+        let read = |key: &str, text: &str| unscaled(text, RATE_SCALE).ok_or_else(|| Fault::of_settings(key, format!("`{text}` is no rate")));
+        Ok((read("state_rate", &self.state_rate)?, read("county_rate", &self.county_rate)?))
     }
 }
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
     settings.parts()?;
-    state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
+    state::fips(&settings.state).map(drop).ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {

@@ -11,6 +11,7 @@ use super::sst::{own_state, padded, state_of};
 use super::{BOUNDARY, Refusal, begin_date, boundary_table, end_date, quarantined, required};
 use crate::canonical::address::city;
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::Result;
 use crate::issue::Issue;
@@ -34,7 +35,7 @@ struct Settings {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
 }
 

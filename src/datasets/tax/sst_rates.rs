@@ -8,6 +8,7 @@ use super::names::Names;
 use super::rate::Rate;
 use super::sst::{own_state, padded, state_of};
 use super::{RATE, StateRows, begin_date, end_date, quarantined, rate, required, state_name};
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::Result;
 use crate::normalise::{pointers, text};
@@ -35,7 +36,7 @@ enum Class {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
 }
 

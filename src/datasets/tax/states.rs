@@ -10,6 +10,7 @@ use super::names::Names;
 use super::rate::Rate;
 use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name};
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::{Error, Result};
 use crate::normalise::{pointer_column, pointers, text, text_column};
@@ -40,10 +41,10 @@ struct StateRule {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
         true => Ok(()),
-        false => Err(Error::config("pipelines/tax/states.toml: settings: there are none")),
+        false => Err(Fault::of_settings("", "there are none")),
     }
 }
 

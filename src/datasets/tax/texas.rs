@@ -13,6 +13,7 @@ use super::rate::Rate;
 use super::{BOUNDARY, RATE, RATE_SCALE, Refusal, StateRows, quarantined, quarter_days, rate, required, state_name};
 use crate::canonical::address::city;
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Error, Result};
 use crate::normalise::{pointers, text, unscaled};
@@ -38,9 +39,9 @@ struct Notice {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
+    state::fips(&settings.state).map(drop).ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {

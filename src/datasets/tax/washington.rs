@@ -10,8 +10,9 @@ use super::boundary::{Boundary, Street, parity};
 use super::rate::Rate;
 use super::{BOUNDARY, RATE, Refusal, StateRows, begin_date, end_date, quarantined, quarter_days, rate, required, state_name};
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::normalise::{pointers, text};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
@@ -28,9 +29,9 @@ struct Settings {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
-    state::fips(&settings.state).map(drop).ok_or_else(|| Error::config(format!("settings.state: `{}` is no state", settings.state)))
+    state::fips(&settings.state).map(drop).ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {

@@ -13,6 +13,7 @@ use self::places::{County, Crosswalk, Place, Sources};
 use super::context::finding;
 use super::{Build, Builder, Context, Table};
 use crate::canonical::state;
+use crate::datasets::Fault;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
 use crate::pipeline::Declaration;
@@ -33,7 +34,7 @@ struct Settings {
 
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: None };
 
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration).map(drop)
 }
 

@@ -218,7 +218,7 @@ impl TaskCounts {
     }
 }
 
-/// The exit code of the night that is foreseen.
+/// The exit code of the night that is foreseen; `Quarantined` also where a run would publish words that no table has with no more than a warning.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
     tasks.iter().map(|task| task.outcome.exit_code()).max().unwrap_or(ExitCode::Ok)
 }

@@ -7,6 +7,7 @@ mod calendar;
 mod changed_sources;
 mod command_line;
 mod dates;
+mod declaration_faults;
 mod determinism;
 mod import;
 mod interrupted;
@@ -21,7 +22,6 @@ mod tolerance;
 mod trace;
 mod unknown_values;
 mod verify;
-mod vocabulary;
 
 /// The task that most tests change.
 const ACS_2023: &str = "census.acs5/vintage=2023";

@@ -21,8 +21,8 @@ mod settings;
 mod tests;
 mod warnings;
 
+use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, settings as read_settings};
-use crate::error::Result;
 use crate::pipeline::Declaration;
 
 use build::prepare;
@@ -33,8 +33,8 @@ pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, buil
 /// Reads and checks the declaration's settings.
 ///
 /// # Errors
-/// `Config`, naming the key that does not hold.
-pub fn rules(declaration: &Declaration) -> Result<Rules> {
+/// The setting that does not hold.
+pub fn rules(declaration: &Declaration) -> Result<Rules, Fault> {
     Rules::new(&read_settings(declaration)?)
 }
 
@@ -42,6 +42,6 @@ pub fn rules(declaration: &Declaration) -> Result<Rules> {
 ///
 /// # Errors
 /// As [`rules`].
-fn check(declaration: &Declaration) -> Result<()> {
+fn check(declaration: &Declaration) -> Result<(), Fault> {
     rules(declaration).map(drop)
 }

@@ -4,11 +4,13 @@
 use serde::Deserialize;
 
 use crate::contract::parse_decimal;
+use crate::datasets::Fault;
 use crate::datasets::sec::fact::{Amount, Unit};
-use crate::error::{Error, Result};
 
 /// Digits after the point of an [`Amount`].
 const SCALE: i8 = 10;
+
+type Result<T> = std::result::Result<T, Fault>;
 
 /// The declaration's settings as written.
 #[derive(Debug, Clone, Deserialize)]
@@ -363,6 +365,6 @@ fn amount(text: &str) -> Result<Amount> {
     parse_decimal(text, SCALE).map(Amount).ok_or_else(|| wrong(&format!("`{text}` is not a decimal number")))
 }
 
-fn wrong(message: &str) -> Error {
-    Error::config(format!("pipelines/sec/financials.toml: settings: {message}"))
+fn wrong(message: &str) -> Fault {
+    Fault::of_settings("", message)
 }

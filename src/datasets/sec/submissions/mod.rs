@@ -17,6 +17,7 @@ use registrant::{Activity, Registrant, RegistrantTable};
 use tickers::TickerLists;
 
 use super::filing::{SubmissionsMember, by_cik};
+use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode;
@@ -34,7 +35,7 @@ const NOW: &str = "sec.submissions_api";
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// There are no settings to check.
-fn check(_declaration: &Declaration) -> Result<()> {
+fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
     Ok(())
 }
 

@@ -123,9 +123,9 @@ fn a_refusal_is_told_with_the_way_out() {
     assert!(text.contains("\nwhat a person can do\n") && text.contains("`pubdata import permit.seattle FILE`"), "{text}");
 }
 
-/// A word of the declaration's own that its contract does not have: what stands in the finding beside it is what is allowed.
+/// A word of the declaration's own that its contract does not have costs every record with it: a run would refuse it, and so does a probe.
 #[test]
-fn a_word_that_the_contract_does_not_have_is_told_and_not_those_that_it_has() {
+fn a_word_that_the_contract_does_not_have_is_told_with_its_line() {
     let place = Place::new();
     let folder = place.root().join("declarations");
     let files = DeclarationFiles::built_in();
@@ -135,8 +135,12 @@ fn a_word_that_the_contract_does_not_have_is_told_and_not_those_that_it_has() {
     assert_ne!(changed, original);
     files.with(&[(path, &changed)]).write_to(&folder).unwrap();
     let arguments = [SEATTLE, "--declarations", folder.to_str().unwrap()];
-    let source = source(&probe(&place, &arguments), SEATTLE);
-    assert_eq!(source["sample"]["unknown_values"], serde_json::json!({ "category": ["bilding"] }), "{source:#}");
+    let line = 1 + changed.lines().position(|line| line.contains("bilding")).unwrap();
+    let fault = format!("{path}:{line}: settings.type.Building: `bilding` is no value of `type` in `permit.permit`; did you mean `building`?");
+    let reports = [probe(&place, &arguments).expect(20), place.run(&arguments).expect(20)];
+    for report in reports {
+        assert!(report.stdout.contains(&fault), "{}", report.stdout);
+    }
     let text = shown(&place, "probe", &arguments).stdout;
-    assert!(text.contains("unknown category, quarantined: `bilding`"), "{text}");
+    assert!(text.contains(&fault), "{text}");
 }

@@ -1,8 +1,14 @@
-//! Names and words of declarations that no code understands are told with file, line and key.
+//! What the code cannot use of a declaration is told with file, line and key, and nothing is built by it.
 
-use pubdata::declared::DeclarationFiles;
+use pubdata::declared::{DeclarationFiles, Finding};
 use pubdata::pipeline::Declarations;
-use pubdata::run;
+use pubdata::run::declaration_faults;
+
+use crate::support::Place;
+
+fn faults(declarations: &Declarations) -> Vec<Finding> {
+    declarations.pipelines.values().flat_map(|declaration| declaration_faults(declarations, declaration)).collect()
+}
 
 /// What `pubdata check` says after a change to a built-in file, without the file and the line, which are looked at here.
 #[track_caller]
@@ -13,7 +19,7 @@ fn fault_after(path: &str, from: &str, to: &str) -> String {
     let changed = original.replacen(from, to, 1);
     let (declarations, findings) = Declarations::check(files.with(&[(path, &changed)]));
     assert_eq!(findings, Vec::new());
-    let faults: Vec<String> = run::check_vocabulary(&declarations).iter().map(ToString::to_string).collect();
+    let faults: Vec<String> = faults(&declarations).iter().map(ToString::to_string).collect();
     assert_eq!(faults.len(), 1, "{faults:#?}");
     let line = 1 + changed.lines().position(|line| line.contains(to)).unwrap();
     faults[0].strip_prefix(&format!("{path}:{line}: ")).unwrap_or_else(|| panic!("not at line {line}: {}", faults[0])).to_owned()
@@ -22,7 +28,7 @@ fn fault_after(path: &str, from: &str, to: &str) -> String {
 #[test]
 fn built_in_declarations_say_only_what_is_understood() {
     let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
-    assert_eq!(run::check_vocabulary(&declarations), Vec::new());
+    assert_eq!(faults(&declarations), Vec::new());
 }
 
 #[test]
@@ -120,4 +126,58 @@ fn a_word_that_is_no_value_of_its_column_is_named_with_the_nearest_that_is() {
     ] {
         assert_eq!(fault_after(path, from, to), expected, "after {from:?} became {to:?}");
     }
+}
+
+#[test]
+fn a_setting_that_cannot_be_read_is_named_with_the_nearest_that_can() {
+    for (path, from, to, expected) in [
+        (
+            "pipelines/permit/austin.toml",
+            "role = \"contractor\"",
+            "rol = \"contractor\"",
+            &["settings.contact.rol: unknown field `rol`, expected one of ", "; did you mean `role`?"][..],
+        ),
+        ("pipelines/permit/austin.toml", "names = \"organizations\"", "names = \"organisation\"", &["settings.contact.names: unknown variant `organisation`"]),
+        (
+            "pipelines/business/fl_sunbiz.toml",
+            "title_codes = [",
+            "title_code = [",
+            &["settings.title_code: unknown field `title_code`", "did you mean `title_codes`?"],
+        ),
+        (
+            "pipelines/business/fl_sunbiz.toml",
+            "title_codes = [\"P\"",
+            "title_codes = [7",
+            &["settings.title_codes.[0]: invalid type: integer `7`, expected a string"],
+        ),
+        (
+            "pipelines/business/fl_sunbiz.toml",
+            "title_codes = [\"P\"",
+            "title_codes = [\"PX\"",
+            &["settings.title_codes: every one of `title_codes` stands in `titles` too"],
+        ),
+        ("pipelines/tax/california.toml", "state_rate = \"0.06\"", "state_rate = \"6 %\"", &["settings.state_rate: `6 %` is no rate"]),
+    ] {
+        let fault = fault_after(path, from, to);
+        assert!(fault.starts_with(expected[0]) && expected.iter().all(|part| fault.contains(part)), "after {from:?} became {to:?}: {fault}");
+    }
+}
+
+#[test]
+fn nothing_is_built_by_a_declaration_with_a_fault_and_the_build_of_before_stays() {
+    const TASK: &str = "permit.austin";
+    let path = "pipelines/permit/austin.toml";
+    let place = Place::new();
+    place.run(&[TASK]).expect(0);
+    let before = place.manifest();
+    let files = DeclarationFiles::built_in();
+    let changed = String::from_utf8(files.read(path).unwrap().to_vec()).unwrap().replacen("\"EP\" = \"electrical\"", "\"EP\" = \"electricl\"", 1);
+    let line = 1 + changed.lines().position(|line| line.contains("electricl")).unwrap();
+    let folder = place.root().join("declarations");
+    files.with(&[(path, &changed)]).write_to(&folder).unwrap();
+    let answer = place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).expect(20);
+    let fault = format!("{path}:{line}: settings.type.EP: `electricl` is no value of `type` in `permit.permit`; did you mean `electrical`?");
+    assert_eq!(answer.task(TASK)["outcome"], "blocked");
+    assert!(answer.reasons(TASK).contains(&fault), "{}", answer.stdout);
+    assert_eq!(place.manifest()["datasets"], before["datasets"]);
 }

@@ -1,0 +1,51 @@
+//! What of a declaration the code that reads it cannot use: settings that do not hold, columns that nothing reads, words that are no values of their
+//! columns. Each with file and line.
+
+use crate::datasets::{self, Fault};
+use crate::declared::{Finding, TablePath};
+use crate::error::{Error, Result};
+use crate::pipeline::{Declaration, Declarations};
+
+/// So many faults stand in one message.
+const MOST_TOLD: usize = 3;
+
+/// Finds what the code that builds a pipeline cannot use of its declaration.
+pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration) -> Vec<Finding> {
+    if declaration.produces.is_empty() {
+        return Vec::new();
+    }
+    let faults = match datasets::builder(&declaration.pipeline_id) {
+        Err(error) => vec![Fault { table: String::new(), number: None, key: "pipeline_id".to_owned(), message: error.to_string() }],
+        Ok(builder) => {
+            let of_words = builder.vocabulary.iter().flat_map(|vocabulary| vocabulary.faults(declaration, &declarations.contracts));
+            (builder.check)(declaration).err().into_iter().chain(of_words).collect()
+        }
+    };
+    let file = format!("pipelines/{}.toml", declaration.pipeline_id.replace('.', "/"));
+    let text = String::from_utf8_lossy(declarations.files.read(&file).unwrap_or_default());
+    let finding = |Fault { table, number, key, message }: Fault| {
+        let place = match (table.as_str(), number) {
+            ("", _) => TablePath::Top,
+            (table, None) => TablePath::Table(table),
+            (table, Some(number)) => TablePath::Nth(table, number),
+        };
+        Finding::at(&file, &text, place, &key, message)
+    };
+    faults.into_iter().map(finding).collect()
+}
+
+/// Refuses a declaration with faults: what is built by it would lack what they cost.
+///
+/// # Errors
+/// `Contract`, with the first of them: it blocks this task and no other.
+pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declaration) -> Result<()> {
+    let faults = declaration_faults(declarations, declaration);
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let mut told: Vec<String> = faults.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    if faults.len() > MOST_TOLD {
+        told.push(format!("and {} more, which `pubdata check` lists", faults.len() - MOST_TOLD));
+    }
+    Err(Error::contract(told.join("; ")))
+}
