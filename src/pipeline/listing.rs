@@ -17,7 +17,7 @@ pub struct Listing {
     pub pattern: String,
     /// Fields that tell files apart of which the newest is wanted.
     pub per: Vec<String>,
-    /// Fields by which a file is newer than another, the weightiest first: numbers, or English names of months, in full or of three letters.
+    /// Fields by which a file is newer than another, the weightiest first: numbers, or English names of months, in full or of three or two letters.
     pub newest_by: Vec<String>,
     /// Of files that are equally new, the values of a field that come first: `{ extension = ["zip", "csv"] }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -54,6 +54,9 @@ fn is_newest_alone(last: &usize) -> bool {
 }
 
 const MONTHS: [&str; 12] = ["JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"];
+
+/// Months by two letters, as in the names of the weather service's files.
+const SHORT_MONTHS: [&str; 12] = ["JA", "FE", "MR", "AP", "MY", "JN", "JL", "AU", "SE", "OC", "NV", "DE"];
 
 /// What a pattern may take in memory: those of declarations take a tenth of it.
 const MAX_PATTERN_BYTES: usize = 1 << 17;
@@ -170,8 +173,8 @@ impl Listing {
 
 /// A number, or the place of a month in the year.
 fn rank(text: &str) -> Option<u64> {
-    let is_month = |month: &&str| **month == *text || month.get(..3) == Some(text);
-    MONTHS.iter().position(is_month).map(|month| month as u64).or_else(|| text.parse().ok())
+    let is_month = |(long, short): (&&str, &&str)| *long == text || *short == text || long.get(..3) == Some(text);
+    MONTHS.iter().zip(&SHORT_MONTHS).position(is_month).map(|month| month as u64).or_else(|| text.parse().ok())
 }
 
 /// The last segment of an address.
@@ -215,6 +218,14 @@ mod tests {
         assert_eq!(newest(&listing(), &links), [links[2], links[6], links[0]]);
         let only = Listing { only: [("state".to_owned(), vec!["WI".to_owned()])].into(), ..listing() };
         assert_eq!(newest(&only, &links), [links[0]]);
+    }
+
+    #[test]
+    fn months_of_two_letters_are_months() {
+        let pattern = r"bp(?<day>\d\d)(?<month>[a-z]{2})(?<year>\d\d)\.dbx".to_owned();
+        let listing = Listing { pattern, per: Vec::new(), newest_by: ["year", "month", "day"].map(str::to_owned).into(), prefer: BTreeMap::new(), ..listing() };
+        let links = ["https://a/bp18mr25.dbx", "https://a/bp16ap26.dbx", "https://a/bp02ja26.dbx", "https://a/bp30xx26.dbx"];
+        assert_eq!(newest(&listing, &links), [links[1]]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk and the Census relationship file into one row per ZIP code and one per ZIP code
+//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's counties into one row per ZIP code and one per ZIP code
 //! and county. A ZIP code is a set of delivery routes: its area, and with it its shares of counties, are those of the tabulation area that
 //! stands for it. Does not return figures of tabulation areas.
 
 mod places;
 mod tables;
+mod time_zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,9 +31,11 @@ struct Settings {
     zcta_match: BTreeMap<String, String>,
     /// First digits of military ZIP codes and the region they belong to.
     military: BTreeMap<String, String>,
+    /// Letters of the weather service to names of the time zone database.
+    time_zone: BTreeMap<char, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration).map(drop)
@@ -73,6 +76,7 @@ struct Zip {
     county: Option<(String, Option<String>)>,
     /// Whether a source names the county, as opposed to the tabulation area's land.
     is_county_named: bool,
+    time_zone: TimeZone,
     lat: Option<f64>,
     lon: Option<f64>,
     coordinate_accuracy: Option<String>,
@@ -89,6 +93,14 @@ struct ZipCounty {
     share: Option<f64>,
     basis: &'static str,
     pointers: Vec<u64>,
+}
+
+/// The time zone of a ZIP code.
+enum TimeZone {
+    /// Name in the time zone database, and whose zone it is: `county` or `state`.
+    Known(String, &'static str),
+    /// Why there is none.
+    Unknown(&'static str),
 }
 
 /// Code and detail of each finding about a row that is published.
@@ -126,9 +138,12 @@ impl Subject<'_> {
         let named = place.and_then(|place| place.county_fips.clone());
         let is_county_named = named.is_some();
         let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
-        let county = if is_military { None } else { named.or_else(|| primary(parts, &zcta_match).map(|part| part.fips.clone())) };
+        let by_land = primary(parts, &zcta_match).filter(|_| !is_military && !is_county_named).map(|part| part.fips.clone());
         // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
-        let is_by_land = !is_military && !is_county_named && county.is_some();
+        let is_by_land = by_land.is_some();
+        let by_name = || self.sources.named_county(&state, place?.territory_county.as_deref()?);
+        let county = named.or(by_land).or_else(by_name).filter(|_| !is_military);
+        let is_county_named = county.is_some() && !is_by_land;
         if is_by_land || (self.crosswalk.is_none() && zcta.is_some()) {
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
         }
@@ -137,6 +152,7 @@ impl Subject<'_> {
             let name = self.county_name(&fips, part.and_then(|part| part.name.clone()), place, &mut pointers);
             (fips, name)
         });
+        let time_zone = if is_military { TimeZone::Unknown("military") } else { self.time_zone(&state, county.as_ref(), &mut pointers, warnings) };
         if place.is_some_and(|place| place.has_bad_point) {
             warnings.push(("bad_coordinate", "the place has coordinates that are none".to_owned()));
         }
@@ -150,6 +166,7 @@ impl Subject<'_> {
             military_region: self.military_region().filter(|_| is_military),
             county,
             is_county_named,
+            time_zone,
             lat: place.and_then(|place| place.lat),
             lon: place.and_then(|place| place.lon),
             coordinate_accuracy: place.and_then(|place| place.accuracy.clone()),
@@ -157,6 +174,24 @@ impl Subject<'_> {
             zcta_match,
             pointers,
         })
+    }
+
+    /// The time zone of the county; where the list lacks it, or there is none, that of the state if it has but one.
+    fn time_zone(&self, state: &str, county: Option<&(String, Option<String>)>, pointers: &mut Vec<u64>, warnings: &mut Warnings) -> TimeZone {
+        let zones = &self.sources.time_zones;
+        let of_county = county.and_then(|(fips, _)| zones.of_county(fips)).map(|letters| (letters, "county"));
+        let Some((letters, basis)) = of_county.or_else(|| Some((zones.of_state(state)?, "state"))) else {
+            return TimeZone::Unknown(if zones.is_empty() { "list_not_read" } else { "not_listed" });
+        };
+        let Some(letter) = letters.only() else {
+            return TimeZone::Unknown(if basis == "county" { "county_is_divided" } else { "state_is_divided" });
+        };
+        let Some(name) = self.settings.time_zone.get(&letter) else {
+            warnings.push(("unmapped_time_zone", format!("the time zone `{letter}` is not among the settings")));
+            return TimeZone::Unknown("not_listed");
+        };
+        pointers.extend(&letters.pointers);
+        TimeZone::Known(name.clone(), basis)
     }
 
     /// The region that the first digits of the code belong to, if they are of military mail.

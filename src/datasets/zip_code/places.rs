@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::time_zones::TimeZones;
 use super::{add_quarantine, postal_state};
+use crate::canonical::name::words;
 use crate::canonical::state;
 use crate::datasets::{Context, SourceFrame};
 use crate::error::Result;
@@ -19,6 +21,8 @@ pub(super) struct Place {
     pub(super) state: Option<String>,
     pub(super) county_fips: Option<String>,
     pub(super) county_name: Option<String>,
+    /// What a territory's list names as the county.
+    pub(super) territory_county: Option<String>,
     pub(super) lat: Option<f64>,
     pub(super) lon: Option<f64>,
     /// Whether the source has coordinates that are none.
@@ -66,6 +70,7 @@ pub(super) struct Sources {
     pub(super) crosswalk: BTreeMap<String, Crosswalk>,
     parts: HashMap<String, Vec<County>>,
     pub(super) county_names: HashMap<String, CountyName>,
+    pub(super) time_zones: TimeZones,
 }
 
 impl Sources {
@@ -75,7 +80,8 @@ impl Sources {
             issues.extend(source.issues(super::ZIP));
             read_places(context, source, &mut places, issues)?;
         }
-        let mut sources = Self { places, crosswalk: BTreeMap::new(), parts: HashMap::new(), county_names: HashMap::new() };
+        let mut sources =
+            Self { places, crosswalk: BTreeMap::new(), parts: HashMap::new(), county_names: HashMap::new(), time_zones: TimeZones::read(context)? };
         sources.read_crosswalk(context, issues)?;
         sources.read_parts(context)?;
         sources.read_county_names(context)?;
@@ -85,6 +91,17 @@ impl Sources {
     /// The counties a tabulation area has a part in, in the order of their codes.
     pub(super) fn parts(&self, zcta: &str) -> &[County] {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
+    }
+
+    /// The one county of a state that has a name, with or without the word for its kind at the end.
+    pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
+        let (state, wanted) = (state::fips(usps)?, words(name));
+        let is_wanted = |county: &CountyName| {
+            let known = words(&county.name);
+            known == wanted || (known.len() == wanted.len() + 1 && known.starts_with(&wanted))
+        };
+        let mut found = self.county_names.iter().filter(|(fips, county)| fips.starts_with(state) && is_wanted(county)).map(|(fips, _)| fips.clone());
+        found.next().filter(|_| found.next().is_none())
     }
 
     fn read_crosswalk(&mut self, context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<()> {
@@ -161,6 +178,8 @@ fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMa
     let (country, zip, name, admin1, county, county_code) =
         (column("country")?, column("zip")?, column("place_name")?, column("state")?, column("county_name")?, column("county_code")?);
     let (lat, lon, accuracy) = (column("lat")?, column("lon")?, column("accuracy")?);
+    // The territories' lists have the county where others have the state.
+    let territory_county = source.frame.column("territory_county").is_ok().then(|| column("territory_county")).transpose()?;
     for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
         let pointers = pointers.unwrap_or_default();
         let mut refuse = |code: &str, detail: String| {
@@ -185,6 +204,7 @@ fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMa
             state,
             county_fips,
             county_name: county.get(row).map(str::to_owned),
+            territory_county: territory_county.as_ref().and_then(|county| county.get(row)).map(str::to_owned),
             has_bad_point: point.is_none() && (lat.get(row).is_some() || lon.get(row).is_some()),
             lat: point.map(|(lat, _)| lat),
             lon: point.map(|(_, lon)| lon),

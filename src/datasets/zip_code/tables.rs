@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::{COUNTY, ZIP, Zip, ZipCounty};
+use super::{COUNTY, TimeZone, ZIP, Zip, ZipCounty};
 use crate::canonical::state;
 use crate::contract::LIST_SEPARATOR;
 use crate::error::Result;
@@ -23,6 +23,18 @@ pub(super) fn zips(rows: &[Zip]) -> Result<DataFrame> {
         texts("state_fips", |row| state::fips(&row.state).map(str::to_owned)),
         texts("county_fips", |row| row.county.as_ref().map(|(fips, _)| fips.clone())),
         texts("county_name", |row| row.county.as_ref().and_then(|(_, name)| name.clone())),
+        texts("timezone", |row| match &row.time_zone {
+            TimeZone::Known(name, _) => Some(name.clone()),
+            TimeZone::Unknown(_) => None,
+        }),
+        texts("timezone_basis", |row| match row.time_zone {
+            TimeZone::Known(_, basis) => Some(basis.to_owned()),
+            TimeZone::Unknown(_) => None,
+        }),
+        texts("timezone_null_reason", |row| match row.time_zone {
+            TimeZone::Known(..) => None,
+            TimeZone::Unknown(reason) => Some(reason.to_owned()),
+        }),
         Column::new("lat".into(), rows.iter().map(|row| row.lat).collect::<Vec<_>>()),
         Column::new("lon".into(), rows.iter().map(|row| row.lon).collect::<Vec<_>>()),
         texts("coordinate_accuracy", |row| row.coordinate_accuracy.clone()),

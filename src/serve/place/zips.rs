@@ -20,9 +20,12 @@ const COLUMNS: [&str; 15] = [
     "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
 ];
 
-/// What releases of the first version of `zip.zip` lack.
+/// What the versions of `zip.zip` added, and of which version those columns are first.
+const ADDED: [(&str, &[&str]); 2] = [("1.1.0", &[REGION]), ("1.2.0", &[TIMEZONE, TIMEZONE_BASIS, TIMEZONE_NULL_REASON])];
 const REGION: &str = "military_region";
-const BEFORE_REGIONS: &str = "1.0.0";
+const TIMEZONE: &str = "timezone";
+const TIMEZONE_BASIS: &str = "timezone_basis";
+const TIMEZONE_NULL_REASON: &str = "timezone_null_reason";
 
 /// The rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
@@ -34,6 +37,10 @@ pub struct Zips {
     pub other_cities: TextLists,
     pub states: DictionaryColumn,
     pub military_regions: DictionaryColumn,
+    /// Names in the time zone database.
+    pub time_zones: DictionaryColumn,
+    pub time_zone_bases: DictionaryColumn,
+    pub time_zone_null_reasons: DictionaryColumn,
     pub state_names: DictionaryColumn,
     pub state_fips: DictionaryColumn,
     pub county_fips: DictionaryColumn,
@@ -77,13 +84,14 @@ impl Zips {
         };
         let Some(part) = reader.parts_of("zip.zip").next() else { return Ok(None) };
         let bytes = reader.bytes(part).await?;
-        let has_regions = reader.manifest().datasets.get("zip.zip").is_some_and(|dataset| dataset.schema_version != BEFORE_REGIONS);
-        Self::read(part, bytes, counties, has_regions).map(Some)
+        let version = reader.manifest().datasets.get("zip.zip").map_or("", |dataset| dataset.schema_version.as_str());
+        let added: Vec<&str> = ADDED.into_iter().filter(|(since, _)| *since <= version).flat_map(|(_, columns)| columns).copied().collect();
+        Self::read(part, bytes, counties, &added).map(Some)
     }
 
-    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, has_regions: bool) -> Result<Self> {
-        let regions = if has_regions { &[REGION][..] } else { &[] };
-        let table = Table::read(bytes.clone(), &[&COLUMNS[..], regions, &PartProvenance::COLUMNS].concat(), &part.path)?;
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, added: &[&str]) -> Result<Self> {
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], added, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let words = |name: &str| if added.contains(&name) { table.words(name) } else { no_words(table.rows()) };
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
@@ -98,7 +106,10 @@ impl Zips {
             cities: table.texts("city")?,
             other_cities: table.text_lists("other_cities")?,
             states: table.words("state")?,
-            military_regions: if has_regions { table.words(REGION)? } else { no_words(table.rows())? },
+            military_regions: words(REGION)?,
+            time_zones: words(TIMEZONE)?,
+            time_zone_bases: words(TIMEZONE_BASIS)?,
+            time_zone_null_reasons: words(TIMEZONE_NULL_REASON)?,
             state_names: table.words("state_name")?,
             state_fips: table.words("state_fips")?,
             county_fips: table.words("county_fips")?,

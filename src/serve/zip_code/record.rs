@@ -12,9 +12,9 @@ use crate::serve::tax::write::write_rate;
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]
-pub const FIELDS: [&str; 19] = [
+pub const FIELDS: [&str; 21] = [
     "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
-    "water_area_sqmi", "timezone", "demographics", "sales_tax",
+    "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax",
 ];
 
 /// Which fields are answered.
@@ -83,7 +83,9 @@ impl<'a> Record<'a> {
                 Some((places, row)) => places.write_water_area_sqmi(json, row),
                 None => json.null(),
             });
-            field("timezone", &|json| json.null());
+            field("timezone", &|json| json.optional_text(zips.time_zones.get(row)));
+            field("timezone_basis", &|json| json.optional_text(zips.time_zone_bases.get(row)));
+            field("timezone_null_reason", &|json| json.optional_text(zips.time_zone_null_reasons.get(row)));
             field("demographics", &|json| self.write_demographics(json, area.as_ref()));
             field("sales_tax", &|json| write_range(json, range.as_ref()));
             self.write_provenance(json.key("provenance"), chosen, area.as_ref(), range.as_ref());
