@@ -145,7 +145,7 @@ fn with_one_more(line: &str) -> String {
 }
 
 fn publish(mirror: &Path, home: &Path) -> Result<String> {
-    let output = finish(pubdata(&["run", "--json"]).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10])?;
+    let output = finish(pubdata(&["run", "--json"]).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10, 30])?;
     let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     Ok(report["release_id"].as_str().ok_or("the run published nothing")?.to_owned())
 }

@@ -19,7 +19,7 @@ use crate::normalise::{left_join, pointers, text, text_column};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;

@@ -38,6 +38,8 @@ pub(super) struct MetricSource<'s> {
     estimates: Vec<&'s StringChunked>,
     whole: Option<&'s StringChunked>,
     moe: Option<&'s StringChunked>,
+    /// Margins of a share's parts, and of its whole at the end.
+    share_margins: Vec<&'s StringChunked>,
     share: Option<PublishedColumns>,
     universe: &'s (String, Vec<u64>),
     /// What the record says where the value comes from, when it comes from the table.
@@ -61,6 +63,7 @@ impl<'s> MetricSource<'s> {
             estimates: metric.estimates().iter().map(|name| column(name)).collect::<Result<_>>()?,
             whole: metric.denominator().map(|name| column(&name)).transpose()?,
             moe: metric.moe().map(|name| column(&name)).transpose()?,
+            share_margins: metric.share_margins().iter().map(|name| column(name)).collect::<Result<_>>()?,
             share: PublishedColumns::find(metric, published)?,
             universe,
             variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(LIST_SEPARATOR),
@@ -74,7 +77,7 @@ impl<'s> MetricSource<'s> {
     /// As [`Cells::read`].
     fn read(&self, area: usize, published: Option<PublishedCells<'_>>) -> std::result::Result<Reading, Unknown> {
         let from_table = match self.whole {
-            Some(whole) => self.cells.share(self.estimates.iter().map(|column| column.get(area)), whole.get(area)),
+            Some(whole) => self.cells.share(self.estimates.iter().map(|column| column.get(area)), whole.get(area)).map(|share| self.with_margin(share, area)),
             None => self.cells.read(self.estimates[0].get(area), self.moe.and_then(|moe| moe.get(area))),
         };
         let Some((estimate, moe, _)) = published else { return from_table };
@@ -89,6 +92,13 @@ impl<'s> MetricSource<'s> {
             reading.null_reason = derived.null_reason;
         }
         Ok(reading)
+    }
+
+    /// Adds the approximate margin to a share that has a value.
+    fn with_margin(&self, share: Reading, area: usize) -> Reading {
+        let (Some(_), Some(whole), Some((of_whole, of_parts))) = (share.value, self.whole, self.share_margins.split_last()) else { return share };
+        let parts = self.estimates.iter().zip(of_parts).map(|(estimate, margin)| (estimate.get(area), margin.get(area)));
+        Reading { moe_approximate: self.cells.share_margin(parts, (whole.get(area), of_whole.get(area))), ..share }
     }
 
     /// The cells that a value would come from, with their variables: `B19013_E001=-777777777`.
@@ -114,6 +124,7 @@ pub(super) struct MetricRows<'l> {
     text: [StringChunkedBuilder; TEXT_COLUMNS.len()],
     value: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
+    moe_approximate: Vec<Option<i64>>,
     is_derived: Vec<bool>,
     /// The pointers of all rows, and where those of each end.
     pointers: Vec<u64>,
@@ -148,6 +159,7 @@ impl<'l> MetricRows<'l> {
             text: TEXT_COLUMNS.map(|name| StringChunkedBuilder::new(if name == "area" { level.area_column } else { name }.into(), 0)),
             value: Vec::new(),
             moe: Vec::new(),
+            moe_approximate: Vec::new(),
             is_derived: Vec::new(),
             pointers: Vec::new(),
             pointer_ends: Vec::new(),
@@ -198,6 +210,7 @@ impl<'l> MetricRows<'l> {
         }
         self.value.push(reading.value);
         self.moe.push(reading.moe);
+        self.moe_approximate.push(reading.moe_approximate);
         self.is_derived.push(metric.denominator.is_some() && share.is_none());
         for pointer in [table_pointer.as_slice(), name_pointer.unwrap_or_default(), &source.universe.1, share_pointer.unwrap_or_default()] {
             self.pointers.extend_from_slice(pointer);
@@ -211,6 +224,7 @@ impl<'l> MetricRows<'l> {
         columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
         columns.push(Column::new("value".into(), self.value));
         columns.push(Column::new("moe".into(), self.moe));
+        columns.push(Column::new("moe_approximate".into(), self.moe_approximate));
         columns.push(Column::new("is_derived".into(), self.is_derived));
         let start = |row: usize| if row == 0 { 0 } else { self.pointer_ends[row - 1] };
         columns.push(pointer_column((0..height).map(|row| &self.pointers[start(row)..self.pointer_ends[row]])));

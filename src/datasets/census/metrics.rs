@@ -63,8 +63,13 @@ impl Metric {
         self.denominator.is_none().then(|| self.line('M', self.estimate[0]))
     }
 
+    /// The margin columns of what a share is computed from, the whole's last.
+    pub(super) fn share_margins(&self) -> Vec<String> {
+        self.denominator.map_or_else(Vec::new, |whole| self.estimate.iter().chain([&whole]).map(|line| self.line('M', *line)).collect())
+    }
+
     pub(super) fn columns(&self) -> Vec<String> {
-        self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).collect()
+        self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).chain(self.share_margins()).collect()
     }
 
     pub(super) fn universe_variable(&self) -> String {

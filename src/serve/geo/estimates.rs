@@ -49,10 +49,14 @@ pub struct MetricTable {
     metric_count: usize,
 }
 
+/// What later versions of the contracts added.
+const ADDED: [&str; 1] = ["moe_approximate"];
+
 /// One estimate. Values are in tenths.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     value: i64,
+    /// The published margin; of what was computed from counts the approximate one.
     moe: i64,
     descriptor: u16,
     qualifier: u16,
@@ -84,6 +88,7 @@ pub struct Descriptor {
 pub struct Estimate<'a> {
     pub value: Option<i64>,
     pub moe: Option<i64>,
+    pub moe_approximate: Option<i64>,
     pub moe_status: &'a str,
     pub qualifier: Option<&'a str>,
     pub null_reason: Option<&'a str>,
@@ -101,7 +106,8 @@ impl MetricTable {
     pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Self> {
         let place = part.path.as_str();
         let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
-        let table = Table::read(bytes.clone(), &columns, place)?;
+        let table = Table::read_with_added(bytes.clone(), &columns, &ADDED, place)?;
+        let approximate = table.column(ADDED[0]).is_some().then(|| table.decimals(ADDED[0])).transpose()?;
         let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
         let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
         if (values.scale(), moes.scale()) != (1, 1) {
@@ -146,7 +152,7 @@ impl MetricTable {
             let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
             cells[(codes.len() - 1) * metric_count + position] = Cell {
                 value: decimal(&values),
-                moe: decimal(&moes),
+                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
                 descriptor,
                 qualifier: words.number(qualifiers.get(row))?,
                 null_reason: words.number(reasons.get(row))?,
@@ -180,15 +186,18 @@ impl MetricTable {
     /// The estimate of an area; none when its record was set aside.
     pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
         let cell = &self.cells[area * self.metric_count + metric];
-        (cell.descriptor != ABSENT).then(|| Estimate {
+        let descriptor = self.descriptors.get(usize::from(cell.descriptor))?;
+        let margin = (cell.moe != NONE).then_some(cell.moe);
+        Some(Estimate {
             value: (cell.value != NONE).then_some(cell.value),
-            moe: (cell.moe != NONE).then_some(cell.moe),
+            moe: margin.filter(|_| !descriptor.is_derived),
+            moe_approximate: margin.filter(|_| descriptor.is_derived),
             moe_status: self.words.text(cell.moe_status).unwrap_or_default(),
             qualifier: self.words.text(cell.qualifier),
             null_reason: self.words.text(cell.null_reason),
             validation_status: self.words.text(cell.validation_status).unwrap_or_default(),
             warnings: self.words.text(cell.warnings),
-            descriptor: &self.descriptors[usize::from(cell.descriptor)],
+            descriptor,
         })
     }
 

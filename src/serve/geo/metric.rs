@@ -57,6 +57,7 @@ pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -
 pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
     write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), unit);
     write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), unit);
+    write_tenths(json.key("moe_approximate"), estimate.and_then(|estimate| estimate.moe_approximate), unit);
     json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
     json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
     json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));

@@ -20,8 +20,8 @@ const COLUMNS: [&str; 15] = [
     "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
 ];
 
-/// What the versions of `zip.zip` added, and of which version those columns are first.
-const ADDED: [(&str, &[&str]); 2] = [("1.1.0", &[REGION]), ("1.2.0", &[TIMEZONE, TIMEZONE_BASIS, TIMEZONE_NULL_REASON])];
+/// What later versions of `zip.zip` added.
+const ADDED: [&str; 4] = [REGION, TIMEZONE, TIMEZONE_BASIS, TIMEZONE_NULL_REASON];
 const REGION: &str = "military_region";
 const TIMEZONE: &str = "timezone";
 const TIMEZONE_BASIS: &str = "timezone_basis";
@@ -84,14 +84,12 @@ impl Zips {
         };
         let Some(part) = reader.parts_of("zip.zip").next() else { return Ok(None) };
         let bytes = reader.bytes(part).await?;
-        let version = reader.manifest().datasets.get("zip.zip").map_or("", |dataset| dataset.schema_version.as_str());
-        let added: Vec<&str> = ADDED.into_iter().filter(|(since, _)| *since <= version).flat_map(|(_, columns)| columns).copied().collect();
-        Self::read(part, bytes, counties, &added).map(Some)
+        Self::read(part, bytes, counties).map(Some)
     }
 
-    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>, added: &[&str]) -> Result<Self> {
-        let table = Table::read(bytes.clone(), &[&COLUMNS[..], added, &PartProvenance::COLUMNS].concat(), &part.path)?;
-        let words = |name: &str| if added.contains(&name) { table.words(name) } else { no_words(table.rows()) };
+    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
+        let table = Table::read_with_added(bytes.clone(), &[&COLUMNS[..], &PartProvenance::COLUMNS].concat(), &ADDED, &part.path)?;
+        let words = |name: &str| if table.column(name).is_some() { table.words(name) } else { no_words(table.rows()) };
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);

@@ -51,6 +51,16 @@ impl Table {
         Ok(Self { batch: concat_batches(&schema, &batches)?, path: path.to_owned() })
     }
 
+    /// Reads the named columns of a part, and of those that later versions of its contract `added` the ones that it has.
+    ///
+    /// # Errors
+    /// `Store`, when the file is not Parquet or lacks a column that all versions have.
+    pub fn read_with_added(bytes: Bytes, columns: &[&str], added: &[&str], path: &str) -> Result<Self> {
+        let schema = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?.schema().clone();
+        let there = added.iter().copied().filter(|name| schema.column_with_name(name).is_some());
+        Self::read(bytes, &columns.iter().copied().chain(there).collect::<Vec<_>>(), path)
+    }
+
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
     ///
     /// # Errors
