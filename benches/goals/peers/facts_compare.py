@@ -10,11 +10,11 @@ import sys
 
 import duckdb
 
-# A share count has its report's period beside the day it is of; a start that a report misstates is published as its other reports have it, and
-# the row says so.
+# A share count has its report's period beside the day it is of; days that a report states otherwise than the period's other reports stand beside
+# the period's in the values, and of lines a warning says so.
 FIGURES = """
     SELECT cik::BIGINT AS cik, concept, lower(unit) AS unit, {start} AS "start", {end} AS "end", accession_number AS accn, form, filed_date AS filed, value,
-           list_contains(warnings, 'period_start_differs') AS has_other_start
+           {other_start} AS has_other_start, {other_end} AS has_other_end
     FROM read_parquet('{release}/{dataset}/*.parquet') WHERE value IS NOT NULL
 """
 
@@ -43,13 +43,15 @@ def main():
     compared = []
     for dataset in ("sec.financial_value", "sec.statement_line"):
         is_values = dataset == "sec.financial_value"
-        start = "if(as_of_date IS NULL, period_start, NULL)" if is_values else "period_start"
-        end = "coalesce(as_of_date, period_end)" if is_values else "period_end"
-        figures = FIGURES.format(release=release, dataset=dataset, start=start, end=end)
+        start = "if(as_of_date IS NULL, coalesce(reported_start, period_start), NULL)" if is_values else "period_start"
+        end = "coalesce(as_of_date, reported_end, period_end)" if is_values else "period_end"
+        warned = lambda code: "false" if is_values else f"list_contains(warnings, '{code}')"
+        other = {"other_start": warned("period_start_differs"), "other_end": warned("period_end_differs")}
+        figures = FIGURES.format(release=release, dataset=dataset, start=start, end=end, **other)
         total = one(f"SELECT count(*) FROM ({figures})")[0]
         missing = connection.execute(
             f"""SELECT * FROM ({figures}) AS figure ANTI JOIN facts ON figure.cik = facts.cik AND figure.concept = facts.concept AND figure.unit = facts.unit
-                AND figure."end" = facts."end" AND (figure."start" IS NOT DISTINCT FROM facts."start" OR figure.has_other_start) AND figure.accn = facts.accn AND figure.form = facts.form
+                AND (figure."end" = facts."end" OR figure.has_other_end AND abs(figure."end" - facts."end") <= 7) AND (figure."start" IS NOT DISTINCT FROM facts."start" OR figure.has_other_start) AND figure.accn = facts.accn AND figure.form = facts.form
                 AND figure.filed = facts.filed AND figure.value = facts.value"""
         ).fetchall()
         if missing or not total:

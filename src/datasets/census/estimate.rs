@@ -51,6 +51,9 @@ pub(super) struct Unknown(pub(super) String);
 /// The Bureau's special values are nine equal digits below zero; nothing that low is a figure.
 const HIGHEST_JAM: i64 = -1_111_111_110;
 
+/// 100 % in tenths: the Bureau prints no larger margin of a percentage.
+const WHOLE_PERCENT: i64 = 1_000;
+
 /// What the cells of one metric can hold.
 pub(super) struct Cells {
     jam: [(i64, Jam); 6],
@@ -194,7 +197,7 @@ impl Cells {
         let (whole, whole_margin) = (self.figure(whole.0).filter(|whole| *whole > 0.0)?, self.margin(whole.1)?);
         let of_whole = (sum / whole * whole_margin).powi(2);
         let radicand = if squares >= of_whole { squares - of_whole } else { squares + of_whole };
-        Some((radicand.sqrt() / whole * 1_000.0).round() as i64)
+        Some(((radicand.sqrt() / whole * 1_000.0).round() as i64).min(WHOLE_PERCENT))
     }
 
     fn figure(&self, text: Option<&str>) -> Option<f64> {
@@ -276,6 +279,8 @@ mod tests {
         assert_eq!(margin(&[("9000", "1000"), ("11000", "2000"), ("0", "13"), ("0", "50")], ("40000", "-555555555")), Some(56));
         // Where the radicand would be negative: sqrt(100² + (0.9 × 200)²) / 1000 = 20.6 %.
         assert_eq!(margin(&[("900", "100")], ("1000", "200")), Some(206));
+        // ZCTA 82224 in 2023: formula 13 times the whole, published 100.
+        assert_eq!(margin(&[("0", "13")], ("1", "2")), Some(1_000));
         assert_eq!(margin(&[("900", "-222222222")], ("1000", "200")), None);
         assert_eq!(margin(&[("0", "10")], ("0", "10")), None);
     }

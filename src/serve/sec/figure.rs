@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use arrow::array::Array;
+use arrow::array::{Array, Date32Array};
 
 use crate::ids::Cik;
 use crate::serve::json::Json;
@@ -11,9 +11,11 @@ use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::sec::links::{FilingKey, Links};
 use crate::serve::sec::value_table::ValueTable;
 
-/// Changes of a value that make it restated; another concept, a rounding or an equal value do not.
-const RESTATING: [&str; 3] = ["value", "split", "scale_error"];
-/// The change that says another concept was reported than before.
+/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
+const KINDS: [(&str, &str); 4] = [(VALUE, VALUE), ("split", "split"), ("scale_error", "scale_error"), (OTHER_CONCEPT, "concept")];
+/// The change to another value of the same concept.
+const VALUE: &str = "value";
+/// The change that says that another value was reported under another concept than before.
 const OTHER_CONCEPT: &str = "concept_changed";
 
 /// One period of a series: rows of the table.
@@ -21,8 +23,8 @@ const OTHER_CONCEPT: &str = "concept_changed";
 pub struct Figure {
     /// What had been reported, first to last.
     reported: Range<usize>,
-    /// The last report that restated the value.
-    restating: Option<usize>,
+    /// How the value came to differ from the one first reported; none when it does not.
+    restatement_kind: Option<&'static str>,
     is_concept_changed: bool,
 }
 
@@ -33,6 +35,15 @@ pub struct Source<'a> {
     pub table: &'a ValueTable,
     pub provenance: &'a ProvenanceWriter<'a>,
     pub links: &'a Links,
+}
+
+/// A period as a report states it, in days since 1970-01-01.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatedPeriod {
+    /// None for a balance.
+    pub start: Option<i32>,
+    pub end: Option<i32>,
+    pub accession_number: String,
 }
 
 impl Figure {
@@ -47,7 +58,7 @@ impl Figure {
         let reported = rows.start..rows.start + known;
         let change = |row: &usize| table.changes.get(*row);
         Some(Self {
-            restating: reported.clone().rfind(|row| change(row).is_some_and(|change| RESTATING.contains(&change))),
+            restatement_kind: table.restated.value(reported.end - 1).then(|| reported.clone().rev().find_map(|row| kind(change(&row)?)).unwrap_or(VALUE)),
             is_concept_changed: reported.clone().any(|row| change(&row) == Some(OTHER_CONCEPT)),
             reported,
         })
@@ -58,11 +69,24 @@ impl Figure {
         self.reported.end - 1
     }
 
+    /// What reports state of the period's days, where they state its end differently: each statement once, with the report that made it first.
+    pub fn stated_periods(&self, table: &ValueTable) -> Vec<StatedPeriod> {
+        let mut stated: Vec<StatedPeriod> = Vec::new();
+        for row in self.reported.clone() {
+            let (start, end) = stated_period(table, row);
+            if stated.iter().all(|seen| (seen.start, seen.end) != (start, end)) {
+                stated.push(StatedPeriod { start, end, accession_number: table.accession_numbers.get(row).unwrap_or_default().to_owned() });
+            }
+        }
+        let has_other_end = stated.iter().any(|other| other.end != stated[0].end);
+        if has_other_end { stated } else { Vec::new() }
+    }
+
     /// Writes the members of a value object.
     pub fn write(&self, json: &mut Json, source: &Source<'_>, has_history: bool) {
         let (table, row) = (source.table, self.latest());
         let integer = |row: usize| (!table.fiscal_years.is_null(row)).then(|| table.fiscal_years.value(row));
-        let day = |days: &arrow::array::Date32Array| (!days.is_null(row)).then(|| days.value(row));
+        let day = |days: &Date32Array| day_at(days, row);
         json.key("metric").text(table.metrics.at(row));
         json.key("fiscal_year").optional_integer(integer(row).map(i64::from));
         json.key("fiscal_period").optional_text(table.fiscal_periods.get(row));
@@ -75,13 +99,14 @@ impl Figure {
         json.key("concept").optional_text(table.concepts.get(row));
         write_report(json, source, row);
         json.key("is_amendment").flag(table.forms.get(row).is_some_and(is_amendment));
-        json.key("is_restated").flag(self.restating.is_some());
-        json.key("restatement_kind").optional_text(self.restating.and_then(|row| table.changes.get(row)));
+        json.key("is_restated").flag(self.restatement_kind.is_some());
+        json.key("restatement_kind").optional_text(self.restatement_kind);
         json.key("concept_changed").flag(self.is_concept_changed);
         json.key("first_reported");
-        if self.restating.is_some() {
+        if self.restatement_kind.is_some() {
             json.object(|json| {
                 write_value(json.key("value"), table, self.reported.start);
+                json.key("concept").optional_text(table.concepts.get(self.reported.start));
                 write_report(json, source, self.reported.start);
             });
         } else {
@@ -97,10 +122,28 @@ impl Figure {
     }
 }
 
-/// Writes one report of the value.
+fn day_at(days: &Date32Array, row: usize) -> Option<i32> {
+    (!days.is_null(row)).then(|| days.value(row))
+}
+
+/// First and last day of a row's period as its report states them.
+fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32>) {
+    let stated = |reported: &Date32Array, period: &Date32Array| day_at(reported, row).or_else(|| day_at(period, row));
+    (stated(&table.reported_starts, &table.period_starts), stated(&table.reported_ends, &table.period_ends))
+}
+
+/// The kind of restatement that a change is.
+fn kind(change: &str) -> Option<&'static str> {
+    KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind)
+}
+
+/// Writes one report of the value, with the period as that report states it.
 fn write_version(json: &mut Json, source: &Source<'_>, row: usize) {
     let table = source.table;
     json.object(|json| {
+        let (start, end) = stated_period(table, row);
+        json.key("period_start").optional_day(start);
+        json.key("period_end").optional_day(end);
         write_value(json.key("value"), table, row);
         write_report(json, source, row);
         json.key("concept").optional_text(table.concepts.get(row));

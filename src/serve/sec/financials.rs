@@ -2,6 +2,7 @@
 
 use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
+use super::periods::add_stated_periods_notice;
 use super::periods::fiscal_years;
 use super::periods::known_at;
 use super::tables::REGISTRANTS;
@@ -79,7 +80,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             }
         });
     });
-    Ok(describe(call, period))
+    let mut meta = describe(call, period);
+    let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
+    add_stated_periods_notice(&mut meta, &stated.filter(|stated| !stated.is_empty()).collect::<Vec<_>>());
+    Ok(meta)
 }
 
 /// Why a registrant has no figures at all: what became of its facts, or that it has none.

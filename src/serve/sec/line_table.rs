@@ -34,6 +34,7 @@ pub struct LineTable {
     pub accession_numbers: Texts,
     pub restated: BooleanArray,
     pub first_values: Decimal128Array,
+    pub first_concepts: DictionaryColumn,
     pub first_accession_numbers: Texts,
     pub first_forms: DictionaryColumn,
     pub first_filed_dates: Date32Array,
@@ -43,7 +44,7 @@ pub struct LineTable {
     size_bytes: usize,
 }
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "record_id",
     "cik",
     "statement",
@@ -62,6 +63,7 @@ const COLUMNS: [&str; 23] = [
     "accession_number",
     "is_restated",
     "first_value",
+    "first_concept",
     "first_accession_number",
     "first_form",
     "first_filed_date",
@@ -108,6 +110,7 @@ impl CachedPart for LineTable {
             accession_numbers: table.texts("accession_number")?,
             restated: table.flags("is_restated")?,
             first_values: table.decimals("first_value")?,
+            first_concepts: table.words("first_concept")?,
             first_accession_numbers: table.texts("first_accession_number")?,
             first_forms: table.words("first_form")?,
             first_filed_dates: table.dates("first_filed_date")?,

@@ -5,6 +5,7 @@ use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{Kind, Parameter};
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::sec::figure::StatedPeriod;
 
 pub const ANNUAL: &str = "annual";
 pub const QUARTERLY: &str = "quarterly";
@@ -50,6 +51,25 @@ pub fn add_as_filed_notice(meta: &mut Meta) {
         "Values are as filed: nothing is estimated, added up or adjusted, also not for stock splits. The last report of a period counts; first_reported and \
          is_restated say when it changed.",
     );
+}
+
+/// Adds which days the reports state of the periods whose end they state differently.
+pub fn add_stated_periods_notice(meta: &mut Meta, figures: &[Vec<StatedPeriod>]) {
+    let day = |day: Option<i32>| day.map(|day| days::date(day).to_string());
+    let statement = |stated: &StatedPeriod| {
+        let period: Vec<String> = [day(stated.start), day(stated.end)].into_iter().flatten().collect();
+        format!("{} ({})", period.join(".."), stated.accession_number)
+    };
+    let mut periods: Vec<String> = figures.iter().map(|stated| stated.iter().map(statement).collect::<Vec<_>>().join(", then ")).collect();
+    periods.sort();
+    periods.dedup();
+    if !periods.is_empty() {
+        let message = format!(
+            "Reports state the days of one period up to a week apart; what the latest states holds. First stated, with the report: {}.",
+            periods.join("; ")
+        );
+        meta.notice("PERIOD_END_DIFFERS", message);
+    }
 }
 
 /// Adds what every answer with fiscal years says of them.

@@ -215,6 +215,7 @@ impl Writer<'_> {
             match row.filter(|row| table.restated.value(*row)) {
                 Some(row) => json.object(|json| {
                     write_decimal(json.key("value"), &table.first_values, row);
+                    json.key("concept").optional_text(table.first_concepts.get(row));
                     self.write_filing(json, table.first_forms.get(row), &table.first_filed_dates, table.first_accession_numbers.get(row), row);
                 }),
                 None => json.null(),

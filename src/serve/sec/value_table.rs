@@ -27,6 +27,9 @@ pub struct ValueTable {
     pub period_starts: Date32Array,
     pub period_ends: Date32Array,
     pub as_of_dates: Date32Array,
+    /// The period as the report states it, where that is not the period's.
+    pub reported_starts: Date32Array,
+    pub reported_ends: Date32Array,
     pub ytd: BooleanArray,
     pub values: Decimal128Array,
     pub null_reasons: DictionaryColumn,
@@ -35,6 +38,7 @@ pub struct ValueTable {
     pub filed_dates: Date32Array,
     pub accession_numbers: Texts,
     pub changes: DictionaryColumn,
+    pub restated: BooleanArray,
     pub conflicts: TextLists,
     pub validation_statuses: DictionaryColumn,
     pub warnings: TextLists,
@@ -42,7 +46,7 @@ pub struct ValueTable {
     size_bytes: usize,
 }
 
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 25] = [
     "record_id",
     "cik",
     "metric",
@@ -61,6 +65,9 @@ const COLUMNS: [&str; 22] = [
     "filed_date",
     "accession_number",
     "change",
+    "is_restated",
+    "reported_start",
+    "reported_end",
     "conflicts",
     "validation_status",
     "warnings",
@@ -122,6 +129,9 @@ impl CachedPart for ValueTable {
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
             changes: words("change")?,
+            restated: table.flags("is_restated")?,
+            reported_starts: table.dates("reported_start")?,
+            reported_ends: table.dates("reported_end")?,
             conflicts: table.text_lists("conflicts")?,
             validation_statuses: words("validation_status")?,
             warnings: table.text_lists("warnings")?,

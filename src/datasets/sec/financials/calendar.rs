@@ -8,15 +8,17 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
 use crate::normalise::Day;
 
+/// How long a duration is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Band {
+pub enum Band {
     Quarter,
     Half,
     NineMonths,
     Year,
 }
 
-fn band(bands: &Bands, days: i32) -> Option<Band> {
+/// The band of so many days; none for lengths between the bands.
+pub fn band(bands: &Bands, days: i32) -> Option<Band> {
     let named = [(bands.quarter, Band::Quarter), (bands.half, Band::Half), (bands.nine_months, Band::NineMonths), (bands.year, Band::Year)];
     named.into_iter().find(|([from, to], _)| (*from..=*to).contains(&days)).map(|(_, band)| band)
 }
@@ -235,6 +237,8 @@ struct ReportedStart {
     end: Day,
     start: Day,
     report: u32,
+    /// Whether the report states another end.
+    has_other_end: bool,
 }
 
 #[derive(Default)]
@@ -264,7 +268,7 @@ impl Evidence {
         }
         let (first, last) = self.range.get_or_insert((end, end));
         (*first, *last) = ((*first).min(end), (*last).max(end));
-        self.starts.push(ReportedStart { family: report.family, end, start, report: candidate.report });
+        self.starts.push(ReportedStart { family: report.family, end, start, report: candidate.report, has_other_end: candidate.is_variant });
         let band = band(bands, end.since(start) + 1);
         let is_primary = report.primary_end == Some(end);
         match (report.family, band) {
@@ -370,7 +374,7 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
     longest
 }
 
-/// Finds the starts that are a few days off what most figures of the same end say; of equally many, the one that was reported first holds.
+/// Finds the starts that are a few days off the usual one of the same end.
 fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant> {
     starts.sort_unstable();
     let mut variants = Vec::new();
@@ -379,13 +383,22 @@ fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant
             if near[0].start == near[near.len() - 1].start {
                 continue;
             }
-            let equal = || near.chunk_by(|a, b| a.start == b.start);
-            let Some(usual) = equal().max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report))) else { continue };
-            let unusual = equal().map(|same| same[0]).filter(|same| same.start != usual[0].start);
-            variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual: usual[0].start }));
+            let Some(usual) = usual_start(near) else { continue };
+            let unusual = near.chunk_by(|a, b| a.start == b.start).map(|same| same[0]).filter(|same| same.start != usual);
+            variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual }));
         }
     }
     variants
+}
+
+/// The start that most figures say; of equally many, the one that was reported first holds. Where reports state the end differently, the
+/// start of the latest that states the period's end: both days are then of one report.
+fn usual_start(near: &[ReportedStart]) -> Option<Day> {
+    if near.iter().any(|stated| stated.has_other_end) {
+        return near.iter().max_by_key(|stated| (!stated.has_other_end, stated.report)).map(|stated| stated.start);
+    }
+    let equal = near.chunk_by(|a, b| a.start == b.start);
+    equal.max_by_key(|same| (same.len(), std::cmp::Reverse(same[0].report))).map(|same| same[0].start)
 }
 
 /// Takes near days as one: the one that most speaks for.

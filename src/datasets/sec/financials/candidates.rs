@@ -2,6 +2,7 @@
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::calendar::Calendar;
+use crate::datasets::sec::financials::ends::Ends;
 use crate::datasets::sec::financials::observation::CandidateFact;
 use crate::datasets::sec::financials::period::NO_START;
 use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports};
@@ -50,6 +51,27 @@ impl Candidates {
         // Facts of a concept come nearly in this order: a sort that finds runs is fast.
         by_measure.iter_mut().for_each(|candidates| candidates.sort());
         Self { by_measure, other_unit, has_cover }
+    }
+
+    /// Gives figures of one period whose ends reports state differently the same end, and their reports too. Days of cover pages are no ends.
+    pub fn unify_ends(&mut self, rules: &Rules, reports: &mut [Report]) {
+        let ends = Ends::new(rules, reports, &self.by_measure);
+        if ends.are_unique() {
+            return;
+        }
+        for (measure, candidates) in rules.measures.iter().zip(&mut self.by_measure) {
+            let mut is_changed = false;
+            let is_end = |candidate: &CandidateFact| measure.kind != Kind::Cover || candidate.rank >= measure.first_last_resort;
+            for candidate in candidates.iter_mut().filter(|candidate| is_end(candidate)) {
+                is_changed |= ends.unify(reports[candidate.report as usize].family, candidate);
+            }
+            if is_changed {
+                candidates.sort();
+            }
+        }
+        for report in reports {
+            report.primary_end = report.primary_end.map(|end| ends.of(report.family, end));
+        }
     }
 
     /// Gives figures whose start is a few days off the start that most reports give, so that one period has one history.

@@ -34,16 +34,19 @@ impl<'a> Comparer<'a> {
         if self.is_rounding(measure.unit, old, new) {
             return Change::Rounding;
         }
-        if same.is_none() {
-            return Change::ConceptChanged;
-        }
         if is_scale_factor(rules, old.value, new.value) {
             return Change::ScaleError;
         }
         match split_of(rules, measure.unit, old.value, new.value) {
             Some(split) if self.is_corroborated(new.report, split) => Change::Split,
+            _ if same.is_none() => Change::ConceptChanged,
             _ => Change::Value,
         }
+    }
+
+    /// Whether `new` is not what was reported first: they differ by more than rounding, whatever their concepts.
+    pub fn is_restated(&self, measure: &Measure, first: &Observation, new: &Observation) -> bool {
+        first.value != new.value && !self.is_rounding(measure.unit, first, new)
     }
 
     /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much coarser figure: text sections state in

@@ -39,12 +39,14 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             let candidate = &candidates[*chosen];
             let mut warnings = Warnings::default();
             warnings.set(Warning::FourthQuarter, place.fiscal_period == FiscalPeriod::Q4);
-            let earlier = selection.output.observations[first as usize..].last().map(|earlier| earlier.as_of);
+            let seen = &selection.output.observations[first as usize..];
+            let (first_day, earlier) = (seen.first().and_then(|first| first.as_of), seen.last().map(|earlier| earlier.as_of));
             let observation = selection.add_observation(measure, candidate, candidates, first, warnings);
-            observation.as_of = Some(candidate.end);
+            observation.as_of = Some(observation.end);
             if earlier.is_some_and(|as_of| as_of != observation.as_of) {
                 observation.change = Change::OtherDate;
             }
+            observation.is_restated &= first_day == observation.as_of;
         }
         selection.add_period(measure, of_period[0].0, first);
     }

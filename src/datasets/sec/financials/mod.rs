@@ -9,6 +9,7 @@ mod change;
 mod checks;
 mod choose;
 mod cover;
+mod ends;
 mod frames;
 mod missing;
 mod observation;
@@ -28,7 +29,7 @@ use crate::pipeline::Declaration;
 use build::prepare;
 use settings::Rules;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// Reads and checks the declaration's settings.
 ///

@@ -15,7 +15,7 @@ pub struct CandidateFact {
     pub report: u32,
     /// Place of the concept in the measure's list.
     pub rank: u16,
-    /// Whether the fact gives the period with a start a few days off.
+    /// Whether the fact gives the period with a start or an end a few days off.
     pub is_variant: bool,
     pub fact: u32,
 }
@@ -31,12 +31,17 @@ pub struct Observation {
     pub concept: u16,
     pub value: Amount,
     pub report: u32,
+    /// The period as the report states it; [`super::period::NO_START`] for an instant.
+    pub start: Day,
+    pub end: Day,
     /// Place of the fact in the member.
     pub offset: u32,
     pub length: u32,
     /// Date of a cover page count.
     pub as_of: Option<Day>,
     pub change: Change,
+    /// Whether it differs from the first observation of the period by more than rounding, whatever the concepts.
+    pub is_restated: bool,
     /// Where its conflicts begin and end.
     pub conflict_bounds: (u32, u32),
     pub warnings: Warnings,
@@ -72,9 +77,9 @@ pub enum Change {
     Value,
     Split,
     ScaleError,
-    /// Differs, and is another concept: another measure of the same thing, no restatement.
+    /// Differs, and is another concept.
     ConceptChanged,
-    /// A count as of another cover date: not comparable, no restatement.
+    /// A count as of another cover date: not comparable.
     OtherDate,
 }
 
@@ -90,10 +95,5 @@ impl Change {
             Self::ConceptChanged => "concept_changed",
             Self::OtherDate => "other_date",
         }
-    }
-
-    /// Whether the later figure restates the earlier.
-    pub fn is_restatement(self) -> bool {
-        matches!(self, Self::Value | Self::Split | Self::ScaleError)
     }
 }

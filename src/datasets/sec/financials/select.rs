@@ -36,8 +36,9 @@ pub struct Selected {
 /// figure, and what is wrong with it. Figures keep their own periods, whatever report they come from; nothing is computed.
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
-    let reports = Reports::new(facts, filings);
+    let mut reports = Reports::new(facts, filings);
     let mut candidates = Candidates::new(facts, &reports, rules);
+    candidates.unify_ends(rules, &mut reports.list);
     let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure);
     candidates.unify_starts(&calendar, &reports.list);
     let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);

@@ -7,7 +7,7 @@ use crate::datasets::sec::financials::choose::Usage;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, same_period};
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Period, PeriodKey, Placement};
 use crate::datasets::sec::financials::report::{Family, Report, index};
-use crate::datasets::sec::financials::settings::Rules;
+use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
@@ -102,12 +102,18 @@ impl Selection<'_> {
             self.output.conflicts.push((other.concept, other.value));
         }
         let conflict_bounds = (from, index(self.output.conflicts.len()));
-        let Fact { concept, value, offset, length, .. } = *fact;
+        let Fact { concept, value, end, offset, length, .. } = *fact;
+        let (start, report) = (fact.start.unwrap_or(NO_START), chosen.report);
+        let change = Change::First;
         let mut observation =
-            Observation { concept, value, report: chosen.report, offset, length, as_of: None, change: Change::First, conflict_bounds, warnings };
-        observation.warnings.set(Warning::PeriodStartDiffers, chosen.is_variant);
+            Observation { concept, value, report, start, end, offset, length, as_of: None, change, is_restated: false, conflict_bounds, warnings };
+        let earlier = &self.output.observations[first as usize..];
+        let has_other_end = end != chosen.end || earlier.iter().any(|seen| seen.end != end);
+        observation.warnings.set(Warning::PeriodEndDiffers, has_other_end && rule.kind != Kind::Cover);
+        observation.warnings.set(Warning::PeriodStartDiffers, start != chosen.start);
         observation.warnings.set(Warning::LastResortConcept, chosen.rank >= rule.first_last_resort);
-        observation.change = self.comparer.change(rule, &self.output.observations[first as usize..], &observation);
+        observation.change = self.comparer.change(rule, earlier, &observation);
+        observation.is_restated = earlier.first().is_some_and(|first| self.comparer.is_restated(rule, first, &observation));
         self.output.observations.push(observation);
         let last = self.output.observations.len() - 1;
         &mut self.output.observations[last]

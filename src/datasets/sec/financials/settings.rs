@@ -52,6 +52,7 @@ pub struct CalendarDays {
     pub ytd_start: i32,
     pub same_end: i32,
     pub same_start: i32,
+    pub same_period: i32,
     pub off_calendar: i32,
     pub label: i32,
 }

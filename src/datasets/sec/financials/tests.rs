@@ -238,6 +238,70 @@ fn one_period_with_a_start_stated_differently_has_one_history() {
 }
 
 #[test]
+fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
+    let rules = rules();
+    // Goldman Sachs: the year 2008 ended on the last Friday of November, or on its last day. Its balance too.
+    let goldman = selected(
+        &rules,
+        "NetIncomeLoss USD 2007-12-01 2008-11-28 2322000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         NetIncomeLoss USD 2008-12-27 2009-12-25 13385000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         NetIncomeLoss USD 2007-12-01 2008-11-30 2322000000 0000950123-11-020067 10-K 2011-03-01 2010 FY
+         NetIncomeLoss USD 2009-12-31 2010-12-31 8354000000 0000950123-11-020067 10-K 2011-03-01 2010 FY
+         Assets USD - 2008-11-28 884547000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         Assets USD - 2008-11-30 884547000000 0000950123-11-020067 10-K 2011-03-01 2010 FY",
+    );
+    assert_eq!(
+        history(&rules, &goldman, "net_income")[0],
+        "annual 2008 FY 2007-12-01..2008-11-30: 232200000000/100 2010-03-01 first [off_calendar period_end_differs], 232200000000/100 2011-03-01 equal [off_calendar period_end_differs]"
+    );
+    assert_eq!(
+        history(&rules, &goldman, "total_assets"),
+        ["annual 2008 FY 2008-11-30: 88454700000000/100 2010-03-01 first [period_end_differs], 88454700000000/100 2011-03-01 equal [period_end_differs]"]
+    );
+    let rows = values_frame("982", &rules, &[Source { selected: &goldman, input: 0, member: 3, size_bytes: 1_000 }]).unwrap();
+    let stated = rows.column("reported_end").unwrap().date().unwrap();
+    assert_eq!(stated.physical().iter().flatten().collect::<Vec<_>>(), [day("2008-11-28").number(); 2]);
+    // Both days of the period are of the latest report: years as Deere states them, first to October 31 and then in weeks. Numbers of reports are made up.
+    let deere = selected(
+        &rules,
+        "NetIncomeLoss USD 2014-11-01 2015-10-31 1940000000 0000315189-15-000001 10-K 2015-12-18 2015 FY
+         NetIncomeLoss USD 2014-11-01 2015-10-31 1940000000 0000315189-16-000001 10-K 2016-12-19 2016 FY
+         NetIncomeLoss USD 2014-11-03 2015-11-01 1940000000 0000315189-17-000001 10-K 2017-12-18 2017 FY
+         NetIncomeLoss USD 2015-11-01 2016-10-31 1523900000 0000315189-16-000001 10-K 2016-12-19 2016 FY
+         NetIncomeLoss USD 2015-11-02 2016-10-30 1523900000 0000315189-17-000001 10-K 2017-12-18 2017 FY
+         NetIncomeLoss USD 2016-10-31 2017-10-29 2159100000 0000315189-17-000001 10-K 2017-12-18 2017 FY",
+    );
+    let periods: Vec<String> = deere.periods.iter().map(heading).collect();
+    assert_eq!(periods, ["annual 2015 FY 2014-11-03..2015-11-01", "annual 2016 FY 2015-11-02..2016-10-30", "annual 2017 FY 2016-10-31..2017-10-29"]);
+}
+
+#[test]
+fn a_figure_restated_under_another_concept_is_restated() {
+    let rules = rules();
+    // Microsoft took up the new standard of revenue in its report of 2018 and restated the years before under its concept.
+    let microsoft = selected(
+        &rules,
+        "SalesRevenueNet USD 2015-07-01 2016-06-30 85320000000 0001193125-16-662209 10-K 2016-07-28 2016 FY
+         SalesRevenueNet USD 2015-07-01 2016-06-30 85320000000 0001564590-17-014900 10-K 2017-08-02 2017 FY
+         RevenueFromContractWithCustomerExcludingAssessedTax USD 2015-07-01 2016-06-30 91154000000 0001564590-18-019062 10-K 2018-08-03 2018 FY
+         SalesRevenueNet USD 2016-07-01 2017-06-30 89950000000 0001564590-17-014900 10-K 2017-08-02 2017 FY
+         RevenueFromContractWithCustomerExcludingAssessedTax USD 2016-07-01 2017-06-30 96571000000 0001564590-18-019062 10-K 2018-08-03 2018 FY
+         RevenueFromContractWithCustomerExcludingAssessedTax USD 2016-07-01 2017-06-30 96571000000 0001564590-19-027952 10-K 2019-08-01 2019 FY",
+    );
+    let restated = |period: &Period| microsoft.observations[period.observations()].iter().map(|seen| (seen.change, seen.is_restated)).collect::<Vec<_>>();
+    let revenue = microsoft.periods.iter().map(restated).collect::<Vec<_>>();
+    assert_eq!(revenue[0], [(Change::First, false), (Change::Equal, false), (Change::ConceptChanged, true)]);
+    assert_eq!(revenue[1], [(Change::First, false), (Change::ConceptChanged, true), (Change::Equal, true)]);
+    let lines = lines_frame("017", &rules, &[Source { selected: &microsoft, input: 0, member: 3, size_bytes: 1_000 }]).unwrap();
+    let texts = |name: &str| lines.column(name).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        (texts("value"), texts("first_value")),
+        (["91154000000", "96571000000"].map(str::to_owned).to_vec(), ["85320000000", "89950000000"].map(str::to_owned).to_vec())
+    );
+    assert_eq!(texts("first_concept"), ["us-gaap:SalesRevenueNet"; 2]);
+}
+
+#[test]
 fn a_month_between_two_calendars_is_a_transition_period() {
     let rules = rules();
     // Workday changed from December to January in 2011.

@@ -14,6 +14,7 @@ pub enum Warning {
     ImpliedSharesDisagree,
     LastResortConcept,
     OffCalendar,
+    PeriodEndDiffers,
     PeriodStartDiffers,
     QuartersDisagree,
     ScaleSuspect,
@@ -23,7 +24,7 @@ pub enum Warning {
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 16] = [
+const CODES: [&str; 17] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
@@ -34,6 +35,7 @@ const CODES: [&str; 16] = [
     "implied_shares_disagree",
     "last_resort_concept",
     "off_calendar",
+    "period_end_differs",
     "period_start_differs",
     "quarters_disagree",
     "scale_suspect",

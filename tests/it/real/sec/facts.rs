@@ -119,12 +119,20 @@ pub fn check_values(site: &Site, rows: &[Row]) {
 /// The row has the dates of the fact. A share count is as of a day of its own; a start that a report states otherwise than most is said.
 #[track_caller]
 fn assert_period(row: &Row, fact: &Fact<'_>) {
-    let end = if row.metric == "shares_outstanding" { &row.as_of_date } else { &row.period_end };
-    assert_eq!(end.as_deref(), Some(fact.end), "{row:#?}");
-    if row.period_start.as_deref() != fact.start {
-        let (published, stated) = (row.period_start.as_deref().unwrap(), fact.start.unwrap());
-        assert!(row.warnings.iter().any(|warning| warning == "period_start_differs"), "{row:#?}");
-        assert!((days(published, fact.end) - days(stated, fact.end)).abs() <= 7, "{row:#?}");
+    if row.metric == "shares_outstanding" {
+        assert_eq!((row.as_of_date.as_deref(), &row.reported_end), (Some(fact.end), &None), "{row:#?}");
+        return;
+    }
+    let stated = |reported: &Option<String>, period: &Option<String>| reported.clone().or_else(|| period.clone());
+    assert_eq!(stated(&row.reported_end, &row.period_end).as_deref(), Some(fact.end), "{row:#?}");
+    assert_eq!(stated(&row.reported_start, &row.period_start).as_deref(), fact.start, "{row:#?}");
+    for (code, reported, period) in
+        [("period_start_differs", &row.reported_start, &row.period_start), ("period_end_differs", &row.reported_end, &row.period_end)]
+    {
+        let Some(reported) = reported else { continue };
+        assert!(row.warnings.iter().any(|warning| warning == code), "{row:#?}");
+        let apart = (days(reported, fact.end) - days(period.as_deref().unwrap(), fact.end)).abs();
+        assert!((1..=7).contains(&apart), "{row:#?}");
     }
 }
 
@@ -172,6 +180,77 @@ pub fn check_observations(rows: &[Row]) {
         }
         assert!(reports.is_sorted_by_key(|row| &row.filed_date), "{reports:#?}");
     }
+}
+
+/// Every figure that differs from the first report of its period says so. What differs by rounding does not: by less than the last digit that is
+/// not zero of one of the two, or, in a report in whole thousands or millions, by less than that.
+pub fn check_restated(rows: &[Row]) {
+    let figures = rows.iter().filter(|row| row.value.is_some());
+    let amount = |row: &Row| decimal(row.value.as_deref().unwrap());
+    let largest = largest_units(rows);
+    let (mut exceptions, mut restated) = (Vec::new(), 0);
+    for mut reports in grouped(figures, |row| (&row.cik, &row.metric, &row.series, &row.period_start, &row.period_end, row.is_ytd)).into_values() {
+        reports.sort_by_key(|row| row.observation);
+        let first = reports[0];
+        for row in &reports[1..] {
+            let difference = (amount(row) - amount(first)).abs();
+            let unit = if row.unit == "USD/shares" {
+                CENT
+            } else {
+                [first, row].map(|row| unit(amount(row)).max(largest[row.accession_number.as_deref().unwrap()])).into_iter().max().unwrap()
+            };
+            let is_other = difference >= unit && row.as_of_date == first.as_of_date;
+            if row.is_restated && difference == 0 || is_other && !row.is_restated {
+                exceptions.push((&row.record_id, &first.value, &row.value, row.is_restated));
+            }
+            restated += usize::from(is_other && row.is_latest);
+        }
+    }
+    assert!(exceptions.is_empty(), "{} figures: {exceptions:#?}", exceptions.len());
+    assert!(restated > 1_000, "{restated}");
+}
+
+const CENT: i128 = 100_000_000;
+
+/// In ten billionths.
+fn decimal(text: &str) -> i128 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    format!("{whole}{fraction:0<10}").parse().unwrap()
+}
+
+/// The unit of the last digit that is not zero; of zero itself nothing is known.
+fn unit(amount: i128) -> i128 {
+    let mut unit = 1;
+    while amount != 0 && amount % (unit * 10) == 0 {
+        unit *= 10;
+    }
+    unit
+}
+
+/// A thousand or a million, where all figures in dollars of a report but one in twenty are whole ones of it, else one; in ten billionths.
+fn largest_units(rows: &[Row]) -> HashMap<&str, i128> {
+    let figures = rows.iter().filter(|row| row.unit == "USD" && row.value.is_some());
+    let mut largest: HashMap<&str, i128> = rows.iter().filter_map(|row| Some((row.accession_number.as_deref()?, 1))).collect();
+    for (report, rows) in grouped(figures, |row| row.accession_number.as_deref().unwrap()) {
+        let is_whole = |unit: &i128| rows.iter().filter(|row| decimal(row.value.as_deref().unwrap()) % (unit * CENT * 100) != 0).count() * 20 <= rows.len();
+        largest.insert(report, [1_000_000, 1_000].into_iter().find(is_whole).unwrap_or(1) * CENT * 100);
+    }
+    largest
+}
+
+/// No two fiscal years of a metric end within a week of each other, and none stands twice.
+pub fn check_years(rows: &[Row]) {
+    let annual = rows.iter().filter(|row| row.is_latest && row.value.is_some() && row.series == "annual");
+    let mut checked = 0;
+    for years in grouped(annual, |row| (&row.cik, &row.metric)).into_values() {
+        let mut ends: Vec<&str> = years.iter().map(|row| row.period_end.as_deref().unwrap()).collect();
+        ends.sort_unstable();
+        for pair in ends.windows(2) {
+            assert!(days(pair[0], pair[1]) > 8, "{years:#?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 3_000, "{checked}");
 }
 
 /// What a report says of the period it reports on is published whole: figures of concepts that their metric takes before any other.

@@ -7,6 +7,7 @@ const APPLE: &str = "0000320193";
 const HOME_DEPOT: &str = "0000354950";
 const JPMORGAN: &str = "0000019617";
 const KIMBERLY_CLARK: &str = "0000055785";
+const MICROSOFT: &str = "0000789019";
 const META: &str = "0001326801";
 const NVIDIA: &str = "0001045810";
 
@@ -15,6 +16,7 @@ pub fn check(rows: &[Row]) {
     check_reasons(rows);
     check_scale_error(rows);
     check_splits(rows);
+    check_other_concept(rows);
 }
 
 /// The reports of a metric and period (`start..end`, or the end alone) in the order of filing.
@@ -91,6 +93,17 @@ fn check_scale_error(rows: &[Row]) {
     // Figures per share were right in both.
     let per_share = reports(rows, KIMBERLY_CLARK, "eps_diluted", QUARTER);
     assert!(per_share.iter().all(|row| row.value.as_deref() == Some("0.92")), "{per_share:#?}");
+}
+
+/// Microsoft's report of 2018 restates revenue of two years under the concept of the new standard.
+fn check_other_concept(rows: &[Row]) {
+    let years = [("2015-07-01..2016-06-30", "85320000000", "91154000000"), ("2016-07-01..2017-06-30", "89950000000", "96571000000")];
+    for (period, first, latest) in years {
+        let reports = reports(rows, MICROSOFT, "revenue", period);
+        assert_eq!(reports[0].value.as_deref(), Some(first));
+        let last = reports[reports.len() - 1];
+        assert_eq!((last.value.as_deref(), last.is_restated, last.is_latest), (Some(latest), true, true), "{reports:#?}");
+    }
 }
 
 /// Apple's shares were split seven for one in June 2014 and four for one in August 2020: reports after it restate the periods before.

@@ -28,6 +28,8 @@ struct Row {
     fiscal_period: Option<String>,
     period_start: Option<String>,
     period_end: Option<String>,
+    reported_start: Option<String>,
+    reported_end: Option<String>,
     as_of_date: Option<String>,
     is_ytd: bool,
     value: Option<String>,
@@ -39,6 +41,7 @@ struct Row {
     observation: Option<i64>,
     is_latest: bool,
     change: Option<String>,
+    is_restated: bool,
     warnings: Vec<String>,
     #[serde(skip)]
     source_pointers: Vec<SourcePointer>,
@@ -62,6 +65,8 @@ fn the_real_archives_are_published_figure_by_figure() {
     facts::check_values(&site, &rows);
     facts::check_series(&rows);
     facts::check_observations(&rows);
+    facts::check_restated(&rows);
+    facts::check_years(&rows);
     let listed = filings::listed(&site);
     facts::check_labels(&rows, &listed);
     facts::check_own_periods(&site, &rows, &listed);

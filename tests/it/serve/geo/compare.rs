@@ -17,8 +17,8 @@ async fn comparison_applies_the_strict_test_and_gives_reasons() {
     let population = json!({
         "metric": "population", "unit": "persons", "universe": "Total population",
         "values": [
-            {"id": "90210", "value": 19_652, "moe": 1_335, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
-            {"id": "10001", "value": 29_079, "moe": 1_500, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
+            {"id": "90210", "value": 19_652, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
+            {"id": "10001", "value": 29_079, "moe": 1_500, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
         ],
         "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "reason": null
     });

@@ -23,7 +23,7 @@ async fn profile_has_geography_vintage_twelve_metrics_and_provenance() {
     assert_eq!(data["geography"], geography);
     assert_eq!(data["vintage"], json!({"survey": "ACS 5-year estimates", "period": "2019-2023", "year": 2023}));
     let population = json!({
-        "key": "population", "unit": "persons", "value": 19_652, "moe": 1_335, "moe_status": "published", "qualifier": null, "null_reason": null, "universe": "Total population",
+        "key": "population", "unit": "persons", "value": 19_652, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "universe": "Total population",
         "source": {"table_id": "B01003", "variables": ["B01003_E001"], "moe_variable": "B01003_M001", "derived": false},
         "record_id": "geo.zcta_metric:2023:90210:population", "warnings": []
     });
@@ -50,9 +50,9 @@ async fn figures_are_printed_as_the_publisher_prints_them() {
     for expected in [
         r#""unit":"persons","value":19652,"moe":1335,"#,
         r#""unit":"percent","value":0.0,"moe":20.8,"#,
-        r#""unit":"percent","value":45.0,"moe":null,"moe_status":"not_published""#,
-        r#""unit":"usd","value":250000,"moe":null,"moe_status":"open_ended","qualifier":"250,000 or more","null_reason":null"#,
-        r#""unit":"usd","value":null,"moe":null,"moe_status":"not_published","qualifier":null,"null_reason":"insufficient_sample""#,
+        r#""unit":"percent","value":45.0,"moe":null,"moe_approximate":3.4,"moe_status":"not_published""#,
+        r#""unit":"usd","value":250000,"moe":null,"moe_approximate":null,"moe_status":"open_ended","qualifier":"250,000 or more","null_reason":null"#,
+        r#""unit":"usd","value":null,"moe":null,"moe_approximate":null,"moe_status":"not_published","qualifier":null,"null_reason":"insufficient_sample""#,
         r#""unit":"years","value":50.0,"moe":5.0,"#,
         r#""moe_variable":null,"derived":true"#,
     ] {

@@ -1,7 +1,7 @@
 use crate::serve::http::answers::OF_REGISTRANTS;
 use serde_json::{Value, json};
 
-use super::{draft, publish, world};
+use super::{draft, publish, restated_and_stated_twice, world};
 use crate::serve::{World, collect_record_ids, notices};
 
 const KIMBERLY: &str = "/v1/sec/companies/0000055785/financials";
@@ -22,7 +22,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
         "accession_number": "0001628280-26-007567", "evidence_url": evidence, "is_amendment": false, "is_restated": true, "restatement_kind": "value",
         "concept_changed": false,
         "first_reported": {
-            "value": 20_431_000_000_u64, "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
+            "value": 20_431_000_000_u64, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
             "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm"
         },
         "conflicts": [], "null_reason": null, "warnings": [],
@@ -38,6 +38,46 @@ async fn a_restated_figure_carries_what_was_first_reported() {
     let head = ["cik", "name", "period_type", "fiscal_year_from", "fiscal_year_to"].map(|name| answer["data"][name].clone());
     assert_eq!(head, [json!("0000055785"), json!("KIMBERLY CLARK CORP"), json!("annual"), json!(2023), json!(2024)]);
     assert_eq!(notices(&answer), ["VALUES_AS_FILED", "FISCAL_PERIODS"]);
+}
+
+#[tokio::test]
+async fn a_figure_restated_under_another_concept_says_so() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = draft();
+    draft.tables.extend(restated_and_stated_twice());
+    publish(&world, draft).await;
+    let at = async |known_at: &str| {
+        let answer = world.ok(&format!("/v1/sec/companies/789019/financials?metric=revenue{known_at}")).await;
+        let told = |value: &Value| (value["value"].clone(), value["is_restated"].clone(), value["restatement_kind"].clone(), value["first_reported"].clone());
+        values(&answer).iter().map(told).collect::<Vec<_>>()
+    };
+    let [of_2016, of_2017] = at("").await.try_into().unwrap();
+    let restated = |value: u64| (json!(value), json!(true), json!("concept"));
+    assert_eq!((of_2016.0, of_2016.1, of_2016.2), restated(91_154_000_000));
+    assert_eq!((of_2017.0, of_2017.1, of_2017.2), restated(96_571_000_000));
+    let first = |first: &Value| ["value", "concept", "filed_date", "accession_number"].map(|name| first[name].clone());
+    assert_eq!(first(&of_2016.3), [json!(85_320_000_000_u64), json!("us-gaap:SalesRevenueNet"), json!("2016-07-28"), json!("0001193125-16-662209")]);
+    assert_eq!(first(&of_2017.3), [json!(89_950_000_000_u64), json!("us-gaap:SalesRevenueNet"), json!("2017-08-02"), json!("0001564590-17-014900")]);
+    let before = |value: u64| (json!(value), json!(false), Value::Null, Value::Null);
+    assert_eq!(at("&known_at=2018-08-02").await, [before(85_320_000_000), before(89_950_000_000)]);
+}
+
+#[tokio::test]
+async fn a_period_whose_end_reports_state_differently_says_which_days_each_states() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = draft();
+    draft.tables.extend(restated_and_stated_twice());
+    publish(&world, draft).await;
+    let answer = world.ok("/v1/sec/companies/886982/financials?metric=total_assets&include=history").await;
+    let [of_2008] = values(&answer).as_slice() else { panic!("{answer}") };
+    assert_eq!((&of_2008["period_end"], &of_2008["warnings"]), (&json!("2008-11-30"), &json!(["period_end_differs"])));
+    let history = of_2008["history"].as_array().unwrap();
+    assert_eq!(history.iter().map(|version| version["period_end"].as_str().unwrap()).collect::<Vec<_>>(), ["2008-11-28", "2008-11-30"]);
+    let notice = answer["meta"]["notices"].as_array().unwrap().iter().find(|notice| notice["code"] == "PERIOD_END_DIFFERS").unwrap();
+    let said = notice["message"].as_str().unwrap();
+    assert!(said.contains("2008-11-28 (0000950123-10-018464), then 2008-11-30 (0000950123-11-020067)"), "{said}");
+    let before = world.ok("/v1/sec/companies/886982/financials?metric=total_assets&known_at=2010-12-31").await;
+    assert!(!notices(&before).contains(&"PERIOD_END_DIFFERS"));
 }
 
 #[tokio::test]
@@ -175,7 +215,7 @@ async fn statements_are_grouped_by_period_and_paged() {
 
     let lines = first["data"]["statements"][0]["lines"].as_array().unwrap();
     let line = |key: &str| lines.iter().find(|line| line["key"] == key).unwrap();
-    assert_eq!((lines.len(), &line("net_income")["value"], &line("net_income")["is_derived"]), (14, &json!(93_736_000_000_u64), &json!(false)));
+    assert_eq!((lines.len(), &line("net_income")["value"], &line("net_income")["is_derived"]), (16, &json!(93_736_000_000_u64), &json!(false)));
     assert_eq!((&line("revenue")["value"], &line("revenue")["null_reason"]), (&Value::Null, &json!("not_reported")));
     let restated = world.ok(&format!("{path}?statement=income&fiscal_year_to=2022")).await;
     assert_eq!(restated["data"]["statements"][0]["is_restated"], true);

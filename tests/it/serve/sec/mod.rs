@@ -95,9 +95,45 @@ pub fn value(cik: &str, metric: &str, series: &str, (start, end): (Option<&str>,
     let row = json!({
         "record_id": format!("sec.financial_value:{cik}:{metric}:{period}:{number}"), "bucket": bucket(cik), "cik": cik, "metric": metric, "unit": unit, "series": series,
         "period_start": start, "period_end": end, "is_ytd": false, "value": amount, "concept": "us-gaap:Revenues", "filed_date": filed_date, "observation": 1,
-        "form": if series == "annual" { "10-K" } else { "10-Q" }, "is_latest": true, "change": "first", "fiscal_period": "FY",
+        "form": if series == "annual" { "10-K" } else { "10-Q" }, "is_latest": true, "change": "first", "is_restated": false, "fiscal_period": "FY",
     });
     with(row, &cells)
+}
+
+/// Microsoft's revenue of two years, restated by the report of 2018 under the concept of a new standard; and Goldman Sachs' assets at the end of
+/// 2008, which two reports state as of two days. As filed.
+pub fn restated_and_stated_twice() -> [Table; 4] {
+    let table = |dataset_id, bucket, rows| Table { dataset_id, vintage_year: None, bucket: Some(bucket), folders: &[], rows, report: PartReport::default() };
+    let cells = |fiscal_year: i32, observation: i32, number: &str, filed_date: &str, more: Value| {
+        with(json!({"fiscal_year": fiscal_year, "observation": observation, "accession_number": number, "filed_date": filed_date}), &more)
+    };
+    let (sales, contracts) = ("us-gaap:SalesRevenueNet", "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax");
+    let revenue = |(start, end): (&str, &str), amount: &str, cells: Value| value("0000789019", "revenue", "annual", (Some(start), end), amount, cells);
+    let (of_2016, of_2017) = (("2015-07-01", "2016-06-30"), ("2016-07-01", "2017-06-30"));
+    let first = || json!({"concept": sales, "is_latest": false});
+    let equal = json!({"concept": sales, "change": "equal", "is_latest": false});
+    let changed = json!({"concept": contracts, "change": "concept_changed", "is_restated": true});
+    let again = json!({"concept": contracts, "change": "equal", "is_restated": true});
+    let microsoft = vec![
+        revenue(of_2016, "85320000000", cells(2016, 1, "0001193125-16-662209", "2016-07-28", first())),
+        revenue(of_2016, "85320000000", cells(2016, 2, "0001564590-17-014900", "2017-08-02", equal)),
+        revenue(of_2016, "91154000000", cells(2016, 3, "0001564590-18-019062", "2018-08-03", changed.clone())),
+        revenue(of_2017, "89950000000", cells(2017, 1, "0001564590-17-014900", "2017-08-02", first())),
+        revenue(of_2017, "96571000000", cells(2017, 2, "0001564590-18-019062", "2018-08-03", changed)),
+        revenue(of_2017, "96571000000", cells(2017, 3, "0001564590-19-027952", "2019-08-01", again)),
+    ];
+    let assets = |cells: Value| value("0000886982", "total_assets", "annual", (None, "2008-11-30"), "884547000000", cells);
+    let warned = |more: Value| with(json!({"concept": "us-gaap:Assets", "warnings": ["period_end_differs"]}), &more);
+    let goldman = vec![
+        assets(cells(2008, 1, "0000950123-10-018464", "2010-03-01", warned(json!({"reported_end": "2008-11-28", "is_latest": false})))),
+        assets(cells(2008, 2, "0000950123-11-020067", "2011-03-01", warned(json!({"change": "equal"})))),
+    ];
+    [
+        table("sec.registrant", "019", vec![registrant("0000789019", json!({"name": "MICROSOFT CORP"}))]),
+        table("sec.registrant", "982", vec![registrant("0000886982", json!({"name": "GOLDMAN SACHS GROUP INC"}))]),
+        table("sec.financial_value", "019", microsoft),
+        table("sec.financial_value", "982", goldman),
+    ]
 }
 
 fn annual(cik: &str, metric: &str, fiscal_year: i32, (start, end): (&str, &str), amount: &str) -> Value {
@@ -109,7 +145,7 @@ fn annual(cik: &str, metric: &str, fiscal_year: i32, (start, end): (&str, &str),
 fn none(cik: &str, metric: &str, series: &str, reason: &str) -> Value {
     json!({
         "record_id": format!("sec.financial_value:{cik}:{metric}:{series}:none"), "bucket": bucket(cik), "cik": cik, "metric": metric, "unit": "USD", "series": series,
-        "is_ytd": false, "is_latest": true, "null_reason": reason,
+        "is_ytd": false, "is_latest": true, "is_restated": false, "null_reason": reason,
     })
 }
 
@@ -133,7 +169,7 @@ fn apple_values() -> Vec<Value> {
 /// Revenue of 2023 was 20,431 million as first reported and 17,146 million after a business was sold; of 2024 it was only rounded.
 fn kimberly_clark_values() -> Vec<Value> {
     let of_2023 = |observation: i32, number: &str, filed_date: &str, amount: &str, change: &str| {
-        let cells = json!({"fiscal_year": 2023, "observation": observation, "accession_number": number, "filed_date": filed_date, "change": change, "is_latest": observation == 3});
+        let cells = json!({"fiscal_year": 2023, "observation": observation, "accession_number": number, "filed_date": filed_date, "change": change, "is_latest": observation == 3, "is_restated": change == "value"});
         value("0000055785", "revenue", "annual", (Some("2023-01-01"), "2023-12-31"), amount, cells)
     };
     let of_2024 = |observation: i32, amount: &str, change: &str| {
@@ -162,7 +198,7 @@ fn apple_lines() -> Vec<Value> {
         with(row, &cells)
     };
     let restated = json!({
-        "is_restated": true, "first_value": "5", "first_accession_number": "0000320193-22-000108", "first_form": "10-K", "first_filed_date": "2022-10-28"
+        "is_restated": true, "first_value": "5", "first_concept": "us-gaap:NetIncomeLoss", "first_accession_number": "0000320193-22-000108", "first_form": "10-K", "first_filed_date": "2022-10-28"
     });
     let year = |fiscal_year: i32| (format!("{}-10-01", fiscal_year - 1), format!("{fiscal_year}-09-28"));
     let mut rows = Vec::new();

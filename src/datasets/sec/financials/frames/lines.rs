@@ -33,6 +33,7 @@ struct LineRows {
     label: StringChunkedBuilder,
     is_restated: Vec<bool>,
     first_value: StringChunkedBuilder,
+    first_concept: StringChunkedBuilder,
     first_accession_number: StringChunkedBuilder,
     first_form: StringChunkedBuilder,
     first_filed_date: Vec<Option<i32>>,
@@ -47,6 +48,7 @@ impl Default for LineRows {
             label: texts("label", 0),
             is_restated: Vec::new(),
             first_value: texts("first_value", 0),
+            first_concept: texts("first_concept", 0),
             first_accession_number: texts("first_accession_number", 0),
             first_form: texts("first_form", 0),
             first_filed_date: Vec::new(),
@@ -56,7 +58,6 @@ impl Default for LineRows {
 
 impl LineRows {
     fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, line: &Line, period: &Period) {
-        let observations = &source.selected.observations[period.observations()];
         let latest = &source.selected.observations[period.latest()];
         let id = self.common.begin_id(LINES, &texts.cik);
         for part in [line.statement, ":", period.series.name(), ":"] {
@@ -72,21 +73,21 @@ impl LineRows {
         self.statement.append_value(line.statement);
         self.line.append_value(&line.key);
         self.label.append_value(&line.label);
-        let is_restated = observations.iter().any(|observation| observation.change.is_restatement());
-        self.is_restated.push(is_restated);
-        if !is_restated {
-            for column in [&mut self.first_value, &mut self.first_accession_number, &mut self.first_form] {
+        self.is_restated.push(latest.is_restated);
+        if !latest.is_restated {
+            for column in [&mut self.first_value, &mut self.first_concept, &mut self.first_accession_number, &mut self.first_form] {
                 column.append_null();
             }
             self.first_filed_date.push(None);
             return;
         }
-        let first = &observations[0];
+        let first = &source.selected.observations[period.observations().start];
         let report = &source.selected.reports[first.report as usize];
         let text = &mut self.common.text;
         text.clear();
         push_amount(text, first.value);
         self.first_value.append_value(&*text);
+        self.first_concept.append_value(rules.concept(first.concept));
         self.first_accession_number.append_value(&texts.accessions[first.report as usize]);
         self.first_form.append_value(report.form.name());
         self.first_filed_date.push(Some(report.filed.number()));
@@ -100,6 +101,7 @@ impl LineRows {
             self.label.finish().into_column(),
             Column::new("is_restated".into(), self.is_restated),
             self.first_value.finish().into_column(),
+            self.first_concept.finish().into_column(),
             self.first_accession_number.finish().into_column(),
             self.first_form.finish().into_column(),
             dates("first_filed_date", self.first_filed_date)?,

@@ -42,6 +42,10 @@ struct ValueRows {
     observation: Vec<Option<i32>>,
     is_latest: Vec<bool>,
     change: StringChunkedBuilder,
+    is_restated: Vec<bool>,
+    /// The period as the report states it, where that is not the period's.
+    reported_start: Vec<Option<i32>>,
+    reported_end: Vec<Option<i32>>,
     conflicts: StringChunkedBuilder,
 }
 
@@ -55,6 +59,9 @@ impl Default for ValueRows {
             observation: Vec::new(),
             is_latest: Vec::new(),
             change: texts("change", 0),
+            is_restated: Vec::new(),
+            reported_start: Vec::new(),
+            reported_end: Vec::new(),
             conflicts: texts("conflicts", 0),
         }
     }
@@ -81,6 +88,10 @@ impl ValueRows {
         self.observation.push(i32::try_from(number + 1).ok());
         self.is_latest.push(position == period.latest());
         self.change.append_value(observation.change.name());
+        self.is_restated.push(observation.is_restated);
+        let is_period = observation.as_of.is_none();
+        self.reported_start.push((is_period && observation.start != period.start).then(|| observation.start.number()));
+        self.reported_end.push((is_period && observation.end != period.end).then(|| observation.end.number()));
         let text = &mut self.common.text;
         text.clear();
         for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
@@ -107,6 +118,9 @@ impl ValueRows {
         self.observation.push(None);
         self.is_latest.push(true);
         self.change.append_null();
+        self.is_restated.push(false);
+        self.reported_start.push(None);
+        self.reported_end.push(None);
         self.conflicts.append_value("");
     }
 
@@ -119,6 +133,9 @@ impl ValueRows {
             Column::new("observation".into(), self.observation),
             Column::new("is_latest".into(), self.is_latest),
             self.change.finish().into_column(),
+            Column::new("is_restated".into(), self.is_restated),
+            dates("reported_start", self.reported_start)?,
+            dates("reported_end", self.reported_end)?,
             self.conflicts.finish().into_column(),
         ]);
         Ok(DataFrame::new_infer_height(columns)?)
