@@ -48,7 +48,8 @@ pub fn draft(population: f64) -> Draft {
 }
 
 fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {
-    let derived = |value: f64| json!({"value": value, "moe": null, "moe_approximate": 3.4, "moe_status": "not_published", "moe_variable": null, "is_derived": true});
+    let derived =
+        |value: f64| json!({"value": value, "moe": null, "moe_approximate": 3.4, "moe_status": "not_published", "moe_variable": null, "is_derived": true});
     let controlled = |value: f64| json!({"value": value, "moe": null, "moe_status": "controlled"});
     let open_ended = json!({"value": 250_000.0, "moe": null, "moe_status": "open_ended", "qualifier": "250,000 or more"});
     let missing = json!({"value": null, "moe": null, "moe_status": "not_published", "null_reason": "insufficient_sample"});
