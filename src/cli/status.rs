@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use super::{Global, output};
 use crate::error::Result;
-use crate::pipeline::LayoutEvidence;
+use crate::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
 use crate::run::{self, FileByHand, NeverBuilt};
 use crate::serve::freshness_of_task;
 use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
@@ -126,6 +126,12 @@ fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
             "\nlayout taken from the publisher's documentation, not yet confirmed on a file: {}",
             documented.into_iter().collect::<Vec<_>>().join(", ")
         );
+    }
+    let is_excerpt = |(_, evidence): &(&String, &Evidence)| evidence.kind == EvidenceKind::Excerpt;
+    let excerpts: BTreeMap<&String, &Evidence> = manifest.tasks.values().flat_map(|entry| &entry.evidence).filter(is_excerpt).collect();
+    if !excerpts.is_empty() {
+        let told: Vec<String> = excerpts.iter().map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen)).collect();
+        anstream::println!("\nlayout known from some records or an older copy: {}", told.join(", "));
     }
 }
 

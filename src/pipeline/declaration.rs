@@ -20,9 +20,6 @@ pub struct Declaration {
     pub cadence: Cadence,
     /// When the publisher issues the files; by the cadence alone where it is not known better.
     pub calendar: Option<Calendar>,
-    /// What the layout of the sources is known from.
-    #[serde(default)]
-    pub layout_evidence: LayoutEvidence,
     /// Datasets built by this pipeline. Empty for a pipeline that only supplies sources to others.
     pub produces: Vec<String>,
     /// Sources of other declarations that the build also reads.
@@ -66,17 +63,48 @@ impl Cadence {
     }
 }
 
-/// What the layout of a pipeline's sources is known from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+/// What the layout of a source is known from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    pub kind: EvidenceKind,
+    /// Month of the newest file or page that showed it: `2026-02`.
+    pub seen: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceKind {
+    /// A file of the publisher, in the layout that is declared.
+    File,
+    /// Some records of one, or an older or reduced copy.
+    Excerpt,
+    /// Documentation alone: no file has been seen.
+    Documented,
+}
+
+/// What the layout of all that a pipeline's build needs is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayoutEvidence {
-    /// From files of the publisher.
-    #[default]
+    /// From files of the publisher, or records of them.
     File,
-    /// From its documentation alone: no file has been seen.
+    /// Of one source at least from its documentation alone.
     Documented,
-    /// From its documentation, and a person has since looked at what a file of the publisher became (`pubdata accept`). Never declared.
+    /// From documentation, and a person has since looked at what the publisher's files became (`pubdata accept`).
     Confirmed,
+}
+
+impl Declaration {
+    /// What the layout of the sources is known from that a build cannot do without; nobody's confirmation counts here.
+    pub fn layout_evidence(&self) -> LayoutEvidence {
+        if self.unseen_sources().next().is_some() { LayoutEvidence::Documented } else { LayoutEvidence::File }
+    }
+
+    /// The sources that a build cannot do without and of which no file has been seen.
+    pub fn unseen_sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().filter(|source| source.required && source.on_demand.is_none() && source.evidence.kind == EvidenceKind::Documented)
+    }
 }
 
 /// Candidate partitions by number, such as survey years. A candidate at either end none of whose files exists is not
@@ -101,6 +129,9 @@ pub struct PartitionRange {
 pub struct Source {
     /// Name of the feed, unique over all declarations, such as `census.acs5_table`.
     pub source_id: String,
+    /// What the layout is known from: it decides no record.
+    #[serde(skip_serializing)]
+    pub evidence: Evidence,
     /// URL template. `{name}` is a variable, `{name-4}` an integer variable less 4, `{NAME}` a variable in upper case,
     /// `{env:NAME}` a secret from the environment that is left out of every record of the URL. `bundled:PATH` is a file beside the declarations.
     pub url: String,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Declaration, Editions, Format, LabelRange, LayoutEvidence, Schedule, Source, Variable, normalized_name, suggested};
+use super::{Declaration, Editions, Format, LabelRange, Schedule, Source, Variable, normalized_name, suggested};
 use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 use crate::error::{Error, Result};
@@ -89,8 +89,8 @@ impl Declarations {
                     report(TablePath::Top, "produces", format!("`{dataset_id}` is already produced by `{other}`"));
                 }
             }
-            if declaration.layout_evidence == LayoutEvidence::Confirmed {
-                report(TablePath::Top, "layout_evidence", "`confirmed` is said with `pubdata accept`; declare `file` once a file has been read".to_owned());
+            for (number, source) in declaration.sources.iter().enumerate().filter(|(_, source)| !is_month(&source.evidence.seen)) {
+                report(TablePath::Nth("source", number), "evidence", format!("`{}` is no month such as `2026-02`", source.evidence.seen));
             }
             if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::of) {
                 report(TablePath::Top, "calendar", error.to_string());
@@ -223,6 +223,11 @@ impl Declarations {
 }
 
 /// Where a publisher's server may send on to, and how it is asked.
+/// Whether a text is a year and a month of it.
+fn is_month(text: &str) -> bool {
+    format!("{text}-01").parse::<jiff::civil::Date>().is_ok()
+}
+
 fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
     let is_host =
         |name: &str| name.contains('.') && name.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));

@@ -15,8 +15,8 @@ mod template;
 
 pub use calendar::Schedule;
 pub use declaration::{
-    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange,
-    LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
+    AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Evidence, EvidenceKind, Expectations,
+    FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange, LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
 pub use labels::{Editions, are_labels};
 pub use likeness::{nearest, suggested};

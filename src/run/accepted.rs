@@ -78,7 +78,7 @@ pub fn check_accepted(declarations: &Declarations, ids: &[String]) -> Result<()>
 }
 
 fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
-    if pipeline.is_some_and(|pipeline| pipeline.layout_evidence == LayoutEvidence::Documented) {
+    if pipeline.is_some_and(|pipeline| pipeline.layout_evidence() == LayoutEvidence::Documented) {
         return Ok(Accepted::Layout);
     }
     Err(Error::config(format!("`{id}`: its layout is known from files already, and is not waiting for anyone"))

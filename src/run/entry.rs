@@ -81,17 +81,17 @@ pub(super) fn entry(
     is_sample: bool,
 ) -> Result<TaskEntry> {
     let declaration = task.declaration;
-    let evidence = layout_evidence(settings, declaration);
+    let layout_evidence = layout_evidence(settings, declaration);
     if !is_sample {
         // A sample is no file of the publisher's: it can confirm nothing.
-        findings.extend(unconfirmed_layout(declaration, evidence));
+        findings.extend(unconfirmed_layout(declaration, layout_evidence));
     }
     let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
     let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
     let mut decides = vec![serde_json::json!([task.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
-    // What is confirmed is judged by its totals.
-    decides.extend((evidence == LayoutEvidence::Confirmed).then(|| serde_json::json!("confirmed")));
+    // What nobody has seen is not judged by its totals until it is confirmed.
+    decides.extend((layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)));
     // A date that a person stated is part of what the release says.
     decides.extend(stated_dates(&inputs));
     let text = decides.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
@@ -115,7 +115,8 @@ pub(super) fn entry(
         licence: declaration.licence.clone(),
         homepage: declaration.homepage.clone(),
         cadence_days: declaration.cadence.days(),
-        layout_evidence: Some(evidence),
+        layout_evidence: Some(layout_evidence),
+        evidence: declaration.sources.iter().map(|source| (source.source_id.clone(), source.evidence.clone())).collect(),
         built_at: Timestamp::now().to_string(),
     })
 }
@@ -123,7 +124,7 @@ pub(super) fn entry(
 /// What a layout is known from, once it is counted what people have looked at.
 fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
     let mut names = declaration.sources.iter().map(|source| &source.source_id).chain([&declaration.pipeline_id]);
-    match declaration.layout_evidence {
+    match declaration.layout_evidence() {
         LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
         declared => declared,
     }

@@ -205,6 +205,15 @@ fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str
         json.key("source_date").optional_text(newest_date(release, parts).as_deref());
         json.key("built_at").optional_text(tasks.values().map(|task| task.built_at.as_str()).max());
         json.key("layout_evidence").optional_text(layout_evidence(&tasks).as_deref());
+        json.key("evidence").array(|json| {
+            for (source_id, evidence) in tasks.values().flat_map(|task| &task.evidence).collect::<BTreeMap<_, _>>() {
+                json.object(|json| {
+                    json.key("source_id").text(source_id);
+                    json.key("kind").value(&evidence.kind);
+                    json.key("seen").text(&evidence.seen);
+                });
+            }
+        });
         let late_since = tasks.keys().filter_map(|task_id| release.manifest.late_since(task_id, today)).min();
         json.key("late_since").optional_text(late_since.map(|day| day.to_string()).as_deref());
         json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::issue::SourceFinding;
-use crate::pipeline::LayoutEvidence;
+use crate::pipeline::{Evidence, LayoutEvidence};
 use crate::provenance::{Snapshot, SourceRows};
 
 /// Format of the manifest file; readers refuse a newer one.
@@ -69,6 +69,9 @@ pub struct TaskEntry {
     /// What the layout of its sources is known from; releases of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout_evidence: Option<LayoutEvidence>,
+    /// By source, what its layout is known from; releases of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evidence: BTreeMap<String, Evidence>,
     /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,

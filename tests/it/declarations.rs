@@ -27,10 +27,10 @@ format = { kind = "delimited", delimiters = [","], quoting = true }
 columns = { parcel = ["PARCEL_NO"], name = ["OWNER", "OWNER_NAME"] }
 ignore = ["REMARK"]
 min_bytes = 100
-
+evidence = { kind = "file", seen = "2026-02" }
 [[source]]
 source_id = "test.parcel_owners"
-# A header is declared: the file has none.
+evidence = { kind = "documented", seen = "2026-02" }
 url = "https://example.org/{vintage}/owners.txt"
 source_version = "{vintage-1}"
 format = { kind = "delimited", delimiters = ["|"], quoting = false, header = ["PARCEL_NO", "SHARE", "NOTE"] }
@@ -114,7 +114,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             "cadence = ",
             "cadance = ",
             &[
-                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `calendar`, `layout_evidence`, `produces`, `inputs`, `partition`, `source`, `buckets`, `expect`, `settings`",
+                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `calendar`, `produces`, `inputs`, `partition`, `source`, `buckets`, `expect`, `settings`",
             ],
         ),
         ("cadence = \"yearly\"\n", "", &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"]),

@@ -66,7 +66,7 @@ impl Nights<'_, '_> {
         let mut own: Vec<SourceFinding> = asked.iter().filter_map(|asked| asked.finding()).collect();
         let mut names = task.declaration.sources.iter().map(|source| &source.source_id).chain([&task.declaration.pipeline_id]);
         if !self.context.fetcher.is_sample() && !names.any(|name| self.context.run.confirmed.contains(name)) {
-            own.extend(findings::unconfirmed_layout(task.declaration, task.declaration.layout_evidence));
+            own.extend(findings::unconfirmed_layout(task.declaration, task.declaration.layout_evidence()));
         }
         own
     }

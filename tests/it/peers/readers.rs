@@ -119,6 +119,7 @@ fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
         cadence_days: 365,
 
         layout_evidence: None,
+        evidence: BTreeMap::new(),
         findings: Vec::new(),
         due: BTreeMap::new(),
         built_at: "2025-01-01T00:00:00Z".to_owned(),

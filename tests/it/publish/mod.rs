@@ -137,6 +137,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         cadence_days: 365,
 
         layout_evidence: None,
+        evidence: BTreeMap::new(),
         findings: Vec::new(),
         due: BTreeMap::new(),
         built_at: NOW.to_owned(),

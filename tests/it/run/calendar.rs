@@ -40,7 +40,7 @@ fn declaration(pipeline_id: &str, head: &str, produces: &[&str], sources: &str) 
 /// A source of delimited text.
 fn source(source_id: &str, url: &str, more: &str) -> String {
     format!(
-        "[[source]]\nsource_id = \"{source_id}\"\nurl = \"{url}\"\nsource_version = \"v\"\nformat = {{ kind = \"delimited\", delimiters = [\",\"], quoting = true }}\ncolumns = {{ a = [\"A\"] }}\n{more}\n"
+        "[[source]]\nsource_id = \"{source_id}\"\nevidence = {{ kind = \"file\", seen = \"2026-02\" }}\nurl = \"{url}\"\nsource_version = \"v\"\nformat = {{ kind = \"delimited\", delimiters = [\",\"], quoting = true }}\ncolumns = {{ a = [\"A\"] }}\n{more}\n"
     )
 }
 

@@ -15,7 +15,7 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
     let contract = &world.contracts["geo.zcta_metric"];
     let partition = |year: i32, quarantined: u64, notes: Value, source_date: &str| {
         json!({
-            "partition": {"vintage_year": year.to_string()}, "rows": 59, "quarantined_rows": quarantined, "source_date": source_date, "built_at": "2026-01-10T01:00:00Z", "layout_evidence": null,
+            "partition": {"vintage_year": year.to_string()}, "rows": 59, "quarantined_rows": quarantined, "source_date": source_date, "built_at": "2026-01-10T01:00:00Z", "layout_evidence": null, "evidence": [],
             "late_since": null, "is_stale": false, "stale_reason": null, "notes": notes
         })
     };
