@@ -1,6 +1,6 @@
 //! Turns the rate and boundary files of states into jurisdictions with rates, and records of where they apply. What a code is, and which
-//! codes apply at a place, is published as the state says it; rates are added up when someone asks. Does not know product rules, caps or
-//! holidays.
+//! codes apply at a place, is published as the state says it; rates are added up when someone asks. What of goods each state taxes is a
+//! table of rules beside them. Does not know caps or holidays.
 
 mod boundary;
 pub(super) mod california;
@@ -10,6 +10,7 @@ mod sst;
 pub(super) mod sst_boundaries;
 pub(super) mod sst_rates;
 pub(super) mod states;
+mod taxability;
 pub(super) mod texas;
 pub(super) mod washington;
 
@@ -29,6 +30,7 @@ use crate::normalise::{Day, unscaled};
 const RATE: &str = "tax.rate";
 const BOUNDARY: &str = "tax.boundary";
 const STATE: &str = "tax.state";
+const TAXABILITY: &str = "tax.taxability";
 
 /// Decimals of a rate.
 const RATE_SCALE: usize = 6;

@@ -1,5 +1,5 @@
 //! Turns the hand-kept tables of states, and of the few local rates that no state publishes in bulk, into how each state taxes sales, and
-//! into rates and places of the states whose counties are all that there is. A row stands there only with the page that states it.
+//! into rates and places of the states whose counties are all that there is. What a row says stands there only with what states it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::boundary::Boundary;
 use super::names::Names;
 use super::rate::Rate;
-use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name};
+use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name, taxability};
 use crate::canonical::state;
 use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table};
@@ -26,20 +26,18 @@ struct StateRule {
     coverage: String,
     method: String,
     state_rate: Option<i64>,
-    sourcing: Option<String>,
-    sourcing_page: Option<String>,
-    freight_taxable: Option<bool>,
-    freight_basis: Option<String>,
-    food_drug_exempt: Option<bool>,
-    food_drug_basis: Option<String>,
+    rate_citation: Option<String>,
     source_page: String,
     effective_date: Option<String>,
-    effective_page: Option<String>,
+    sourcing: Option<String>,
+    sourcing_rule: Option<String>,
+    sourcing_citation: Option<String>,
+    sourcing_page: Option<String>,
     local_note: Option<String>,
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
@@ -52,10 +50,9 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let file = context.read_one(STATES)?;
     let column = |name: &str| text(&file.frame, name);
     let (usps, coverage, method, value, sourcing) = (column("state")?, column("coverage")?, column("method")?, column("state_rate")?, column("sourcing")?);
-    let (sourcing_page, page, note) = (column("sourcing_page")?, column("source_page")?, column("local_note")?);
-    let effective = [column("effective_date")?, column("effective_page")?];
-    let freight = [column("freight_taxable")?, column("freight_basis")?];
-    let food = [column("food_drug_exempt")?, column("food_drug_basis")?];
+    let (page, note, effective) = (column("source_page")?, column("local_note")?, column("effective_date")?);
+    let (rate_citation, sourcing_rule) = (column("rate_citation")?, column("sourcing_rule")?);
+    let (sourcing_citation, sourcing_page) = (column("sourcing_citation")?, column("sourcing_page")?);
     let mut issues: Vec<_> = file.issues(STATE).collect();
     let mut rules = Vec::new();
     for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
@@ -66,16 +63,14 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                 usps: required(usps.get(row), "state")?.to_owned(),
                 coverage: required(coverage.get(row), "coverage")?.to_owned(),
                 method: required(method.get(row), "method")?.to_owned(),
-                state_rate: rate(value.get(row), "state rate")?,
-                sourcing: stated(sourcing.get(row), sourcing_page.get(row), "sourcing")?.map(str::to_owned),
-                sourcing_page: owned(sourcing_page.get(row)),
-                freight_taxable: stated(freight[0].get(row), freight[1].get(row), "freight taxable")?.map(|cell| cell == "yes"),
-                freight_basis: owned(freight[1].get(row)),
-                food_drug_exempt: stated(food[0].get(row), food[1].get(row), "food and drugs exempt")?.map(|cell| cell == "yes"),
-                food_drug_basis: owned(food[1].get(row)),
+                state_rate: stated(rate(value.get(row), "state rate")?, rate_citation.get(row), "state rate")?,
+                rate_citation: owned(rate_citation.get(row)),
                 source_page: required(page.get(row), "source page")?.to_owned(),
-                effective_date: stated(effective[0].get(row), effective[1].get(row), "effective date")?.map(str::to_owned),
-                effective_page: owned(effective[1].get(row)),
+                effective_date: owned(effective.get(row)),
+                sourcing: stated(sourcing.get(row), sourcing_citation.get(row), "sourcing")?.map(str::to_owned),
+                sourcing_rule: owned(sourcing_rule.get(row)),
+                sourcing_citation: owned(sourcing_citation.get(row)),
+                sourcing_page: owned(sourcing_page.get(row)),
                 local_note: owned(note.get(row)),
                 pointers: pointers.clone(),
             })
@@ -86,12 +81,13 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         }
     }
     let mut tables = local_tables(context, &rules)?;
+    tables.insert(0, taxability::table(context)?);
     tables.insert(0, Table { dataset_id: STATE.to_owned(), partition: BTreeMap::new(), frame: frame(&rules)?, issues });
     Ok(tables)
 }
 
 /// A cell that stands there only with what states it.
-fn stated<'c>(cell: Option<&'c str>, basis: Option<&str>, name: &str) -> std::result::Result<Option<&'c str>, Refusal> {
+fn stated<T>(cell: Option<T>, basis: Option<&str>, name: &str) -> std::result::Result<Option<T>, Refusal> {
     match (cell, basis) {
         (Some(_), None) => Err(("missing_value", format!("{name}: nothing is named that states it"))),
         (cell, _) => Ok(cell),
@@ -107,15 +103,13 @@ fn frame(rules: &[StateRule]) -> Result<DataFrame> {
         texts("coverage", |rule| Some(rule.coverage.clone())),
         texts("method", |rule| Some(rule.method.clone())),
         Column::new("state_rate".into(), rules.iter().map(|rule| rule.state_rate).collect::<Vec<_>>()),
-        texts("sourcing", |rule| rule.sourcing.clone()),
-        texts("sourcing_page", |rule| rule.sourcing_page.clone()),
-        Column::new("freight_taxable".into(), rules.iter().map(|rule| rule.freight_taxable).collect::<Vec<_>>()),
-        texts("freight_basis", |rule| rule.freight_basis.clone()),
-        Column::new("food_drug_exempt".into(), rules.iter().map(|rule| rule.food_drug_exempt).collect::<Vec<_>>()),
-        texts("food_drug_basis", |rule| rule.food_drug_basis.clone()),
+        texts("rate_citation", |rule| rule.rate_citation.clone()),
         texts("source_page", |rule| Some(rule.source_page.clone())),
         texts("effective_date", |rule| rule.effective_date.clone()),
-        texts("effective_page", |rule| rule.effective_page.clone()),
+        texts("sourcing", |rule| rule.sourcing.clone()),
+        texts("sourcing_rule", |rule| rule.sourcing_rule.clone()),
+        texts("sourcing_citation", |rule| rule.sourcing_citation.clone()),
+        texts("sourcing_page", |rule| rule.sourcing_page.clone()),
         texts("local_note", |rule| rule.local_note.clone()),
         pointer_column(rules.iter().map(|rule| rule.pointers.as_slice())),
     ];
@@ -208,9 +202,9 @@ mod tests {
     use super::stated;
 
     #[test]
-    fn a_cell_without_a_page_that_states_it_is_quarantined() {
+    fn a_cell_without_what_states_it_is_quarantined() {
         assert_eq!(stated(Some("origin"), Some("https://publisher.example/"), "sourcing"), Ok(Some("origin")));
-        assert_eq!(stated(None, None, "sourcing"), Ok(None));
+        assert_eq!(stated(None::<&str>, None, "sourcing"), Ok(None));
         assert_eq!(stated(Some("origin"), None, "sourcing").unwrap_err().0, "missing_value");
     }
 }

@@ -8,12 +8,12 @@ use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::tax::body_address::{ADDRESS, location_of};
-use crate::serve::tax::candidate::Category;
+use crate::serve::tax::goods::Category;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
 use crate::serve::tax::limits::{MAX_ITEMS, batch_too_large};
 use crate::serve::tax::lookup::{Found, Terms, look_up};
-use crate::serve::tax::table::{BOUNDARIES, RATES, STATES};
+use crate::serve::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -38,7 +38,8 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let body = Fields::of_body(call.body, &["date", "addresses"])?;
     let addresses = body.list("addresses", MAX_ITEMS, |count| batch_too_large("addresses", count))?.ok_or_else(|| body.missing("addresses"))?;
     let date = body.text("date", 10)?;
-    let terms = Terms { date: date_of(date.as_deref(), call.today(), "date")?, is_date_given: date.is_some(), origin: None, category: Category::General };
+    let day = date_of(date.as_deref(), call.today(), "date")?;
+    let terms = Terms { date: day, is_date_given: date.is_some(), origin: None, category: Category::General, is_at_origin: false };
     call.charge(addresses.len())?;
     json.array(|json| {
         for (index, address) in addresses.into_iter().enumerate() {
@@ -60,7 +61,7 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             });
         }
     });
-    Ok(Meta { datasets: [STATES, RATES, BOUNDARIES].map(str::to_owned).into(), ..Meta::default() })
+    Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(str::to_owned).into(), ..Meta::default() })
 }
 
 fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> (Option<String>, Result<Found<'a>>) {

@@ -7,7 +7,7 @@ use crate::serve::http::problem::Result;
 use crate::serve::place::zips::Zips;
 
 /// Fields of an address.
-pub const ADDRESS: [&str; 5] = ["address", "street", "city", "state", "zip"];
+pub const ADDRESS: [&str; 6] = ["address", "street", "city", "state", "zip", "unincorporated"];
 
 /// Reads an address of the body.
 ///
@@ -16,6 +16,8 @@ pub const ADDRESS: [&str; 5] = ["address", "street", "city", "state", "zip"];
 pub fn location_of(call: &Call<'_>, fields: &Fields<'_>) -> Result<Location> {
     let text = |name: &str| fields.text(name, 200);
     let (address, street, city, state, zip) = (text("address")?, text("street")?, text("city")?, text("state")?, text("zip")?);
-    let asked = Asked { address: address.as_deref(), street: street.as_deref(), city: city.as_deref(), state: state.as_deref(), zip: zip.as_deref() };
+    let is_unincorporated = fields.flag("unincorporated")?.unwrap_or(false);
+    let (address, street, city, state, zip) = (address.as_deref(), street.as_deref(), city.as_deref(), state.as_deref(), zip.as_deref());
+    let asked = Asked { address, street, city, state, zip, is_unincorporated };
     Location::of(call.release.table::<Zips>(), asked, fields.place())
 }

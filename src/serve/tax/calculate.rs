@@ -6,15 +6,18 @@ use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::tax::calculation::{Item, Sale, Taxed, calculate as taxes_of};
-use crate::serve::tax::candidate::{Candidate, Category};
+use crate::serve::tax::calculation::Taxed;
+use crate::serve::tax::candidate::Candidate;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
-use crate::serve::tax::invoice::{CLASSES, Invoice};
+use crate::serve::tax::goods::{CLASSES, Category, SHIPPING};
+use crate::serve::tax::invoice::Invoice;
+use crate::serve::tax::location::Location;
 use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::rate::describe;
-use crate::serve::tax::table::STATES;
-use crate::serve::tax::write::{write_cents, write_rate};
+use crate::serve::tax::sale::{Basis, Bearing, Outcome};
+use crate::serve::tax::table::{STATES, TaxTables};
+use crate::serve::tax::write::{write_cents, write_known};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -42,173 +45,232 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let to = body.object("to", &ADDRESS)?.ok_or_else(|| body.missing("to"))?;
     let from = body.object("from", &ADDRESS)?;
     let invoice = Invoice::read(&body)?;
-    let location = location_of(call, &to)?;
-    let origin = from.map(|from| origin_of(call, &from)).transpose()?;
+    let destination = location_of(call, &to)?;
+    let origin = from.map(|from| Origin::read(call, &from)).transpose()?;
     let date = body.text("date", 10)?;
-    let terms = Terms { date: date_of(date.as_deref(), call.today(), "date")?, is_date_given: date.is_some(), origin, category: Category::General };
-    let found = look_up(call, location, &terms, "date")?;
+    let day = date_of(date.as_deref(), call.today(), "date")?;
+    let state = origin.as_ref().map(Origin::state);
+    let seller = origin.and_then(Origin::place).filter(|place| place.state == destination.state && is_origin_sourced(call, place.state));
+    let terms = Terms { date: day, is_date_given: date.is_some(), origin: state, category: Category::General, is_at_origin: seller.is_some() };
+    let found = look_up(call, seller.unwrap_or(destination), &terms, "date")?;
     let Some(candidate) = found.candidates.first() else {
         let message = format!("sales tax of {} is not covered; /v1/coverage lists what is", found.location.state);
         return Err(Problem::of_field(Code::CoverageUnavailable, "to", message));
     };
-    let answer = Answer::of(&found, candidate, &invoice);
-    answer.write(json, &found, candidate, &invoice, &call.release.manifest, &terms);
+    let answer = Answer { sale: Outcome::of(candidate, &invoice)?, found: &found, candidate, invoice: &invoice };
+    answer.write(json, &call.release.manifest, &terms);
     let mut meta = describe(&found);
-    add_notices(call, &mut meta, &found, candidate, &invoice);
-    if answer.is_delivery_mixed() {
-        meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
-    }
+    answer.add_notices(call, &mut meta);
     Ok(meta)
 }
 
-/// The state that a sale comes from: only the state counts.
-fn origin_of(call: &Call<'_>, fields: &Fields<'_>) -> Result<&'static str> {
-    let names_only_state = fields.has("state") && !fields.has("zip") && !fields.has("address");
-    if names_only_state {
-        let state = fields.text("state", 200)?;
-        return crate::serve::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?.ok_or_else(|| fields.missing("state"));
-    }
-    location_of(call, fields).map(|location| location.state)
+/// Whether the whole tax of a sale within the state is that of the seller's place.
+fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
+    let rules = TaxTables::of(call.release).rules.as_ref();
+    rules.and_then(|rules| rules.sourcings.get(rules.states.find(state)?)) == Some("origin")
 }
 
-/// Whether an item bears a tax; `classes` are the rates of each class.
-fn is_taxed(classes: &[Vec<i64>], item: Item) -> bool {
-    item.amount != 0 && item.class.is_some_and(|class| classes[class].iter().any(|rate| *rate != 0))
+/// Where a sale comes from.
+enum Origin {
+    State(&'static str),
+    Place(Box<Location>),
 }
 
-/// The tax of a sale, and of what it is made.
-struct Answer {
-    items: Vec<Item>,
-    taxed: Vec<Taxed>,
-    classes: Vec<Vec<i64>>,
-    is_shipping_taxed: bool,
-    shipping_basis: &'static str,
+impl Origin {
+    fn read(call: &Call<'_>, fields: &Fields<'_>) -> Result<Self> {
+        let names_only_state = fields.has("state") && !["zip", "address", "city"].iter().any(|field| fields.has(field));
+        if names_only_state {
+            let state = fields.text("state", 200)?;
+            let state = crate::serve::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?;
+            return state.map(Self::State).ok_or_else(|| fields.missing("state"));
+        }
+        location_of(call, fields).map(|location| Self::Place(Box::new(location)))
+    }
+
+    fn state(&self) -> &'static str {
+        match self {
+            Self::State(state) => state,
+            Self::Place(location) => location.state,
+        }
+    }
+
+    fn place(self) -> Option<Location> {
+        match self {
+            Self::State(_) => None,
+            Self::Place(location) => Some(*location),
+        }
+    }
 }
 
-impl Answer {
-    fn of(found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice) -> Self {
-        let classes: Vec<Vec<i64>> = CLASSES.map(|category| candidate.components.iter().map(|component| component.rate(category)).collect()).into();
-        let (is_taxable, shipping_basis) = match (invoice.shipping_taxable, found.freight_taxable()) {
-            (Some(is_taxable), _) => (is_taxable, "request"),
-            // What states tax is the delivery of goods that are taxed.
-            (None, Some(is_taxable)) => (is_taxable && invoice.lines.iter().any(|line| is_taxed(&classes, line.item)), "state"),
-            (None, None) => (false, "unknown"),
-        };
-        let is_shipping_taxed = is_taxable && !invoice.is_exempt;
-        let shipping = Item { amount: invoice.shipping, class: is_shipping_taxed.then_some(0) };
-        let items: Vec<Item> = invoice.lines.iter().map(|line| line.item).chain([shipping]).collect();
-        let taxed = taxes_of(&Sale { classes: &classes, items: &items, rounding: invoice.rounding, prices_include_tax: invoice.prices_include_tax });
-        Self { items, taxed, classes, is_shipping_taxed, shipping_basis }
-    }
+/// The answer about a sale.
+struct Answer<'s, 'a> {
+    sale: Outcome<'a>,
+    found: &'s Found<'a>,
+    candidate: &'s Candidate<'a>,
+    invoice: &'s Invoice,
+}
 
-    /// Whether a charge is taxed by the state's rule that is also for goods that are not.
-    fn is_delivery_mixed(&self) -> bool {
-        let Some((shipping, lines)) = self.items.split_last() else { return false };
-        self.is_shipping_taxed
-            && self.shipping_basis == "state"
-            && shipping.amount != 0
-            && lines.iter().any(|item| item.amount != 0 && !is_taxed(&self.classes, *item))
-    }
-
-    fn write(&self, json: &mut Json, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice, manifest: &crate::store::Manifest, terms: &Terms<'_>) {
-        let tax: i64 = self.taxed.iter().map(|taxed| taxed.tax).sum();
-        let charged: i64 = self.items.iter().map(|item| item.amount).sum();
-        let taxable: i64 = self.taxed.iter().map(|taxed| taxed.taxable).sum();
-        let (shipping, lines) = (self.items.len() - 1, 0..self.items.len() - 1);
+impl Answer<'_, '_> {
+    fn write(&self, json: &mut Json, manifest: &crate::store::Manifest, terms: &Terms<'_>) {
+        let tax = self.sale.known_tax();
+        let charged: i64 = self.invoice.lines.iter().map(|line| line.amount).sum::<i64>() + self.invoice.shipping;
+        let taxable: i64 = self.sale.taxed.iter().map(|taxed| taxed.taxable).sum();
+        let lines = self.invoice.lines.len();
+        let is_known = self.sale.is_known();
         json.object(|json| {
-            write_cents(json.key("taxable_amount"), taxable);
-            write_cents(json.key("tax_amount"), tax);
-            write_cents(json.key("order_total"), if invoice.prices_include_tax { charged } else { charged + tax });
-            match self.effective_rate(taxable) {
-                Some(rate) => write_rate(json.key("rate"), rate),
-                None => json.key("rate").null(),
-            }
+            write_money(json.key("taxable_amount"), Some(taxable).filter(|_| self.sale.sums.is_none()));
+            write_money(json.key("tax_amount"), Some(tax).filter(|_| is_known));
+            write_cents(json.key("known_tax_amount"), tax);
+            write_money(json.key("order_total"), Some(if self.invoice.prices_include_tax { charged } else { charged + tax }).filter(|_| is_known));
+            write_known(json.key("rate"), self.effective_rate(taxable).filter(|_| is_known));
             json.key("date").text(&terms.date.to_string());
-            json.key("breakdown").array(|json| self.write_breakdown(json, candidate));
+            json.key("sums").array(|json| self.write_sums(json, charged));
+            json.key("unknown").array(|json| self.write_unknown(json));
+            json.key("breakdown").array(|json| self.write_breakdown(json));
             json.key("line_items").array(|json| {
-                for index in lines.filter(|_| invoice.has_lines) {
+                for index in (0..lines).filter(|_| self.invoice.has_lines) {
                     json.object(|json| {
-                        json.key("id").optional_text(invoice.lines[index].id.as_deref());
-                        self.write_item(json, candidate, index);
+                        json.key("id").optional_text(self.invoice.lines[index].id.as_deref());
+                        json.key("category").optional_text(self.invoice.lines[index].category.map(Category::name));
+                        self.write_item(json, index);
                     });
                 }
             });
             json.key("shipping").object(|json| {
-                write_cents(json.key("amount"), invoice.shipping);
-                json.key("taxable").flag(self.is_shipping_taxed);
-                json.key("taxable_basis").text(self.shipping_basis);
-                self.write_item(json, candidate, shipping);
+                write_cents(json.key("amount"), self.invoice.shipping);
+                json.key("taxable").optional_flag(self.sale.delivery.is_taxed);
+                json.key("taxable_basis").text(self.sale.delivery.basis.name());
+                self.write_item(json, lines);
             });
-            found.write_match(json.key("match"), terms.category);
-            found.write_coverage(json.key("coverage"));
-            found.write_provenance(json.key("provenance"), manifest);
+            self.found.write_match(json.key("match"), terms.category);
+            self.found.write_sourcing(json);
+            self.found.write_coverage(json.key("coverage"));
+            let sold = |class: &str| self.invoice.lines.iter().any(|line| line.category.is_some_and(|category| category.class() == class));
+            let classes: Vec<&str> = CLASSES.into_iter().filter(|class| if *class == SHIPPING { self.invoice.shipping != 0 } else { sold(class) }).collect();
+            self.found.write_rules(json.key("rules"), &classes);
+            self.found.write_provenance(json.key("provenance"), manifest, &self.sale.rules);
         });
     }
 
-    /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
-    fn effective_rate(&self, taxable: i64) -> Option<i64> {
-        let weighed = self.items.iter().zip(&self.taxed).filter_map(|(item, taxed)| Some(i128::from(taxed.taxable) * i128::from(self.combined(item.class?))));
-        let sum: i128 = weighed.sum();
-        (taxable != 0).then(|| crate::serve::tax::calculation::rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+    /// Both sums where it is not known whether the delivery is taxed.
+    fn write_sums(&self, json: &mut Json, charged: i64) {
+        for (tax, is_taxed) in self.sale.sums.into_iter().flatten().zip([false, true]) {
+            json.object(|json| {
+                json.key("shipping_taxable").flag(is_taxed);
+                write_cents(json.key("known_tax_amount"), tax);
+                write_cents(json.key("known_order_total"), if self.invoice.prices_include_tax { charged } else { charged + tax });
+            });
+        }
     }
 
-    fn combined(&self, class: usize) -> i64 {
-        self.classes[class].iter().sum()
-    }
-
-    /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
-    fn write_breakdown(&self, json: &mut Json, candidate: &Candidate<'_>) {
-        for (class, category) in CLASSES.into_iter().enumerate() {
-            let of_class = || self.items.iter().zip(&self.taxed).filter(|(item, _)| item.class == Some(class) && item.amount != 0).map(|(_, taxed)| taxed);
-            if of_class().next().is_none() {
-                continue;
-            }
-            let taxable: i64 = of_class().map(|taxed| taxed.taxable).sum();
-            for part in 0..candidate.components.len() {
-                let tax = of_class().map(|taxed| taxed.parts[part]).sum();
-                write_part(json, candidate, part, category, (taxable, tax));
+    /// Which parts of which items are not known, and what of the sale depends on them.
+    fn write_unknown(&self, json: &mut Json) {
+        for index in (0..self.sale.items.len()).filter(|index| !self.sale.is_item_known(*index)) {
+            let Some(bearing) = self.sale.bearing(index) else { continue };
+            for (component, reason) in self.candidate.components.iter().zip(&bearing.rates).filter_map(|(component, rate)| Some((component, rate.err()?))) {
+                json.object(|json| {
+                    let line = self.invoice.lines.get(index);
+                    json.key("part").text(if line.is_some() { "line_items" } else { SHIPPING });
+                    json.key("index").optional_integer(line.and_then(|_| i64::try_from(index).ok()));
+                    json.key("id").optional_text(line.and_then(|line| line.id.as_deref()));
+                    json.key("category").text(if line.is_some() { bearing.category.name() } else { SHIPPING });
+                    write_cents(json.key("amount"), self.sale.items[index].amount);
+                    json.key("type").text(component.class.name());
+                    json.key("code").text(&component.code);
+                    json.key("reason").text(reason);
+                });
             }
         }
     }
 
-    fn write_item(&self, json: &mut Json, candidate: &Candidate<'_>, index: usize) {
-        let (item, taxed) = (self.items[index], &self.taxed[index]);
+    /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
+    fn effective_rate(&self, taxable: i64) -> Option<i64> {
+        let rate = |item: usize| self.sale.bearing(item)?.combined().ok();
+        let weighed = self.sale.taxed.iter().enumerate().filter_map(|(item, taxed)| Some(i128::from(taxed.taxable) * i128::from(rate(item)?)));
+        let sum: i128 = weighed.sum();
+        (taxable != 0).then(|| crate::serve::tax::calculation::rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+    }
+
+    /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
+    fn write_breakdown(&self, json: &mut Json) {
+        for (class, bearing) in self.sale.classes.iter().enumerate() {
+            let of_class = || self.sale.items.iter().zip(&self.sale.taxed).filter(|(item, _)| item.class == Some(class) && item.amount != 0).map(|(_, taxed)| taxed);
+            if of_class().next().is_none() {
+                continue;
+            }
+            let taxable: i64 = of_class().map(|taxed| taxed.taxable).sum();
+            for part in 0..self.candidate.components.len() {
+                let tax = of_class().map(|taxed| taxed.parts[part]).sum();
+                self.write_part(json, bearing, part, (taxable, tax));
+            }
+        }
+    }
+
+    fn write_item(&self, json: &mut Json, index: usize) {
+        let (taxed, bearing): (&Taxed, _) = (&self.sale.taxed[index], self.sale.bearing(index));
+        let is_known = self.sale.is_item_known(index);
         write_cents(json.key("taxable_amount"), taxed.taxable);
-        write_rate(json.key("rate"), item.class.map_or(0, |class| self.combined(class)));
-        write_cents(json.key("tax_amount"), taxed.tax);
+        write_known(json.key("rate"), bearing.map_or(Some(0), |bearing| bearing.combined().ok()));
+        write_money(json.key("tax_amount"), Some(taxed.tax).filter(|_| is_known));
+        write_cents(json.key("known_tax_amount"), taxed.tax);
         json.key("breakdown").array(|json| {
-            let Some(class) = item.class else { return };
-            taxed.parts.iter().enumerate().for_each(|(part, tax)| write_part(json, candidate, part, CLASSES[class], (taxed.taxable, *tax)));
+            let Some(bearing) = bearing else { return };
+            taxed.parts.iter().enumerate().for_each(|(part, tax)| self.write_part(json, bearing, part, (taxed.taxable, *tax)));
         });
     }
+
+    fn write_part(&self, json: &mut Json, bearing: &Bearing<'_>, part: usize, (taxable, tax): (i64, i64)) {
+        let (component, rate) = (&self.candidate.components[part], bearing.rates[part]);
+        json.object(|json| {
+            json.key("type").text(component.class.name());
+            json.key("code").text(&component.code);
+            json.key("name").text(&component.name);
+            json.key("category").text(bearing.category.name());
+            write_known(json.key("rate"), rate.ok());
+            json.key("null_reason").optional_text(rate.err());
+            write_cents(json.key("taxable_amount"), taxable);
+            write_money(json.key("tax_amount"), rate.ok().map(|_| tax));
+        });
+    }
+
+    fn add_notices(&self, call: &Call<'_>, meta: &mut Meta) {
+        let (invoice, state) = (self.invoice, self.found.location.state);
+        let has_food_drug = invoice.lines.iter().any(|line| line.category == Some(Category::FoodDrug));
+        let differ = self.found.search.and_then(|search| search.rules_of_goods().food_drug_notice()).filter(|_| has_food_drug);
+        if let Some(message) = differ {
+            meta.notice("FOOD_DRUG_DIFFER", message);
+        }
+        if invoice.shipping != 0 && self.sale.delivery.basis == Basis::Unknown {
+            let message = format!("Whether {state} taxes this delivery is not known here: `sums` has the tax with it and without. `shipping_taxable` decides.");
+            meta.notice("FREIGHT_RULE_UNKNOWN", message);
+        }
+        if !self.sale.is_known() {
+            meta.notice("TAX_PARTLY_UNKNOWN", "Parts of the tax are not known, as `unknown` says: `tax_amount` is null, and `known_tax_amount` is the sum of the others.");
+        }
+        if invoice.is_exempt {
+            meta.notice("EXEMPTION_NOT_VERIFIED", "The exemption is taken as claimed; the seller needs the certificate.");
+        }
+        if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", state)?.note("cap")) {
+            meta.notice("CAPS_NOT_MODELLED", format!("In {state} {cap}: the cap is not applied."));
+        }
+        meta.notice("HOLIDAYS_NOT_MODELLED", "Sales tax holidays are not applied.");
+        meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is no tax advice, and does not say whether the seller must collect the tax.");
+        if self.is_delivery_mixed() {
+            meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
+        }
+    }
+
+    /// Whether a charge is taxed by the state's rule that is also for goods that are not.
+    fn is_delivery_mixed(&self) -> bool {
+        let delivery = self.sale.items.len() - 1;
+        let is_untaxed = |(index, line): (usize, &crate::serve::tax::invoice::Line)| line.amount != 0 && !self.sale.is_taxed(index);
+        self.sale.delivery.basis == Basis::State && self.sale.is_taxed(delivery) && self.invoice.lines.iter().enumerate().any(is_untaxed)
+    }
 }
 
-fn write_part(json: &mut Json, candidate: &Candidate<'_>, part: usize, category: Category, (taxable, tax): (i64, i64)) {
-    let component = &candidate.components[part];
-    json.object(|json| {
-        json.key("type").text(component.class.name());
-        json.key("code").text(&component.code);
-        json.key("name").text(&component.name);
-        json.key("category").text(category.name());
-        write_rate(json.key("rate"), component.rate(category));
-        write_cents(json.key("taxable_amount"), taxable);
-        write_cents(json.key("tax_amount"), tax);
-    });
-}
-
-fn add_notices(call: &Call<'_>, meta: &mut Meta, found: &Found<'_>, candidate: &Candidate<'_>, invoice: &Invoice) {
-    let has_food = invoice.lines.iter().any(|line| line.item.class == Some(1));
-    meta.notices.extend(candidate.food_notice().filter(|_| has_food));
-    if invoice.shipping != 0 && invoice.shipping_taxable.is_none() && found.freight_taxable().is_none() {
-        let message = format!("Whether {} taxes delivery charges is not known here: they are not taxed. `shipping_taxable` decides.", found.location.state);
-        meta.notice("FREIGHT_RULE_UNKNOWN", message);
+fn write_money(json: &mut Json, cents: Option<i64>) {
+    match cents {
+        Some(cents) => write_cents(json, cents),
+        None => json.null(),
     }
-    if invoice.is_exempt {
-        meta.notice("EXEMPTION_NOT_VERIFIED", "The exemption is taken as claimed; the seller needs the certificate.");
-    }
-    if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", found.location.state)?.note("cap")) {
-        meta.notice("CAPS_NOT_MODELLED", format!("In {} {cap}: the cap is not applied.", found.location.state));
-    }
-    meta.notice("HOLIDAYS_NOT_MODELLED", "Sales tax holidays are not applied.");
-    meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is no tax advice, and does not say whether the seller must collect the tax.");
 }

@@ -5,6 +5,11 @@
 //! rounded up to the next cent when the third is greater than four; on each item or on the invoice, as the seller chooses. That is half a cent up, and away from zero for a refund,
 //! so that a refund undoes its sale to the cent.
 
+use std::collections::BTreeSet;
+
+/// The most different combined rates of an invoice whose prices include the tax.
+pub const MOST_RATES: usize = 3;
+
 /// Millionths in one.
 const ONE: i128 = 1_000_000;
 
@@ -18,7 +23,7 @@ pub enum Rounding {
 /// A line of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// Cents as charged, discount taken off; with the tax in it where prices include it. Negative for a refund.
+    /// Cents that the tax is on; with the tax in it where prices include it. Negative for a refund.
     pub amount: i64,
     /// Which of the sale's classes of goods it is; none when it is not taxed.
     pub class: Option<usize>,
@@ -47,7 +52,8 @@ pub struct Taxed {
 /// Computes the tax of each item.
 ///
 /// # Units
-/// Amounts are expected below 10^15 cents, rates up to one, and at most two classes: products of more could leave the numbers of the machine.
+/// Amounts are expected below 10^15 cents, rates up to one, and where an invoice's prices include the tax at most
+/// [`MOST_RATES`] different combined rates: products of more could leave the numbers of the machine.
 pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
     let parts = match sale.rounding {
         Rounding::Line => sale.items.iter().map(|item| of_line(sale, item)).collect(),
@@ -75,7 +81,8 @@ fn of_line(sale: &Sale<'_>, item: &Item) -> Vec<i64> {
 /// Rounds once: the sum goes to the jurisdictions by class of goods, and what each of those gets goes to its items.
 fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
     // One denominator for all classes; without tax in the prices they all have the same.
-    let whole: i128 = if sale.prices_include_tax { (0..sale.classes.len()).map(|class| denominator(sale, class)).product() } else { ONE };
+    let denominators: BTreeSet<i128> = (0..sale.classes.len()).map(|class| denominator(sale, class)).collect();
+    let whole: i128 = denominators.iter().product();
     let exact = |item: &Item, class: usize| -> Vec<i128> {
         let factor = whole / denominator(sale, class);
         exact_parts(sale, item.amount, class).into_iter().map(|part| part * factor).collect()

@@ -1,10 +1,11 @@
 //! What a set of jurisdictions charges on a day: its rates, one by one and together.
 
 use crate::canonical::state;
-use crate::serve::http::meta::Notice;
+use crate::serve::tax::goods::{Category, Goods, NO_RULE, StateRules};
 use crate::serve::tax::search::{Hit, Search};
 use crate::serve::tax::table::boundaries::Jurisdictions;
 use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
+use crate::serve::tax::table::taxability::{Level, Rule, Says};
 
 /// One set of jurisdictions that a place may lie in.
 #[derive(Debug, Default)]
@@ -26,12 +27,11 @@ pub struct Component<'a> {
     pub fips: Option<String>,
     pub name: String,
     pub type_raw: Option<&'a str>,
-    /// Millionths.
-    pub general: i64,
+    pub general: Known<'a>,
     /// Millionths; none where the publisher states none.
     pub food_drug: Option<i64>,
-    /// The statute by which food bears no tax, whatever the publisher's file repeats for it.
-    pub food_exemption: Option<&'a str>,
+    /// What the state taxes.
+    pub rules: StateRules<'a>,
     /// Days since 1970-01-01.
     pub from: Option<i32>,
     pub to: Option<i32>,
@@ -39,40 +39,43 @@ pub struct Component<'a> {
     pub row: Option<(&'a Rates, usize)>,
 }
 
-/// What is bought, as far as rates differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Category {
-    General,
-    FoodDrug,
+/// A rate in millionths, or why it is not known.
+pub type Known<'a> = Result<i64, &'a str>;
+
+/// The rate of a component on something, and the rule that decided it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rated<'a> {
+    pub rate: Known<'a>,
+    pub rule: Option<Rule<'a>>,
 }
 
-impl Category {
-    /// Reads the word; general goods when there is none.
-    pub fn of(word: Option<&str>) -> Self {
-        if word == Some("food_drug") { Self::FoodDrug } else { Self::General }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::FoodDrug => "food_drug",
+impl<'a> Component<'a> {
+    /// The rate on some goods. A class of goods without a rule has no rate: never the general one.
+    ///
+    /// A publisher's file may have a rate for food. Where it differs from its general rate it is the publisher's word; where it is the same, the file may not tell food apart.
+    pub fn rate(&self, goods: Goods) -> Rated<'a> {
+        if goods.category == Category::General {
+            return Rated { rate: self.general, rule: None };
         }
+        let own = self.food_drug.filter(|own| goods.category.is_food() && Ok(*own) != self.general);
+        let level = if self.class == TaxClass::State { Level::State } else { Level::Local };
+        let rule = self.rules.rule(goods.category.class(), level);
+        let rate = match rule.map(|rule| rule.says(goods.price)) {
+            None => own.ok_or(NO_RULE),
+            Some(Says::Exempt) => Ok(0),
+            Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => Ok(rate),
+            // The rule has the rate of all local taxes together.
+            Some(Says::Rate(_)) => own.ok_or("local_rate_not_divided"),
+            Some(Says::General) => own.map_or(self.general, Ok),
+            Some(Says::Unknown(reason)) => own.ok_or(reason),
+        };
+        Rated { rate, rule }
     }
-}
 
-impl Component<'_> {
-    /// The rate in millionths. Food and drugs without a rate of their own are general goods.
-    pub fn rate(&self, category: Category) -> i64 {
-        match category {
-            Category::General => self.general,
-            Category::FoodDrug if self.food_exemption.is_some() => 0,
-            Category::FoodDrug => self.food_drug.unwrap_or(self.general),
-        }
-    }
-
-    /// By what the component bears no tax on a category, where that is not in its rate.
-    pub fn exempt_by(&self, category: Category) -> Option<&str> {
-        self.food_exemption.filter(|_| category == Category::FoodDrug)
+    /// By what the component bears no tax on some goods.
+    pub fn exempt_by(&self, goods: Goods) -> Option<String> {
+        let rule = self.rate(goods).rule.filter(|rule| rule.says(goods.price) == Says::Exempt)?;
+        Some(rule.url().map_or_else(|| rule.citation().to_owned(), |url| format!("{}: {url}", rule.citation())))
     }
 }
 
@@ -89,38 +92,52 @@ impl<'a> Candidate<'a> {
         for (class, code) in set.local() {
             match local_component(search, set, class, code) {
                 Some(component) => candidate.components.push(component),
-                None => candidate.missing.push(format!("{} {code}", class.name())),
+                None => {
+                    candidate.missing.push(format!("{} {code}", class.name()));
+                    candidate.add_unknown(search, class, code, "no_rate_published");
+                }
             }
         }
         candidate.move_minimum(search);
         candidate
     }
 
-    /// The rates together, in millionths.
-    pub fn combined(&self, category: Category) -> i64 {
-        self.components.iter().map(|component| component.rate(category)).sum()
+    /// The rates together; not known where one of them is not.
+    pub fn combined(&self, goods: Goods) -> Known<'a> {
+        self.components.iter().map(|component| component.rate(goods).rate).sum()
     }
 
-    /// The rates of a class together, in millionths.
-    pub fn of_class(&self, class: TaxClass, category: Category) -> i64 {
-        self.components.iter().filter(|component| component.class == class).map(|component| component.rate(category)).sum()
+    /// The rates that are known, together, in millionths.
+    pub fn known(&self, goods: Goods) -> i64 {
+        self.components.iter().filter_map(|component| component.rate(goods).rate.ok()).sum()
     }
 
-    /// What to know of the rate on food and drugs.
-    pub fn food_notice(&self) -> Option<Notice> {
-        let local = |message: &str, code| Some(Notice { code, message: message.to_owned() });
-        if let Some(basis) = self.components.iter().find_map(|component| component.food_exemption) {
-            return local(&format!("The rate is 0 by {basis}. The state's file repeats its general rates for food and drugs."), "FOOD_DRUG_EXEMPT");
-        }
-        if self.components.iter().any(|component| component.food_drug.is_none()) {
-            return local("Not every jurisdiction publishes a rate on food and drugs: the general rate stands for it.", "FOOD_DRUG_RATE_UNKNOWN");
-        }
-        let is_repeated =
-            |component: &Component<'_>| component.class == TaxClass::State && component.general > 0 && component.food_drug == Some(component.general);
-        if self.components.iter().any(is_repeated) {
-            return local("The state's file has its general rate for food and drugs too: it may not tell them apart.", "FOOD_DRUG_AS_GENERAL");
-        }
-        None
+    /// The rates of a class of jurisdictions together; not known where one of them is not.
+    pub fn of_class(&self, class: TaxClass, goods: Goods) -> Known<'a> {
+        self.components.iter().filter(|component| component.class == class).map(|component| component.rate(goods).rate).sum()
+    }
+
+    /// Adds taxes of which the general rate is not known here.
+    pub fn add_unknown(&mut self, search: &Search<'a>, class: TaxClass, code: &str, reason: &'static str) {
+        let name = match class {
+            TaxClass::Local => format!("Local taxes of {}", search.state_name()),
+            TaxClass::Special => format!("Special districts of {}", search.state_name()),
+            _ => format!("{} {code}", class.name()),
+        };
+        let rules = search.rules_of_goods();
+        self.components.push(Component {
+            class,
+            code: code.to_owned(),
+            fips: None,
+            name,
+            type_raw: None,
+            general: Err(reason),
+            food_drug: None,
+            rules,
+            from: None,
+            to: None,
+            row: None,
+        });
     }
 
     /// From when all of it holds, in days since 1970-01-01.
@@ -131,15 +148,15 @@ impl<'a> Candidate<'a> {
     /// Where the state's row is zero and counties carry the state's published minimum (Nevada), the minimum is the state's and the county has what is above it.
     fn move_minimum(&mut self, search: &Search<'_>) {
         let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else { return };
-        let is_zero = |component: &Component<'_>| component.class == TaxClass::State && component.row.is_some() && component.general == 0;
+        let is_zero = |component: &Component<'_>| component.class == TaxClass::State && component.row.is_some() && component.general == Ok(0);
         let (Some(state), Some(county)) = (
             self.components.iter().position(is_zero),
-            self.components.iter().position(|component| component.class == TaxClass::County && component.general >= minimum),
+            self.components.iter().position(|component| component.class == TaxClass::County && component.general.is_ok_and(|general| general >= minimum)),
         ) else {
             return;
         };
-        self.components[state].general = minimum;
-        self.components[county].general -= minimum;
+        self.components[state].general = Ok(minimum);
+        self.components[county].general = self.components[county].general.map(|general| general - minimum);
     }
 }
 
@@ -157,9 +174,9 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
         fips: state::fips(search.state_code).map(str::to_owned),
         name: search.state_name().to_owned(),
         type_raw: None,
-        general,
+        general: Ok(general),
         food_drug: None,
-        food_exemption: search.food_exemption(),
+        rules: search.rules_of_goods(),
         from: search.rule_day(),
         to: None,
         row: None,
@@ -186,13 +203,13 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         TaxClass::State => Some(state_fips.to_owned()),
         TaxClass::County => is_digits(3).then(|| format!("{state_fips}{code}")),
         TaxClass::City => is_digits(5).then(|| format!("{state_fips}{code}")),
-        TaxClass::Special => None,
+        TaxClass::Special | TaxClass::Local => None,
     };
     let named = || match class {
         TaxClass::State => search.state_name().to_owned(),
         TaxClass::County => format!("County {code}"),
         TaxClass::City => format!("City {code}"),
-        TaxClass::Special => format!("Special district {code}"),
+        TaxClass::Special | TaxClass::Local => format!("Special district {code}"),
     };
     let name = rates.names.get(row).map_or_else(named, str::to_owned);
     Some(Component {
@@ -201,9 +218,9 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         fips: fips.filter(|fips| !fips.is_empty()),
         name,
         type_raw: rates.types_raw.get(row),
-        general: rates.general(row, search.is_interstate)?,
+        general: Ok(rates.general(row, search.is_interstate)?),
         food_drug: rates.food_drug(row, search.is_interstate),
-        food_exemption: search.food_exemption(),
+        rules: search.rules_of_goods(),
         from: Some(rates.begin(row)),
         to: rates.end(row),
         row: Some((rates, row)),

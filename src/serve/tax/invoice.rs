@@ -1,9 +1,10 @@
 //! A sale as asked: what is sold, delivered and exempt, read from the body and turned into cents.
 
 use crate::serve::http::problem::Result;
-use crate::serve::tax::calculation::{Item, Rounding, rounded};
-use crate::serve::tax::candidate::Category;
+use crate::serve::tax::calculation::{Rounding, rounded};
 use crate::serve::tax::fields::Fields;
+use crate::serve::tax::goods::Category;
+use crate::serve::tax::table::taxability::Price;
 
 /// The most lines of a sale.
 const MAX_LINES: usize = 500;
@@ -14,17 +15,31 @@ const MAX_QUANTITY: i64 = 1_000_000;
 const MAX_LINE: i64 = 10_000_000_000_000;
 /// Decimals of quantities and unit prices; amounts of money have two.
 const FINE: u8 = 6;
+/// One piece.
+const ONE: i64 = 1_000_000;
 
 const LINE_FIELDS: [&str; 6] = ["id", "quantity", "unit_price", "discount", "category", "taxable"];
 
-/// Classes of goods in the order of the calculation's rates.
-pub const CLASSES: [Category; 2] = [Category::General, Category::FoodDrug];
+/// What a line may be: the categories of goods, and what the caller knows to be exempt.
+const LINE_CATEGORIES: [&str; 8] = ["general", "food_drug", "grocery", "prepared_food", "prescription_drug", "otc_drug", "clothing", "exempt"];
 
 /// A line as asked.
 #[derive(Debug)]
 pub struct Line {
     pub id: Option<String>,
-    pub item: Item,
+    /// Cents as charged, discount taken off; with the tax in it where prices include it. Negative for a refund.
+    pub amount: i64,
+    /// Millionths of a piece.
+    pub quantity: i64,
+    /// What it is; none where the caller says that it is not taxed.
+    pub category: Option<Category>,
+}
+
+impl Line {
+    /// What a piece costs; none where the tax is in the price, because what decides is the price without it.
+    pub fn price(&self, prices_include_tax: bool) -> Option<Price> {
+        (!prices_include_tax && self.quantity > 0).then(|| Price { cents: self.amount.abs(), quantity: self.quantity })
+    }
 }
 
 /// A sale as asked.
@@ -55,7 +70,8 @@ impl Invoice {
             (false, false) => return Err(body.missing("line_items")),
             (true, false) => {
                 let amount = body.decimal("amount", 2, MAX_AMOUNT)?.unwrap_or(0);
-                (vec![Line { id: None, item: Item { amount, class: Some(0).filter(|_| !is_exempt) } }], false)
+                let category = (!is_exempt).then_some(Category::General);
+                (vec![Line { id: None, amount, quantity: ONE, category }], false)
             }
             (false, true) => (lines_of(body, is_exempt)?, true),
         };
@@ -79,7 +95,7 @@ fn lines_of(body: &Fields<'_>, is_exempt: bool) -> Result<Vec<Line>> {
 }
 
 fn line_of(fields: &Fields<'_>, is_exempt: bool) -> Result<Line> {
-    let quantity = fields.decimal("quantity", FINE, MAX_QUANTITY)?.unwrap_or(10i64.pow(u32::from(FINE)));
+    let quantity = fields.decimal("quantity", FINE, MAX_QUANTITY)?.unwrap_or(ONE);
     if quantity < 0 {
         return Err(fields.wrong("quantity", "a quantity is not negative; a refund has a negative unit price"));
     }
@@ -95,10 +111,7 @@ fn line_of(fields: &Fields<'_>, is_exempt: bool) -> Result<Line> {
         return Err(fields.wrong("discount", "a discount takes off at most the line, and has its sign"));
     }
     let is_taxable = fields.flag("taxable")?.unwrap_or(true) && !is_exempt;
-    let class = match fields.word("category", &["general", "food_drug", "exempt"])? {
-        Some("exempt") => None,
-        Some("food_drug") => Some(1),
-        _ => Some(0),
-    };
-    Ok(Line { id: fields.text("id", 120)?, item: Item { amount: extended - discount, class: class.filter(|_| is_taxable) } })
+    let word = fields.word("category", &LINE_CATEGORIES)?;
+    let category = (is_taxable && word != Some("exempt")).then(|| Category::of(word));
+    Ok(Line { id: fields.text("id", 120)?, amount: extended - discount, quantity, category })
 }

@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub city: Option<&'a str>,
     pub state: Option<&'a str>,
     pub zip: Option<&'a str>,
+    /// Whether it is outside of every city, whatever city its mail has.
+    pub is_unincorporated: bool,
 }
 
 /// A place whose state is known.
@@ -26,6 +28,8 @@ pub struct Location {
     pub state: &'static str,
     /// Row of its ZIP code.
     pub zip_row: Option<usize>,
+    /// Whether it is outside of every city.
+    pub is_unincorporated: bool,
     pub notices: Vec<Notice>,
 }
 
@@ -71,7 +75,7 @@ impl Location {
             );
         }
         address.state = state.to_owned();
-        Ok(Self { address, state, zip_row, notices })
+        Ok(Self { address, state, zip_row, is_unincorporated: asked.is_unincorporated, notices })
     }
 
     /// The ZIP code as a number.
@@ -86,7 +90,7 @@ impl Location {
 }
 
 fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {
-    let Asked { address: line, street, city: city_name, state, zip } = asked;
+    let Asked { address: line, street, city: city_name, state, zip, .. } = asked;
     if let Some(line) = line {
         if street.or(city_name).or(state).or(zip).is_some() {
             return Err(Problem::of_field(Code::InvalidParameter, &field("address"), "give the address on one line, or street, city, state and zip"));

@@ -9,10 +9,12 @@ use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Notice;
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::tax::candidate::{Candidate, Category};
+use crate::serve::tax::candidate::Candidate;
+use crate::serve::tax::goods::Category;
 use crate::serve::tax::location::Location;
 use crate::serve::tax::search::{Level, Matches, Search};
 use crate::serve::tax::table::boundaries::Jurisdictions;
+use crate::serve::tax::table::rates::Class as TaxClass;
 use crate::store::Manifest;
 
 /// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
@@ -35,6 +37,8 @@ pub struct Terms<'a> {
     pub origin: Option<&'a str>,
     /// By which rate several are put in order.
     pub category: Category,
+    /// Whether the place that is looked up is the seller's.
+    pub is_at_origin: bool,
 }
 
 /// The rates of a place.
@@ -49,13 +53,15 @@ pub struct Found<'a> {
     pub coverage: &'static str,
     /// The last day that the state's rate file is for, in days since 1970-01-01; none where no file has its rates.
     pub rates_until: Option<i32>,
+    /// Whether the place is the seller's.
+    pub is_at_origin: bool,
     pub notices: Vec<Notice>,
 }
 
 impl Found<'_> {
     /// Whether delivery charges are taxed; none where that is not known.
     pub fn freight_taxable(&self) -> Option<bool> {
-        self.search.and_then(|search| search.rules.freight_taxable(search.rule))
+        self.search.and_then(|search| search.rules_of_goods().is_delivery_taxed())
     }
 }
 
@@ -69,7 +75,8 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     }
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
     let search = Search::new(call, location.state, days::since_epoch(terms.date), is_interstate);
-    let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, notices: Vec::new() };
+    let is_at_origin = terms.is_at_origin;
+    let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, is_at_origin, notices: Vec::new() };
     found.notices.append(&mut found.location.notices);
     let Some(search) = search else {
         found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
@@ -86,13 +93,15 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
         }
         ("full", "boundaries" | "places") => found.find_local(&search, terms, field)?,
         (coverage, _) => {
+            let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
+                candidate.add_unknown(&search, TaxClass::Local, "local", "local_rates_not_covered");
                 let note = search.rules.local_notes.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
                 let message =
                     format!("Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}", search.state_name());
                 found.notice("LOCAL_RATES_NOT_COVERED", message);
             }
-            found.candidates.push(Candidate::of(&search, &Jurisdictions::state_only(), None));
+            found.candidates.push(candidate);
         }
     }
     found.finish(&search, terms, field)?;
@@ -102,13 +111,19 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     Ok(found)
 }
 
-/// What is known of a state on the day of the question: less than all, where districts that tax cannot be told, or where the rate file is long past its quarter.
+/// What is known of a state on the day of the question: less than all, where places are known by name only, districts that tax cannot be told, or the rate file is long past
+/// its quarter.
 pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
-    let is_expired = || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS);
+    let is_by_name = search.rules.methods.at(search.rule) == "places" || search.is_without_boundaries();
     match coverage(search) {
-        "full" if search.lacks_districts() || is_expired() => "partial",
+        "full" if is_by_name || is_incomplete(search, manifest) => "partial",
         level => level,
     }
+}
+
+/// Whether rates of the day may be missing or others by now.
+pub fn is_incomplete(search: &Search<'_>, manifest: &Manifest) -> bool {
+    search.lacks_districts() || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
 }
 
 /// The last day of the quarter that the newest rate file of a state is for: of the quarter in its version or, when it has none, of that in which the file was published.
@@ -133,6 +148,9 @@ pub fn coverage(search: &Search<'_>) -> &'static str {
         _ => "none",
     }
 }
+
+/// Rank of what lies around a city: behind whatever is in it.
+const AROUND: u8 = 8;
 
 /// Days of a quarter, the cadence of rate files.
 const QUARTER_DAYS: i32 = 92;
@@ -170,7 +188,12 @@ impl<'a> Found<'a> {
             self.notice("BOUNDARIES_NOT_PUBLISHED", message);
         }
         let rank = search.rank(&self.location);
-        self.candidates = matches.sets.iter().map(|(set, hit)| Candidate { rank: rank(set), ..Candidate::of(search, set, *hit) }).collect();
+        let near = matches.sets.iter().map(|(set, hit)| Candidate { rank: rank(set), ..Candidate::of(search, set, *hit) });
+        let around = matches.around.iter().map(|(set, hit)| Candidate { rank: AROUND, ..Candidate::of(search, set, *hit) });
+        self.candidates = near.chain(around).collect();
+        if search.lacks_districts() {
+            self.candidates.iter_mut().for_each(|candidate| candidate.add_unknown(search, TaxClass::Special, "special", "district_boundaries_not_published"));
+        }
         Ok(())
     }
 
@@ -185,6 +208,9 @@ impl<'a> Found<'a> {
     fn by_boundaries(&self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<Matches<'a>> {
         if let Some(matches) = search.by_boundaries(&self.location) {
             return Ok(matches);
+        }
+        if self.location.is_unincorporated && search.in_boundaries(&self.location).is_some() {
+            return Err(Problem::new(Code::NotFound, format!("every record of {} for the place is of a city: nothing of it is unincorporated", search.state_name())));
         }
         let any = search.of_any_day(&self.location);
         if any.is_empty() {
@@ -205,9 +231,12 @@ impl<'a> Found<'a> {
             return Err(wrong_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
         }
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
-        self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.combined(terms.category)));
+        self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
         if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
+                _ if last.rank == AROUND => {
+                    ("that of the city of the address or of the ZIP code, whose mail is brought outside of it too", " `unincorporated` says that the place is outside of every city.")
+                }
                 (true, 0) => ("that of the city itself, in the county that most of its ZIP codes are listed in", " A ZIP code or street address narrows."),
                 (true, 1) => ("that of the city itself", " A ZIP code or street address narrows."),
                 (true, _) => ("that of the county that most of the city's ZIP codes are listed in", " A ZIP code or street address narrows."),
@@ -221,18 +250,27 @@ impl<'a> Found<'a> {
         }
         let Some(first) = self.candidates.first() else { return Ok(()) };
         let missing = first.missing.join(", ");
-        let of_food = first.food_notice().filter(|_| terms.category == Category::FoodDrug);
+        let of_food = search.rules_of_goods().food_drug_notice().filter(|_| terms.category == Category::FoodDrug);
+        let unknown = first.combined(terms.category.into()).err();
         if !missing.is_empty() {
             self.notice(
                 "JURISDICTION_WITHOUT_RATE",
                 format!("The boundary names {missing}, for which no rate is published on {}: none is counted.", terms.date),
             );
         }
-        self.notices.extend(of_food);
-        let is_origin_sourced = matches!(search.rules.sourcings.at(search.rule), "origin" | "mixed");
-        if is_origin_sourced && !search.is_interstate {
+        if let Some(message) = of_food {
+            self.notice("FOOD_DRUG_DIFFER", message);
+        }
+        if let Some(reason) = unknown {
+            self.notice(
+                "RATE_PARTLY_UNKNOWN",
+                format!("A part of the rate on {} is not known ({reason}): `combined_rate` is null, and `known_rate` is the sum of the others.", terms.category.name()),
+            );
+        }
+        let is_origin_sourced = matches!(search.rules.sourcings.get(search.rule), Some("origin" | "mixed"));
+        if is_origin_sourced && !search.is_interstate && !terms.is_at_origin {
             let message = format!(
-                "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place.",
+                "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place. A calculation whose `from` is a place takes that where the whole tax follows it.",
                 search.state_name()
             );
             self.notice("ORIGIN_SOURCED_STATE", message);

@@ -8,13 +8,16 @@ use crate::canonical::address::Address;
 use crate::canonical::state::usps;
 use crate::serve::http::endpoint::Call;
 use crate::serve::json::Json;
-use crate::serve::tax::candidate::{Candidate, Category};
+use crate::serve::tax::candidate::Candidate;
+use crate::serve::tax::goods::{Category, Goods};
 use crate::serve::tax::location::Location;
-use crate::serve::tax::lookup::coverage_of_day;
+use crate::serve::tax::lookup::{coverage, coverage_of_day, is_incomplete};
 use crate::serve::tax::search::Search;
 use crate::serve::tax::table::boundaries::Jurisdictions;
 use crate::serve::tax::write::write_rate_stamp;
 use crate::store::Manifest;
+
+const GENERAL: Goods = Goods { category: Category::General, price: None };
 
 /// Rates of a ZIP code in millionths.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub struct Range<'a> {
     pub min: i64,
     pub max: i64,
     pub as_of: Date,
+    /// How far the state's local rates are known.
+    pub coverage: &'static str,
     search: Search<'a>,
     candidates: Vec<Candidate<'a>>,
 }
@@ -32,31 +37,35 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let as_of = call.today();
     let state = usps(zips.states.at(row))?;
     let is_interstate = false;
-    let search =
-        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage_of_day(search, &call.release.manifest) == "full")?;
+    let manifest = &call.release.manifest;
+    let search = Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
-    let location = Location { address, state, zip_row: Some(row), notices: Vec::new() };
+    let location = Location { address, state, zip_row: Some(row), is_unincorporated: false, notices: Vec::new() };
     let sets = match search.rules.methods.at(search.rule) {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
         "boundaries" | "places" if search.state.boundaries.is_none() => search.by_name(&location)?.sets,
         "boundaries" | "places" => match search.sets_of_zip(location.zip()?) {
-            sets if sets.is_empty() => search.by_boundaries(&location)?.sets,
+            sets if sets.is_empty() => {
+                let matches = search.by_boundaries(&location)?;
+                [matches.sets, matches.around].concat()
+            }
             sets => sets,
         },
         _ => vec![(Jurisdictions::state_only(), None)],
     };
     let candidates: Vec<Candidate<'a>> = sets.iter().map(|(set, hit)| Candidate::of(&search, set, *hit)).collect();
-    let is_whole = |candidate: &Candidate<'_>| !candidate.missing.iter().any(|code| code == state);
-    let rates = || candidates.iter().map(|candidate| candidate.combined(Category::General));
+    let is_whole = |candidate: &Candidate<'_>| candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok();
+    let rates = || candidates.iter().map(|candidate| candidate.known(GENERAL));
     let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole))?;
-    Some(Range { min, max, as_of, search, candidates })
+    let coverage = coverage_of_day(&search, manifest);
+    Some(Range { min, max, as_of, coverage, search, candidates })
 }
 
 impl Range<'_> {
     /// Writes the records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
     pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
         self.search.rules.provenance.write(json, manifest, self.search.rule);
-        let ends = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.combined(Category::General) == rate));
+        let ends = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.known(GENERAL) == rate));
         let [first, last] = ends;
         let ends = if self.min == self.max { [first, None] } else { [first, last] };
         let mut written = Vec::new();

@@ -7,11 +7,11 @@ use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::place::zips::Zips;
-use crate::serve::tax::candidate::Category;
+use crate::serve::tax::goods::{CATEGORIES, Category};
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::location::{Asked, Location};
 use crate::serve::tax::lookup::{Found, Terms, look_up};
-use crate::serve::tax::table::{BOUNDARIES, RATES, STATES};
+use crate::serve::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -34,9 +34,10 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
     Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state." },
     Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
+    Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
     Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
     Parameter { name: "origin_state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State that the sale comes from; from within the state when absent." },
-    Parameter { name: "category", kind: Kind::Word(&["general", "food_drug"]), description: "What is bought; general goods when absent." },
+    Parameter { name: "category", kind: Kind::Word(CATEGORIES), description: "What is bought; general goods when absent. `food_drug` is answered as food." },
     RELEASE,
     AS_OF,
 ];
@@ -48,7 +49,9 @@ const PARAMETERS: &[Parameter] = &[
 /// record holds on the date; `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data.
 pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = call.query;
-    let asked = Asked { address: query.get("address"), street: query.get("street"), city: query.get("city"), state: query.get("state"), zip: query.get("zip") };
+    let (street, city, state) = (query.get("street"), query.get("city"), query.get("state"));
+    let is_unincorporated = query.get("unincorporated") == Some("true");
+    let asked = Asked { address: query.get("address"), street, city, state, zip: query.get("zip"), is_unincorporated };
     let location = Location::of(call.release.table::<Zips>(), asked, "")?;
     let date = query.get("date");
     let terms = Terms {
@@ -56,6 +59,7 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         is_date_given: date.is_some(),
         origin: origin_of(query.get("origin_state"), "origin_state")?,
         category: Category::of(query.get("category")),
+        is_at_origin: false,
     };
     let found = look_up(call, location, &terms, "date")?;
     found.write_rate(json, &call.release.manifest, &terms);
@@ -83,7 +87,7 @@ pub fn describe(found: &Found<'_>) -> Meta {
         _ => format!("sales tax of {}: nothing", found.location.state),
     };
     Meta {
-        datasets: [STATES, RATES, BOUNDARIES].map(str::to_owned).into(),
+        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(str::to_owned).into(),
         notices: found.notices.clone(),
         coverage: Some(Coverage { scope, ..Coverage::default() }),
         ..Meta::default()

@@ -9,9 +9,11 @@ use crate::canonical::address::city_key;
 use crate::canonical::state;
 use crate::serve::json::Json;
 use crate::serve::place::zips::Zips;
+use crate::serve::tax::goods::StateRules;
 use crate::serve::tax::table::boundaries::{Boundaries, Jurisdictions};
 use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
 use crate::serve::tax::table::rules::Rules;
+use crate::serve::tax::table::taxability::Taxability;
 use crate::serve::tax::table::{StateTax, TaxTables};
 use crate::store::Manifest;
 
@@ -78,6 +80,14 @@ impl Level {
 pub struct Matches<'a> {
     pub level: Level,
     pub sets: Vec<(Jurisdictions, Option<Hit<'a>>)>,
+    /// What lies around a city that a place is known by only as its mail is: outside of every city.
+    pub around: Vec<(Jurisdictions, Option<Hit<'a>>)>,
+}
+
+impl<'a> Matches<'a> {
+    fn of(level: Level, sets: Vec<(Jurisdictions, Option<Hit<'a>>)>) -> Self {
+        Self { level, sets, around: Vec::new() }
+    }
 }
 
 /// One question about a state on a day.
@@ -85,6 +95,7 @@ pub struct Matches<'a> {
 pub struct Search<'a> {
     pub zips: Option<&'a Zips>,
     pub rules: &'a Rules,
+    taxability: Option<&'a Taxability>,
     /// The state's row of the rules.
     pub rule: usize,
     pub state: &'a StateTax,
@@ -105,7 +116,8 @@ impl<'a> Search<'a> {
         let known = call.contracts().get(STATES).and_then(|contract| contract.value("state", state_code));
         let lists_only_taxed_addresses = known.and_then(|known| known.note("addresses")) == Some("only_taxed");
         let (zips, state) = (call.release.table(), index.state(state_code));
-        Some(Self { zips, rules, rule, state, state_code, day, is_interstate, lists_only_taxed_addresses })
+        let taxability = index.taxability.as_ref();
+        Some(Self { zips, rules, taxability, rule, state, state_code, day, is_interstate, lists_only_taxed_addresses })
     }
 
     pub fn rule_rate(&self) -> Option<i64> {
@@ -116,17 +128,26 @@ impl<'a> Search<'a> {
         self.rules.effective_day(self.rule)
     }
 
-    /// The statute by which food bears no tax, whatever the rate files repeat for it; none where they have its rates.
-    pub fn food_exemption(&self) -> Option<&'a str> {
-        self.rules.food_exemption(self.rule)
+    /// What the state taxes on the day.
+    pub fn rules_of_goods(&self) -> StateRules<'a> {
+        StateRules { table: self.taxability, state: self.state_code, day: self.day }
     }
 
     pub fn state_name(&self) -> &'a str {
         self.rules.names.at(self.rule)
     }
 
-    /// Looks the place up in the boundary records; none when no record of the day has it.
+    /// Looks the place up in the boundary records; none when no record of the day has it. A place outside of every city is in none that has a city's tax.
     pub fn by_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
+        let mut matches = self.in_boundaries(location)?;
+        if location.is_unincorporated {
+            matches.sets.retain(|(set, _)| set.place.is_none());
+        }
+        (!matches.sets.is_empty()).then_some(matches)
+    }
+
+    /// As [`Search::by_boundaries`], in cities or not.
+    pub fn in_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
         let Some(zip) = location.zip() else { return self.by_city(location) };
         let of_zip = self.by_address(zip, location).or_else(|| self.by_zip9(location)).or_else(|| self.by_zip5(zip)).or_else(|| self.by_parts_of_zip(zip));
         of_zip.or_else(|| self.by_place(location))
@@ -183,7 +204,7 @@ impl<'a> Search<'a> {
         let rank = |fit: &crate::serve::tax::table::addresses::Fit| (fit.is_whole_building, fit.width);
         let best = on_day.iter().map(|(_, fit)| rank(fit)).min()?;
         let hits = on_day.into_iter().filter(|(_, fit)| rank(fit) == best).map(|(boundaries, fit)| Hit { boundaries, row: fit.row });
-        Some(Matches { level: Level::Address, sets: distinct(hits) })
+        Some(Matches::of(Level::Address, distinct(hits)))
     }
 
     /// Records of the narrowest range of ZIP+4 codes: a wide one is only the default of those inside it.
@@ -193,20 +214,20 @@ impl<'a> Search<'a> {
         let on_day: Vec<_> = ranges.filter(|(hit, _)| !self.holding([*hit]).is_empty()).collect();
         let narrowest = on_day.iter().map(|(_, width)| *width).min()?;
         let hits = on_day.into_iter().filter(|(_, width)| *width == narrowest).map(|(hit, _)| hit);
-        Some(Matches { level: Level::Zip9, sets: distinct(hits) })
+        Some(Matches::of(Level::Zip9, distinct(hits)))
     }
 
     fn by_zip5(&self, zip: u32) -> Option<Matches<'a>> {
         let sets = distinct(self.holding(self.all(|boundaries| boundaries.of_zip5(zip))));
         let level = if sets.len() > 1 { Level::Zip5Lowest } else { Level::Zip5 };
-        (!sets.is_empty()).then_some(Matches { level, sets })
+        (!sets.is_empty()).then(|| Matches::of(level, sets))
     }
 
     /// What the parts of a ZIP code say of the whole.
     fn by_parts_of_zip(&self, zip: u32) -> Option<Matches<'a>> {
         let sets = self.with_addresses(zip, self.holding(self.all(|boundaries| boundaries.of_any_zip9(zip))));
         let level = if sets.len() == 1 { Level::Zip5Consensus } else { Level::Zip5Lowest };
-        (!sets.is_empty()).then_some(Matches { level, sets })
+        (!sets.is_empty()).then(|| Matches::of(level, sets))
     }
 
     /// A named place; where the name has no record, the rest of its county.
@@ -214,10 +235,13 @@ impl<'a> Search<'a> {
         let counties = self.counties(location);
         let of_name = |name: &String| distinct(self.holding(self.all(|boundaries| boundaries.of_place(name, &counties))));
         if let Some(sets) = self.places(location).iter().map(of_name).find(|sets| !sets.is_empty()) {
-            return Some(Matches { level: Level::Place, sets });
+            // A city of an address is that of its mail, which is brought outside of the city too.
+            let rest = || distinct(self.holding(self.in_counties(&counties))).into_iter().filter(|(set, _)| sets.iter().all(|(known, _)| known != set)).collect();
+            let around = if location.zip().is_some() { rest() } else { Vec::new() };
+            return Some(Matches { level: Level::Place, sets, around });
         }
         let sets = distinct(self.holding(self.in_counties(&counties)));
-        (!sets.is_empty()).then_some(Matches { level: Level::County, sets })
+        (!sets.is_empty()).then(|| Matches::of(Level::County, sets))
     }
 
     fn in_counties(&self, counties: &[String]) -> Vec<Hit<'a>> {
@@ -229,12 +253,15 @@ impl<'a> Search<'a> {
         self.by_place(location).or_else(|| {
             let sets = self.zips_of_city(location).into_iter().flat_map(|zip| self.sets_of_zip(zip));
             let sets = merged(sets.collect());
-            (!sets.is_empty()).then_some(Matches { level: Level::Place, sets })
+            (!sets.is_empty()).then(|| Matches::of(Level::Place, sets))
         })
     }
 
     /// The names of the place, as cities are compared: that of the address where its ZIP code has it, else those of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
+        if location.is_unincorporated {
+            return Vec::new();
+        }
         let of_zip = self.zips.zip(location.zip_row).map(|(zips, row)| zips.city_names(row)).unwrap_or_default();
         let city = &city_key(&location.address.city);
         // A city that is not the ZIP code's does not count.
@@ -259,10 +286,15 @@ impl<'a> Search<'a> {
         zips.of_city(self.state_code, &location.address.city).iter().filter_map(|row| zips.codes.at(*row as usize).parse().ok()).collect()
     }
 
+    /// Whether local rates are known, and no boundaries of them.
+    pub fn is_without_boundaries(&self) -> bool {
+        self.state.boundaries.is_none() && matches!(self.rules.methods.at(self.rule), "boundaries" | "places")
+    }
+
     /// Whether districts tax on the day, and nothing here says where.
     pub fn lacks_districts(&self) -> bool {
         let taxes = |rates: &Rates| rates.of_class(TaxClass::Special).any(|row| rates.is_on(row, self.day) && rates.general(row, self.is_interstate) > Some(0));
-        self.state.boundaries.is_none() && matches!(self.rules.methods.at(self.rule), "boundaries" | "places") && self.state.rates.iter().any(taxes)
+        self.is_without_boundaries() && self.state.rates.iter().any(taxes)
     }
 
     /// How far a set of jurisdictions is from the city that a place is named by: without the tax of the city of that name, outside of the county that most of the city's ZIP codes
@@ -310,7 +342,7 @@ impl<'a> Search<'a> {
             (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
         };
         let sets = merged(counties.iter().map(set).collect());
-        Some(Matches { level: if city.is_some() { Level::Place } else { Level::County }, sets })
+        Some(Matches::of(if city.is_some() { Level::Place } else { Level::County }, sets))
     }
 }
 

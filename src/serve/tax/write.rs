@@ -1,10 +1,12 @@
 //! Writes rates, amounts and where they come from as JSON. A rate that is not known is null, never zero.
 
 use crate::serve::json::{Json, Trim};
-use crate::serve::tax::candidate::{Candidate, Category, Component};
+use crate::serve::tax::candidate::{Candidate, Component};
+use crate::serve::tax::goods::{CLASSES, Category, Goods};
 use crate::serve::tax::lookup::{Found, Terms};
 use crate::serve::tax::search::Level;
 use crate::serve::tax::table::rates::Class as TaxClass;
+use crate::serve::tax::table::taxability::Rule;
 use crate::store::Manifest;
 
 /// Decimals of a rate.
@@ -13,6 +15,14 @@ const RATE_SCALE: u8 = 6;
 /// Writes a rate as a fraction.
 pub fn write_rate(json: &mut Json, millionths: i64) {
     json.decimal(millionths, RATE_SCALE, Trim::Zeros);
+}
+
+/// Writes a rate, or null where it is not known.
+pub fn write_known(json: &mut Json, rate: Option<i64>) {
+    match rate {
+        Some(rate) => write_rate(json, rate),
+        None => json.null(),
+    }
 }
 
 /// Writes an amount of money.
@@ -33,31 +43,47 @@ impl Found<'_> {
     pub fn write_rate(&self, json: &mut Json, manifest: &Manifest, terms: &Terms<'_>) {
         let category = terms.category;
         let first = self.candidates.first();
-        let rate = |json: &mut Json, name: &str, of: &dyn Fn(&Candidate<'_>) -> i64| match first {
-            Some(candidate) => write_rate(json.key(name), of(candidate)),
-            None => json.key(name).null(),
-        };
+        let goods = Goods::from(category);
         json.object(|json| {
-            rate(json, "combined_rate", &|candidate| candidate.combined(category));
+            write_known(json.key("combined_rate"), first.and_then(|candidate| candidate.combined(goods).ok()));
+            write_known(json.key("known_rate"), first.map(|candidate| candidate.known(goods)));
             for class in TaxClass::ALL {
-                // Where only the state's own rate is covered, what others levy is not known; nor what districts do that cannot be told.
-                let lacks_districts = class == TaxClass::Special && self.search.is_some_and(|search| search.lacks_districts());
-                if lacks_districts || (self.coverage == "state_only" && class != TaxClass::State) {
-                    json.key(class.rate_name()).null();
-                } else {
-                    rate(json, class.rate_name(), &|candidate| candidate.of_class(class, category));
-                }
+                // Where only the state's own rate is covered, what others levy is not known one by one.
+                let is_covered = self.coverage != "state_only" || class == TaxClass::State;
+                write_known(json.key(class.rate_name()), first.filter(|_| is_covered).and_then(|candidate| candidate.of_class(class, goods).ok()));
             }
             json.key("category").text(category.name());
             json.key("date").text(&terms.date.to_string());
             write_components(json.key("components"), first, category);
             self.write_location(json.key("location"));
             self.write_match(json.key("match"), category);
-            json.key("sourcing").text("destination");
+            self.write_sourcing(json);
             json.key("freight_taxable").optional_flag(self.freight_taxable());
             json.key("effective_date").optional_day(first.and_then(|first| first.effective_day().or(self.search.and_then(|search| search.rule_day()))));
             self.write_coverage(json.key("coverage"));
-            self.write_provenance(json.key("provenance"), manifest);
+            self.write_rules(json.key("rules"), &CLASSES);
+            let rules: Vec<Rule<'_>> = first.into_iter().flat_map(|first| &first.components).filter_map(|component| component.rate(goods).rule).collect();
+            self.write_provenance(json.key("provenance"), manifest, &rules);
+        });
+    }
+
+    /// Writes the state's rules on some classes of goods.
+    pub fn write_rules(&self, json: &mut Json, classes: &[&str]) {
+        match &self.search {
+            Some(search) => search.rules_of_goods().write(json, classes),
+            None => json.array(|_| {}),
+        }
+    }
+
+    /// Writes whose place was looked up, and what the state's rule on that is.
+    pub fn write_sourcing(&self, json: &mut Json) {
+        let rules = self.search.map(|search| (search.rules, search.rule));
+        json.key("sourcing").text(if self.is_at_origin { "origin" } else { "destination" });
+        json.key("sourcing_basis").object(|json| {
+            json.key("state_rule").optional_text(rules.and_then(|(rules, row)| rules.sourcings.get(row)));
+            json.key("rule").optional_text(rules.and_then(|(rules, row)| rules.sourcing_rules.get(row)));
+            json.key("citation").optional_text(rules.and_then(|(rules, row)| rules.sourcing_citations.get(row)));
+            json.key("url").optional_text(rules.and_then(|(rules, row)| rules.sourcing_pages.get(row)));
         });
     }
 
@@ -86,7 +112,8 @@ impl Found<'_> {
             json.key("alternatives").array(|json| {
                 for candidate in self.candidates.iter().skip(1) {
                     json.object(|json| {
-                        write_rate(json.key("combined_rate"), candidate.combined(category));
+                        write_known(json.key("combined_rate"), candidate.combined(category.into()).ok());
+                        write_known(json.key("known_rate"), Some(candidate.known(category.into())));
                         write_components(json.key("components"), Some(candidate), category);
                     });
                 }
@@ -101,8 +128,8 @@ impl Found<'_> {
         });
     }
 
-    /// Writes the records that the answer was made from: the state's, the boundary's, and one for each rate.
-    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
+    /// Writes the records that the answer was made from: the state's, the boundary's, one for each rate, and the rules that decided a rate.
+    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest, rules: &[Rule<'_>]) {
         json.array(|json| {
             if let Some(search) = &self.search {
                 search.rules.provenance.write(json, manifest, search.rule);
@@ -114,6 +141,13 @@ impl Found<'_> {
             first.components.iter().for_each(|component| {
                 write_rate_stamp(component, json, manifest);
             });
+            let mut written = Vec::new();
+            for rule in rules {
+                if !written.contains(&rule.record_id()) {
+                    written.push(rule.record_id());
+                    rule.write_provenance(json, manifest);
+                }
+            }
         });
     }
 }
@@ -126,8 +160,11 @@ fn write_components(json: &mut Json, candidate: Option<&Candidate<'_>>, category
                 json.key("code").text(&component.code);
                 json.key("fips").optional_text(component.fips.as_deref());
                 json.key("name").text(&component.name);
-                write_rate(json.key("rate"), component.rate(category));
-                json.key("exempt_by").optional_text(component.exempt_by(category));
+                let rated = component.rate(category.into());
+                write_known(json.key("rate"), rated.rate.ok());
+                json.key("null_reason").optional_text(rated.rate.err());
+                json.key("exempt_by").optional_text(component.exempt_by(category.into()).as_deref());
+                json.key("rule").optional_text(rated.rule.map(|rule| rule.record_id()));
                 json.key("effective_from").optional_day(component.from);
                 json.key("effective_to").optional_day(component.to);
                 json.key("raw_type").optional_text(component.type_raw);

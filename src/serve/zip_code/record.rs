@@ -178,6 +178,7 @@ fn write_range(json: &mut Json, range: Option<&Range<'_>>) {
         write_rate(json.key("min_rate"), range.min);
         write_rate(json.key("max_rate"), range.max);
         json.key("as_of").text(&range.as_of.to_string());
+        json.key("coverage").text(range.coverage);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Sales tax in memory, by state: how the state taxes, the rates of its jurisdictions, and where each applies. A place is looked up in sorted arrays.
+//! Sales tax in memory, by state: how the state taxes, and what; the rates of its jurisdictions, and where each applies. A place is looked up in sorted arrays.
 
 pub mod addresses;
 pub mod boundaries;
@@ -6,6 +6,7 @@ pub mod ids;
 pub mod interval_index;
 pub mod rates;
 pub mod rules;
+pub mod taxability;
 
 use crate::serve::release::loaded::Release;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::serve::tax::table::boundaries::Builder;
 use boundaries::Boundaries;
 use rates::Rates;
 use rules::Rules;
+use taxability::Taxability;
 
 use crate::error::{Error, Result};
 use crate::serve::release::part_reader::PartReader;
@@ -21,12 +23,14 @@ use crate::store::Part;
 
 pub const STATES: &str = "tax.state";
 pub const RATES: &str = "tax.rate";
+pub const TAXABILITY: &str = "tax.taxability";
 pub const BOUNDARIES: &str = "tax.boundary";
 
 /// What is known of each state.
 #[derive(Debug, Default)]
 pub struct TaxTables {
     pub rules: Option<Rules>,
+    pub taxability: Option<Taxability>,
     states: BTreeMap<String, StateTax>,
 }
 
@@ -53,6 +57,9 @@ impl TaxTables {
         let mut index = Self::default();
         for part in with_rows(reader, STATES) {
             index.rules = Some(Rules::read(part, reader.bytes(part).await?)?);
+        }
+        for part in with_rows(reader, TAXABILITY) {
+            index.taxability = Some(Taxability::read(part, reader.bytes(part).await?)?);
         }
         for part in with_rows(reader, RATES) {
             let bytes = reader.bytes(part).await?;

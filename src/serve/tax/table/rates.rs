@@ -19,10 +19,12 @@ pub enum Class {
     County,
     City,
     Special,
+    /// Local taxes of a state together, where they are not published one by one.
+    Local,
 }
 
 impl Class {
-    /// All of them, in the order of answers.
+    /// Those of published jurisdictions, in the order of answers.
     pub const ALL: [Self; 4] = [Self::State, Self::County, Self::City, Self::Special];
 
     /// The word in answers.
@@ -32,6 +34,7 @@ impl Class {
             Self::County => "county",
             Self::City => "city",
             Self::Special => "special",
+            Self::Local => "local",
         }
     }
 
@@ -42,6 +45,7 @@ impl Class {
             Self::County => "county_rate",
             Self::City => "city_rate",
             Self::Special => "special_rate",
+            Self::Local => "local_rate",
         }
     }
 }

@@ -5,6 +5,7 @@ mod calculate;
 mod limits;
 mod rate;
 mod rows;
+mod rules;
 
 use pubdata::store::PartReport;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use super::World;
 use super::home::{Draft, Table};
 use super::zip_code::{MADE_UP, zip, zip_county};
-use rows::{boundaries, place, rates, rule, texas_rate};
+use rows::{boundaries, place, rates, rule, taxability, texas_rate};
 
 pub async fn world() -> World {
     let world = World::empty(|_| {}).await;
@@ -26,18 +27,25 @@ pub fn draft() -> Draft {
     let mut zips: Vec<Value> = MADE_UP.iter().map(|line| zip(line)).collect();
     zips.sort_by_key(|row| row["zip"].as_str().unwrap().to_owned());
     let rules = vec![
-        rule("CO", "Colorado", "state_only", "not_covered", Some("0.029"), None),
-        rule("CT", "Connecticut", "full", "statewide", Some("0.0635"), Some(true)),
-        rule("LA", "Louisiana", "none", "not_covered", None, None),
-        rule("MN", "Minnesota", "full", "boundaries", None, Some(true)),
-        rule("NJ", "New Jersey", "full", "boundaries", Some("0.06625"), Some(true)),
-        rule("NV", "Nevada", "full", "boundaries", Some("0.0685"), Some(false)),
-        rule("OR", "Oregon", "full", "no_tax", None, None),
-        rule("TN", "Tennessee", "full", "boundaries", None, Some(true)),
-        rule("TX", "Texas", "full", "places", Some("0.0625"), Some(true)),
-        rule("VT", "Vermont", "full", "boundaries", None, Some(true)),
-        rule("WA", "Washington", "full", "boundaries", None, Some(true)),
-        rule("WI", "Wisconsin", "full", "boundaries", None, Some(true)),
+        rule("AZ", "Arizona", "state_only", "statewide", Some("0.056")),
+        rule("CA", "California", "full", "places", Some("0.0725")),
+        rule("CO", "Colorado", "state_only", "not_covered", Some("0.029")),
+        rule("CT", "Connecticut", "full", "statewide", Some("0.0635")),
+        rule("FL", "Florida", "state_only", "statewide", Some("0.06")),
+        rule("IL", "Illinois", "state_only", "statewide", Some("0.0625")),
+        rule("LA", "Louisiana", "none", "not_covered", None),
+        rule("MA", "Massachusetts", "full", "statewide", Some("0.0625")),
+        rule("MN", "Minnesota", "full", "boundaries", None),
+        rule("NJ", "New Jersey", "full", "boundaries", Some("0.06625")),
+        rule("NV", "Nevada", "full", "boundaries", Some("0.0685")),
+        rule("NY", "New York", "state_only", "statewide", Some("0.04")),
+        rule("OR", "Oregon", "full", "no_tax", None),
+        rule("TN", "Tennessee", "full", "boundaries", None),
+        rule("TX", "Texas", "full", "places", Some("0.0625")),
+        rule("VA", "Virginia", "state_only", "statewide", Some("0.053")),
+        rule("VT", "Vermont", "full", "boundaries", None),
+        rule("WA", "Washington", "full", "boundaries", None),
+        rule("WI", "Wisconsin", "full", "boundaries", None),
     ];
     let texas = vec![
         place("TX", 0, Some("Abilene"), None, Some("2221012"), &[]),
@@ -68,6 +76,7 @@ pub fn draft() -> Draft {
             ],
         ),
         table("tax.state", &[], rules),
+        table("tax.taxability", &[], taxability()),
         table("tax.boundary", state("TX"), texas),
         table("tax.rate", &state("TX")[..1], texas_rates),
     ];

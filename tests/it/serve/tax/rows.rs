@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::project;
+
 /// Minnesota, Wisconsin and Washington in the files of 2026's second quarter; Tennessee, Vermont and Nevada made up.
 const RATES: &str = "\
 27,45,27,0.06875,0.06875,0.06875,0.06875,20090701,29991231
@@ -140,11 +142,31 @@ pub fn texas_rate(class: &str, code: &str, name: &str, rate: &str) -> Value {
 }
 
 /// A row of `tax.state`.
-pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<&str>, freight_taxable: Option<bool>) -> Value {
+pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<&str>) -> Value {
     json!({
         "record_id": format!("tax.state:{state}"), "state": state, "state_name": name, "coverage": coverage, "method": method, "state_rate": rate,
-        "sourcing": if state == "TX" { "origin" } else { "destination" }, "freight_taxable": freight_taxable, "food_drug_exempt": if matches!(state, "MN" | "WI") { Some(true) } else { None },
-        "food_drug_basis": if matches!(state, "MN" | "WI") { Some(format!("statutes of {state}: https://publisher.example/food")) } else { None }, "source_page": "https://publisher.example/",
-        "effective_date": if method == "boundaries" { None } else { Some("2020-01-01") }, "local_note": null,
+        "rate_citation": rate.map(|_| format!("statutes of {state}")), "source_page": "https://publisher.example/",
+        "effective_date": if method == "boundaries" { None } else { Some("2020-01-01") }, "sourcing": if state == "TX" { "origin" } else { "destination" },
+        "sourcing_rule": "where it is", "sourcing_citation": format!("statutes of {state}"), "sourcing_page": null, "local_note": null,
     })
+}
+
+/// All rows of `tax.taxability` as they are kept by hand.
+pub fn taxability() -> Vec<Value> {
+    let text = std::fs::read(project("pipelines/tax/taxability.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_slice());
+    let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let rows = reader.records().map(|record| {
+        let record = record.unwrap();
+        let cells = names.iter().map(String::as_str).zip(&record);
+        let mut row: serde_json::Map<String, Value> = cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect();
+        let word = |name: &str| row[name].as_str().unwrap_or("undated").to_owned();
+        let key = format!("{}:{}:{}:{}", word("state"), word("class"), word("level"), word("valid_from"));
+        row.insert("record_id".to_owned(), json!(format!("tax.taxability:{key}")));
+        row.insert("rule_key".to_owned(), json!(key));
+        Value::Object(row)
+    });
+    let mut rows: Vec<Value> = rows.collect();
+    rows.sort_by_key(|row| row["rule_key"].as_str().unwrap().to_owned());
+    rows
 }

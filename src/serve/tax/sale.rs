@@ -1,0 +1,233 @@
+//! The tax of a sale at a place: what each line and the delivery bear, and which of it is not known.
+
+use std::collections::BTreeSet;
+
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
+use crate::serve::tax::candidate::{Candidate, Known};
+use crate::serve::tax::goods::{Category, Goods, NO_RULE, SHIPPING};
+use crate::serve::tax::invoice::{Invoice, Line};
+use crate::serve::tax::table::rates::Class as TaxClass;
+use crate::serve::tax::table::taxability::{Level, Rule};
+
+/// Goods of one category that bear the same rates, one for each component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearing<'a> {
+    pub category: Category,
+    pub rates: Vec<Known<'a>>,
+}
+
+impl<'a> Bearing<'a> {
+    /// The rates together; not known where one of them is not.
+    pub fn combined(&self) -> Known<'a> {
+        self.rates.iter().copied().sum()
+    }
+
+    fn known(&self) -> Vec<i64> {
+        self.rates.iter().map(|rate| rate.unwrap_or(0)).collect()
+    }
+
+    fn is_taxed(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_ok_and(|rate| rate != 0))
+    }
+
+    fn is_known(&self) -> bool {
+        self.rates.iter().all(std::result::Result::is_ok)
+    }
+}
+
+/// Who says whether delivery is taxed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    Request,
+    State,
+    Unknown,
+}
+
+impl Basis {
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::State => "state",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The delivery of a sale.
+#[derive(Debug)]
+pub struct Delivery {
+    /// None where it is not known.
+    pub is_taxed: Option<bool>,
+    pub basis: Basis,
+}
+
+/// The tax of a sale. Items are the lines and, last, the delivery.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    pub classes: Vec<Bearing<'a>>,
+    pub items: Vec<Item>,
+    pub taxed: Vec<Taxed>,
+    pub delivery: Delivery,
+    /// What the known tax is if the delivery is not taxed, and if it is; none where it is known which.
+    pub sums: Option<[i64; 2]>,
+    pub rules: Vec<Rule<'a>>,
+}
+
+impl<'a> Outcome<'a> {
+    /// Computes the tax.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when the prices of an invoice include more different rates than can be taken apart at once.
+    pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
+        let mut sale = Builder { candidate, invoice, classes: Vec::new(), rules: Vec::new() };
+        let lines: Vec<Item> = invoice.lines.iter().map(|line| sale.line(line)).collect();
+        let (shipping, delivery) = sale.delivery(&lines);
+        let sums = (delivery.basis == Basis::Unknown).then(|| {
+            let goods = sale.delivered(&lines);
+            let settled = |rates: &dyn Fn(usize, Known<'a>) -> Known<'a>| {
+                let bearing = shipping.as_ref().unwrap_or(&goods);
+                let rates = bearing.rates.iter().enumerate().map(|(part, rate)| rates(part, *rate)).collect();
+                Bearing { category: goods.category, rates }
+            };
+            let untaxed = settled(&|_, rate| Ok(rate.unwrap_or(0)));
+            let taxed = settled(&|part, rate| rate.or_else(|_| goods.rates[part]));
+            [untaxed, taxed].map(|bearing| {
+                let class = sale.class(bearing);
+                sale.items(&lines, Some(class))
+            })
+        });
+        let class = shipping.map(|bearing| sale.class(bearing));
+        let items = sale.items(&lines, class);
+        let rates: Vec<Vec<i64>> = sale.classes.iter().map(Bearing::known).collect();
+        let different: BTreeSet<i64> = rates.iter().map(|rates| rates.iter().sum()).collect();
+        if invoice.prices_include_tax && invoice.rounding == Rounding::Invoice && different.len() > MOST_RATES {
+            let message = "prices that include the tax at more than three different rates are taken apart line by line: `rounding` must be `line`";
+            return Err(Problem::of_field(Code::InvalidParameter, "rounding", message));
+        }
+        let taxes = |items: &[Item]| calculate(&Sale { classes: &rates, items, rounding: invoice.rounding, prices_include_tax: invoice.prices_include_tax });
+        let taxed = taxes(&items);
+        let sums = sums.map(|sums| sums.map(|items| taxes(&items).iter().map(|taxed| taxed.tax).sum()));
+        Ok(Self { classes: sale.classes, items, taxed, delivery, sums, rules: sale.rules })
+    }
+
+    /// The tax as far as it is known, in cents.
+    pub fn known_tax(&self) -> i64 {
+        self.taxed.iter().map(|taxed| taxed.tax).sum()
+    }
+
+    /// What an item bears; none where it is not taxed.
+    pub fn bearing(&self, item: usize) -> Option<&Bearing<'a>> {
+        self.items[item].class.map(|class| &self.classes[class])
+    }
+
+    /// Whether the tax of an item is known.
+    pub fn is_item_known(&self, item: usize) -> bool {
+        self.items[item].amount == 0 || self.bearing(item).is_none_or(Bearing::is_known)
+    }
+
+    /// Whether all of the tax is known.
+    pub fn is_known(&self) -> bool {
+        (0..self.items.len()).all(|item| self.is_item_known(item))
+    }
+
+    /// Whether an item bears a tax.
+    pub fn is_taxed(&self, item: usize) -> bool {
+        self.items[item].amount != 0 && self.bearing(item).is_some_and(Bearing::is_taxed)
+    }
+}
+
+/// A sale as it is put together.
+struct Builder<'s, 'a> {
+    candidate: &'s Candidate<'a>,
+    invoice: &'s Invoice,
+    classes: Vec<Bearing<'a>>,
+    rules: Vec<Rule<'a>>,
+}
+
+impl<'a> Builder<'_, 'a> {
+    fn class(&mut self, bearing: Bearing<'a>) -> usize {
+        let known = self.classes.iter().position(|known| *known == bearing);
+        known.unwrap_or_else(|| {
+            self.classes.push(bearing);
+            self.classes.len() - 1
+        })
+    }
+
+    fn items(&self, lines: &[Item], class: Option<usize>) -> Vec<Item> {
+        lines.iter().copied().chain([Item { amount: self.invoice.shipping, class }]).collect()
+    }
+
+    fn bearing(&mut self, goods: Goods) -> Bearing<'a> {
+        let rated: Vec<_> = self.candidate.components.iter().map(|component| component.rate(goods)).collect();
+        self.rules.extend(rated.iter().filter_map(|rated| rated.rule));
+        Bearing { category: goods.category, rates: rated.iter().map(|rated| rated.rate).collect() }
+    }
+
+    /// A line as an item: what of it the tax is on, and what it bears.
+    fn line(&mut self, line: &Line) -> Item {
+        let Some(category) = line.category else { return Item { amount: line.amount, class: None } };
+        let price = line.price(self.invoice.prices_include_tax);
+        let mut bearing = self.bearing(Goods { category, price });
+        // The state's rule says what of an item is taxed; a local tax is on the same only where its rule says so.
+        let rule_of = |level: Level| self.candidate.components.first().and_then(|component| component.rules.rule(category.class(), level));
+        let state = rule_of(Level::State);
+        let base = state.zip(price).map_or(line.amount.abs(), |(rule, price)| rule.base(price));
+        if base != line.amount.abs() && rule_of(Level::Local).and_then(|rule| rule.threshold()) != state.and_then(|rule| rule.threshold()) {
+            let local = self.candidate.components.iter().zip(&mut bearing.rates).filter(|(component, _)| component.class != TaxClass::State);
+            local.for_each(|(_, rate)| *rate = Err("depends_on_price"));
+        }
+        Item { amount: base * line.amount.signum(), class: Some(self.class(bearing)) }
+    }
+
+    /// What the delivery bears, where the state taxes it: what the taxed goods bear, where they bear all the same.
+    fn delivered(&mut self, lines: &[Item]) -> Bearing<'a> {
+        let taxed = lines.iter().filter(|item| item.amount != 0).filter_map(|item| item.class).filter(|class| self.classes[*class].is_taxed());
+        let classes: BTreeSet<usize> = taxed.collect();
+        match classes.into_iter().collect::<Vec<_>>().as_slice() {
+            [class] => self.classes[*class].clone(),
+            _ => self.bearing(Category::General.into()),
+        }
+    }
+
+    fn delivery(&mut self, lines: &[Item]) -> (Option<Bearing<'a>>, Delivery) {
+        let untaxed = |basis| (None, Delivery { is_taxed: Some(false), basis });
+        if self.invoice.is_exempt {
+            return untaxed(Basis::Request);
+        }
+        let goods = self.delivered(lines);
+        match self.invoice.shipping_taxable {
+            Some(true) => return (Some(goods), Delivery { is_taxed: Some(true), basis: Basis::Request }),
+            Some(false) => return untaxed(Basis::Request),
+            None => {}
+        }
+        // What states tax is the delivery of goods that are taxed.
+        let sold = || lines.iter().filter(|item| item.amount != 0).filter_map(|item| item.class).map(|class| &self.classes[class]);
+        let is_any_taxed = sold().any(Bearing::is_taxed);
+        if !is_any_taxed && sold().all(Bearing::is_known) {
+            return untaxed(Basis::State);
+        }
+        let state = self.candidate.components.first().and_then(|component| component.rules.rule(SHIPPING, Level::State));
+        let mut rates = Vec::new();
+        for (component, rate) in self.candidate.components.iter().zip(&goods.rates) {
+            let own = (component.class != TaxClass::State).then(|| component.rules.rule(SHIPPING, Level::Local)).flatten().or(state);
+            self.rules.extend(own);
+            rates.push(match own.map(|rule| (rule.taxable(), rule.null_reason())) {
+                Some((Some("no"), _)) => Ok(0),
+                Some((Some("yes"), _)) if is_any_taxed => *rate,
+                Some((Some("yes"), _)) => Err("depends_on_goods"),
+                Some((_, reason)) => Err(reason.unwrap_or("not_established")),
+                None => Err(NO_RULE),
+            });
+        }
+        let is_settled = rates.iter().zip(&goods.rates).all(|(rate, of_goods)| rate.is_ok() || (is_any_taxed && rate == of_goods));
+        let bearing = Bearing { category: goods.category, rates };
+        match (is_settled, bearing.is_taxed()) {
+            (true, true) => (Some(bearing), Delivery { is_taxed: Some(true), basis: Basis::State }),
+            (true, false) if bearing.is_known() => untaxed(Basis::State),
+            (true, false) => (Some(bearing), Delivery { is_taxed: None, basis: Basis::State }),
+            (false, _) => (Some(bearing), Delivery { is_taxed: None, basis: Basis::Unknown }),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What each state taxes, by class of goods and level of government, in memory; and what a rule says of an item.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, Date32Array, Decimal128Array};
+use bytes::Bytes;
+
+use super::TAXABILITY;
+use super::rates::{millionths, rate_at};
+use crate::error::{Error, Result};
+use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::part_provenance::PartProvenance;
+use crate::serve::release::table::{Table, Texts};
+use crate::store::Part;
+
+/// A level of government.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    State,
+    Local,
+}
+
+impl Level {
+    pub const ALL: [Self; 2] = [Self::State, Self::Local];
+
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// The reason of a rule whose rate is the level's general one.
+pub const GENERAL_RATE: &str = "general_rate";
+
+/// Rules of all states.
+#[derive(Debug)]
+pub struct Taxability {
+    levels: DictionaryColumn,
+    taxable: DictionaryColumn,
+    rates: Decimal128Array,
+    null_reasons: DictionaryColumn,
+    thresholds: Decimal128Array,
+    threshold_kinds: DictionaryColumn,
+    citations: Texts,
+    urls: Texts,
+    firsts: Date32Array,
+    lasts: Date32Array,
+    evidence: DictionaryColumn,
+    notes: Texts,
+    pub provenance: PartProvenance,
+    by_class: HashMap<(String, String), Vec<usize>>,
+}
+
+impl Taxability {
+    /// Reads the part of `tax.taxability`.
+    ///
+    /// # Errors
+    /// `Store`, when the part lacks a column.
+    pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
+        #[rustfmt::skip]
+        let columns = [
+            "state", "class", "level", "taxable", "rate", "null_reason", "threshold", "threshold_kind", "citation", "url", "valid_from", "valid_to", "evidence", "note",
+        ];
+        let table = Table::read(bytes.clone(), &[&columns[..], &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let (states, classes) = (table.texts("state")?, table.words("class")?);
+        let mut by_class: HashMap<(String, String), Vec<usize>> = HashMap::new();
+        for row in 0..table.rows() {
+            by_class.entry((states.at(row).to_owned(), classes.at(row).to_owned())).or_default().push(row);
+        }
+        let thresholds = table.decimals("threshold")?;
+        if thresholds.scale() != 2 {
+            return Err(Error::store("column `threshold`: amounts are expected in cents"));
+        }
+        Ok(Self {
+            levels: table.words("level")?,
+            taxable: table.words("taxable")?,
+            rates: millionths(&table, "rate")?,
+            null_reasons: table.words("null_reason")?,
+            thresholds,
+            threshold_kinds: table.words("threshold_kind")?,
+            citations: table.texts("citation")?,
+            urls: table.texts("url")?,
+            firsts: table.dates("valid_from")?,
+            lasts: table.dates("valid_to")?,
+            evidence: table.words("evidence")?,
+            notes: table.texts("note")?,
+            provenance: PartProvenance::read(TAXABILITY, part, bytes, &table)?,
+            by_class,
+        })
+    }
+
+    /// The rule on a class at a level that holds on a day.
+    pub fn rule(&self, state: &str, class: &str, level: Level, day: i32) -> Option<Rule<'_>> {
+        let rows = self.by_class.get(&(state.to_owned(), class.to_owned()))?;
+        let mut rules = rows.iter().map(|row| Rule { table: self, row: *row });
+        rules.find(|rule| self.levels.at(rule.row) == level.name() && rule.is_on(day))
+    }
+}
+
+/// What an item costs, as thresholds ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Price {
+    /// Cents of the line, discount taken off, without sign.
+    pub cents: i64,
+    /// Millionths of a piece.
+    pub quantity: i64,
+}
+
+impl Price {
+    /// Whether one piece costs less than so many cents.
+    fn is_below(self, threshold: i64) -> bool {
+        i128::from(self.cents) * 1_000_000 < i128::from(threshold) * i128::from(self.quantity)
+    }
+
+    /// Cents of the line that are above so many for each piece.
+    fn above(self, threshold: i64) -> i64 {
+        let below = crate::serve::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
+        (self.cents - below).max(0)
+    }
+}
+
+/// What a rule says of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says<'a> {
+    Exempt,
+    Rate(i64),
+    /// The level's general rate.
+    General,
+    /// Nothing that is known, for this reason.
+    Unknown(&'a str),
+}
+
+/// One rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule<'a> {
+    table: &'a Taxability,
+    row: usize,
+}
+
+impl<'a> Rule<'a> {
+    fn is_on(&self, day: i32) -> bool {
+        let (first, last) = self.days();
+        first.is_none_or(|first| first <= day) && last.is_none_or(|last| day <= last)
+    }
+
+    /// First and last day, in days since 1970-01-01; none where they are not stated.
+    pub fn days(&self) -> (Option<i32>, Option<i32>) {
+        let of = |days: &Date32Array| (!days.is_null(self.row)).then(|| days.value(self.row));
+        (of(&self.table.firsts), of(&self.table.lasts))
+    }
+
+    pub fn taxable(&self) -> Option<&'a str> {
+        self.table.taxable.get(self.row)
+    }
+
+    /// Millionths.
+    pub fn rate(&self) -> Option<i64> {
+        rate_at(&self.table.rates, self.row)
+    }
+
+    pub fn null_reason(&self) -> Option<&'a str> {
+        self.table.null_reasons.get(self.row)
+    }
+
+    /// Cents, and what they do.
+    pub fn threshold(&self) -> Option<(i64, &'a str)> {
+        let cents = rate_at(&self.table.thresholds, self.row)?;
+        Some((cents, self.table.threshold_kinds.at(self.row)))
+    }
+
+    pub fn citation(&self) -> &'a str {
+        self.table.citations.at(self.row)
+    }
+
+    pub fn url(&self) -> Option<&'a str> {
+        self.table.urls.get(self.row)
+    }
+
+    pub fn evidence(&self) -> &'a str {
+        self.table.evidence.at(self.row)
+    }
+
+    pub fn note(&self) -> Option<&'a str> {
+        self.table.notes.get(self.row)
+    }
+
+    pub fn record_id(&self) -> &'a str {
+        self.table.provenance.record_id(self.row)
+    }
+
+    /// Writes the provenance object of the rule.
+    pub fn write_provenance(&self, json: &mut crate::serve::json::Json, manifest: &crate::store::Manifest) {
+        self.table.provenance.write(json, manifest, self.row);
+    }
+
+    /// What the rule says of an item of a price; without one, of any.
+    pub fn says(&self, price: Option<Price>) -> Says<'a> {
+        let reason = self.null_reason();
+        match (self.threshold(), price) {
+            (Some(_), None) => return Says::Unknown("depends_on_price"),
+            (Some((threshold, _)), Some(price)) if !price.is_below(threshold) => return Says::General,
+            (Some(_), Some(_)) if self.taxable() == Some("partly") => return Says::Exempt,
+            _ => {}
+        }
+        match (self.rate(), reason) {
+            (Some(0), _) => Says::Exempt,
+            (Some(rate), _) => Says::Rate(rate),
+            (None, Some(GENERAL_RATE)) => Says::General,
+            (None, reason) => Says::Unknown(reason.unwrap_or("not_established")),
+        }
+    }
+
+    /// Of a line what the tax is on, in cents: all of it, or what its pieces cost above the threshold.
+    pub fn base(&self, price: Price) -> i64 {
+        match self.threshold() {
+            Some((threshold, "taxed_above_per_item")) => price.above(threshold),
+            _ => price.cents,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What states tax, by class of goods: figures from the statutes that the rules cite.
+
+use serde_json::{Value, json};
+
+use super::{rate, world};
+use crate::serve::{World, notices};
+
+/// Combined rate, known rate, and the statute that exempts by the first component.
+async fn of(world: &World, query: &str) -> (Value, Value, Value) {
+    let data = &rate(world, query).await["data"];
+    (data["combined_rate"].clone(), data["known_rate"].clone(), data["components"][0]["exempt_by"].clone())
+}
+
+#[tokio::test]
+async fn groceries_and_medicine_bear_what_the_statute_says() {
+    let world = world().await;
+    for (query, combined, known, statute) in [
+        // Texas Tax Code 151.314 and, for local taxes, 321.208.
+        ("city=Dallas&state=TX&date=2026-01-15&category=grocery", json!(0), json!(0), "151.314"),
+        ("city=Dallas&state=TX&date=2026-01-15&category=prescription_drug", json!(0), json!(0), "151.313"),
+        ("zip=10001&category=grocery", json!(0), json!(0), "1115(a)(1)"),
+        ("city=Tampa&state=FL&category=grocery", json!(0), json!(0), "212.08(1)"),
+        ("city=Richmond&state=VA&category=prescription_drug", json!(0), json!(0), "58.1-609.10"),
+        // Virginia has 1 percent of local tax on food everywhere, and no state tax since 2023.
+        ("city=Richmond&state=VA&category=grocery", json!(0.01), json!(0.01), "58.1-611.1"),
+        ("zip=55103&date=2019-01-01&category=grocery", json!(0), json!(0), "297A.67"),
+        ("zip=06101&category=grocery", json!(0), json!(0), "12-412"),
+    ] {
+        let (is_combined, is_known, exempt_by) = of(&world, query).await;
+        assert_eq!((is_combined, is_known), (combined, known), "{query}");
+        assert!(exempt_by.as_str().is_some_and(|text| text.contains(statute)), "{query}: {exempt_by}");
+    }
+    // Tennessee: 4 percent of the state, and the county's full 2.25.
+    let tennessee = of(&world, "street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&category=grocery").await;
+    assert_eq!((tennessee.0, tennessee.1), (json!(0.0625), json!(0.0625)));
+    // Illinois: 1 percent of the state to the end of 2025, none since; what a municipality adopted is not known here.
+    for (date, known) in [("2025-12-31", json!(0.01)), ("2026-01-01", json!(0))] {
+        let illinois = of(&world, &format!("city=Chicago&state=IL&date={date}&category=grocery")).await;
+        assert_eq!((illinois.0, illinois.1), (Value::Null, known), "{date}");
+    }
+    let drug = of(&world, "city=Chicago&state=IL&category=prescription_drug").await;
+    assert_eq!((drug.0, drug.1), (Value::Null, json!(0.01)));
+}
+
+#[tokio::test]
+async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
+    let world = world().await;
+    let answer = rate(&world, "zip=10001").await;
+    let data = &answer["data"];
+    assert_eq!((&data["combined_rate"], &data["known_rate"], &data["state_rate"]), (&Value::Null, &json!(0.04), &json!(0.04)));
+    assert_eq!((&data["components"][1]["type"], &data["components"][1]["null_reason"]), (&json!("local"), &json!("local_rates_not_covered")));
+    assert!(notices(&answer).contains(&"RATE_PARTLY_UNKNOWN"));
+    // A class without a rule on the day never has the general rate: the one that Kansas has on groceries is not stated for 2020.
+    let rules = data["rules"].as_array().unwrap();
+    let of_class = |class: &str, level: &str| rules.iter().find(|rule| rule["class"] == class && rule["level"] == level).unwrap();
+    let clothing = of_class("clothing", "state");
+    assert_eq!((&clothing["threshold"], &clothing["threshold_kind"]), (&json!(110.0), &json!("exempt_below_per_item")));
+    assert_eq!((&clothing["taxable"], &clothing["rate"], &clothing["null_reason"]), (&json!("partly"), &Value::Null, &json!("depends_on_price")));
+    assert_eq!((&of_class("clothing", "local")["taxable"], &of_class("clothing", "local")["null_reason"]), (&Value::Null, &json!("depends_on_county")));
+    assert_eq!(of_class("clothing", "state")["record_id"], "tax.taxability:NY:clothing:state:2012-04-01");
+    let record = world.ok("/v1/provenance/tax.taxability:NY:clothing:state:2012-04-01").await;
+    assert_eq!(record["data"]["record"]["citation"], "N.Y. Tax Law § 1115(a)(30)");
+    let early = of(&world, "city=New%20York&state=NY&date=2020-02-01&category=clothing").await;
+    assert_eq!(early.0, Value::Null, "what an item costs is not asked");
+    let illinois = rate(&world, "city=Chicago&state=IL&date=2023-06-30&category=grocery").await;
+    assert_eq!(illinois["data"]["components"][0]["null_reason"], "no_rule_published", "{illinois}");
+}
+
+#[tokio::test]
+async fn a_word_for_food_and_medicine_says_where_they_differ() {
+    let world = world().await;
+    let differ = async |query: &'static str| {
+        let answer = rate(&world, query).await;
+        notices(&answer).contains(&"FOOD_DRUG_DIFFER")
+    };
+    assert!(differ("city=Chicago&state=IL&category=food_drug").await, "groceries 0, medicine 1 percent");
+    assert!(differ("street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&category=food_drug").await, "groceries 4 percent, medicine 0");
+    assert!(!differ("zip=10001&category=food_drug").await, "neither is taxed");
+}
+
+#[tokio::test]
+async fn clothing_is_taxed_by_the_price_of_an_item() {
+    let world = world().await;
+    let tax = async |zip: &str, line: Value| {
+        let answer = world.post("/v1/tax/calculate", &json!({"to": {"zip": zip, "state": "MA", "city": "Boston"}, "line_items": [line]})).await.json();
+        let line = &answer["data"]["line_items"][0];
+        (line["taxable_amount"].clone(), answer["data"]["tax_amount"].clone())
+    };
+    let boston = async |line: Value| {
+        let answer = world.post("/v1/tax/calculate", &json!({"to": {"city": "Boston", "state": "MA"}, "line_items": [line]})).await.json();
+        (answer["data"]["line_items"][0]["taxable_amount"].clone(), answer["data"]["tax_amount"].clone())
+    };
+    // Massachusetts taxes what an item costs above 175 dollars, at 6.25 percent.
+    assert_eq!(boston(json!({"unit_price": 175, "category": "clothing"})).await, (json!(175.0), json!(0.0)));
+    assert_eq!(boston(json!({"unit_price": 200, "quantity": 2, "category": "clothing"})).await, (json!(50.0), json!(3.13)));
+    assert_eq!(boston(json!({"unit_price": -200, "quantity": 2, "category": "clothing"})).await, (json!(-50.0), json!(-3.13)));
+    assert_eq!(boston(json!({"unit_price": 200, "category": "general"})).await, (json!(200.0), json!(12.5)));
+    let _ = tax;
+    // New York: nothing from the state below 110 dollars an item, and all of it from there on; counties decide for themselves.
+    let york = async |price: f64, quantity: u8| {
+        let line = json!({"id": "coat", "unit_price": price, "quantity": quantity, "category": "clothing"});
+        world.post("/v1/tax/calculate", &json!({"to": {"zip": "10001"}, "line_items": [line]})).await.json()["data"].take()
+    };
+    let cheap = york(109.99, 3).await;
+    assert_eq!((&cheap["tax_amount"], &cheap["known_tax_amount"]), (&Value::Null, &json!(0.0)));
+    assert_eq!(cheap["unknown"][0]["reason"], "depends_on_county");
+    assert_eq!((&cheap["unknown"][0]["id"], &cheap["unknown"][0]["amount"]), (&json!("coat"), &json!(329.97)));
+    let dear = york(110.0, 1).await;
+    assert_eq!((&dear["tax_amount"], &dear["known_tax_amount"]), (&Value::Null, &json!(4.4)));
+    assert_eq!(dear["unknown"][0]["reason"], "local_rates_not_covered");
+}
+
+#[tokio::test]
+async fn a_delivery_whose_rule_is_not_known_has_both_sums() {
+    let world = world().await;
+    let sale = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10});
+    let data = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
+    // Florida: it depends on whether the buyer may avoid the charge (12A-1.045).
+    assert_eq!((&data["shipping"]["taxable"], &data["shipping"]["taxable_basis"]), (&Value::Null, &json!("unknown")));
+    assert_eq!((&data["tax_amount"], &data["taxable_amount"], &data["known_tax_amount"]), (&Value::Null, &Value::Null, &json!(6.0)));
+    let sums: Vec<(&Value, &Value)> = data["sums"].as_array().unwrap().iter().map(|sum| (&sum["shipping_taxable"], &sum["known_tax_amount"])).collect();
+    assert_eq!(sums, [(&json!(false), &json!(6.0)), (&json!(true), &json!(6.6))]);
+    // Who knows, says so.
+    let told = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10, "shipping_taxable": true});
+    let told = world.post("/v1/tax/calculate", &told).await.json()["data"].take();
+    assert_eq!((&told["known_tax_amount"], &told["sums"]), (&json!(6.6), &json!([])));
+    // Connecticut taxes it, Massachusetts does not.
+    for (to, tax, is_taxable) in [(json!({"zip": "06101"}), 6.99, true), (json!({"city": "Boston", "state": "MA"}), 6.25, false)] {
+        let data = world.post("/v1/tax/calculate", &json!({"to": to, "amount": 100, "shipping": 10})).await.json()["data"].take();
+        assert_eq!((&data["tax_amount"], &data["shipping"]["taxable"], &data["sums"]), (&json!(tax), &json!(is_taxable), &json!([])));
+    }
+}
+
+#[tokio::test]
+async fn a_sale_within_an_origin_state_takes_the_sellers_place() {
+    let world = world().await;
+    let tax = async |from: Value| {
+        let sale = json!({"to": {"city": "Abilene", "state": "TX"}, "from": from, "date": "2026-01-15", "amount": 100});
+        world.post("/v1/tax/calculate", &sale).await.json()
+    };
+    // Abilene has 2 percent and no transit; the county alone 0.5.
+    let buyer = tax(json!({"state": "TX"})).await;
+    assert_eq!((&buyer["data"]["tax_amount"], &buyer["data"]["sourcing"]), (&json!(8.25), &json!("destination")));
+    assert!(notices(&buyer).contains(&"ORIGIN_SOURCED_STATE"));
+    let seller = tax(json!({"zip": "75099"})).await;
+    assert_eq!((&seller["data"]["tax_amount"], &seller["data"]["sourcing"]), (&json!(6.75), &json!("origin")));
+    assert_eq!(seller["data"]["sourcing_basis"]["state_rule"], "origin");
+    assert!(!notices(&seller).contains(&"ORIGIN_SOURCED_STATE"));
+    // From another state the buyer's place counts.
+    let other = tax(json!({"zip": "53202"})).await;
+    assert_eq!((&other["data"]["tax_amount"], &other["data"]["sourcing"]), (&json!(8.25), &json!("destination")));
+}
+
+#[tokio::test]
+async fn a_place_outside_of_every_city_has_no_city_tax() {
+    let world = world().await;
+    let addison = rate(&world, "zip=75001").await;
+    let data = &addison["data"];
+    assert_eq!((&data["combined_rate"], &data["coverage"]["level"]), (&json!(0.0825), &json!("partial")));
+    assert_eq!((&data["match"]["is_ambiguous"], &data["match"]["alternatives"][0]["combined_rate"]), (&json!(true), &json!(0.0675)), "its mail is brought outside of it too");
+    let outside = rate(&world, "zip=75001&unincorporated=true").await;
+    let data = &outside["data"];
+    assert_eq!((&data["combined_rate"], &data["match"]["level"], &data["city_rate"]), (&json!(0.0675), &json!("county"), &json!(0)));
+    let sale = json!({"to": {"city": "Milwaukee", "state": "WI", "unincorporated": true}, "amount": 100});
+    assert_eq!(world.post("/v1/tax/calculate", &sale).await.json()["data"]["tax_amount"], json!(5.5));
+    assert_eq!(world.get("/v1/tax/rate?zip=55401&date=2019-01-01&unincorporated=true").await.problem(), (404, "not_found".to_owned()));
+}
