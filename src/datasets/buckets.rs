@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use polars::prelude::DataFrame;
 
-use super::RowsRead;
 use super::context::{Context, SourceFrame, SourcePart};
+use super::{RowsRead, Table};
 use crate::decode::{self, HashPartitioner, Malformed};
 use crate::error::{Error, Result};
 use crate::issue::SourceFinding;
@@ -30,6 +30,8 @@ pub struct Split<'a> {
     sources: BTreeMap<String, Vec<SplitPart>>,
     pub(super) inputs: Inputs,
     rows: RowsRead,
+    /// Tables of other pipelines that no bucket splits, by pipeline.
+    tables: Mutex<BTreeMap<String, Arc<Vec<Table>>>>,
 }
 
 /// A file or member that is split.
@@ -52,9 +54,11 @@ impl<'a> Split<'a> {
         let mut parts = Vec::new();
         for source_id in context.source_ids() {
             let source = context.source(&source_id)?;
-            if source.columns.contains_key(&buckets.key) && !matches!(source.format, Format::Document { .. }) {
+            let is_split = source.columns.contains_key(&buckets.key);
+            if (is_split || !context.declaration.builds_on.is_empty()) && !matches!(source.format, Format::Document { .. }) {
                 // Members are numbered here, one after the other, whatever the threads do.
-                parts.extend(context.parts(&source_id)?.into_iter().map(|part| (source_id.clone(), part)));
+                let numbered = context.parts(&source_id)?;
+                parts.extend(numbered.into_iter().filter(|_| is_split).map(|part| (source_id.clone(), part)));
             }
         }
         let next = AtomicUsize::new(0);
@@ -74,12 +78,23 @@ impl<'a> Split<'a> {
             sources.entry(source_id.clone()).or_default().push(split?);
         }
         let (inputs, rows) = context.finish();
-        Ok(Self { buckets, path_of, sources, inputs, rows })
+        Ok(Self { buckets, path_of, sources, inputs, rows, tables: Mutex::default() })
     }
 
     /// Whether a source is split; one that is not is read whole for each bucket.
     pub(super) fn has(&self, source_id: &str) -> bool {
         self.sources.contains_key(source_id)
+    }
+
+    /// Tables that all buckets share: made by the first that asks, while the others wait.
+    pub(super) fn once(&self, pipeline_id: &str, make: impl FnOnce() -> Result<Arc<Vec<Table>>>) -> Result<Arc<Vec<Table>>> {
+        let mut tables = self.tables.lock().map_err(|_| Error::format(format!("{pipeline_id}: another bucket stopped while it made the tables")))?;
+        if let Some(made) = tables.get(pipeline_id) {
+            return Ok(made.clone());
+        }
+        let made = make()?;
+        tables.insert(pipeline_id.to_owned(), made.clone());
+        Ok(made)
     }
 
     /// Rows that were split, by source.

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use polars::prelude::DataFrame;
 
-use super::{RowsRead, Split};
+use super::{Build, RowsRead, Split, Table};
 use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::bucket_name;
@@ -272,6 +272,44 @@ impl<'a> Context<'a> {
             length: malformed.length,
         };
         Ok(malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect())
+    }
+
+    /// The tables of a pipeline that this one builds on, made from the same snapshots by its own code; their findings are told by its own build.
+    /// In a build that is split they are those of the bucket; where none of their sources is split, they are made once for all buckets.
+    ///
+    /// # Errors
+    /// Those of the pipeline's code; `Config`, when the declaration does not build on it, or it is built shard by shard.
+    ///
+    /// # Panics
+    /// When a build panicked while it numbered a member.
+    pub fn tables_of(&self, pipeline_id: &str) -> Result<Arc<Vec<Table>>> {
+        let other = self.declarations.pipelines.get(pipeline_id).filter(|_| self.declaration.builds_on.iter().any(|id| id == pipeline_id));
+        let other = other.ok_or_else(|| Error::config(format!("`{}` does not build on `{pipeline_id}`", self.declaration.pipeline_id)))?;
+        let Build::Whole(build) = super::builder(pipeline_id)?.build else {
+            return Err(Error::config(format!("`{pipeline_id}` is built shard by shard: its tables cannot be built on")));
+        };
+        let split = self.split.filter(|(split, _)| other.sources.iter().any(|source| split.has(&source.source_id)));
+        let make = || {
+            let numbered = self.inputs.lock().expect("no build panicked while numbering").clone();
+            let context = Context {
+                declaration: other,
+                declarations: self.declarations,
+                partition: None,
+                bucket: if split.is_some() || self.is_replay() { self.bucket.clone() } else { WHOLE.to_owned() },
+                inputs: Mutex::new(numbered),
+                rows: Mutex::default(),
+                locate: self.locate,
+                only: self.only.clone(),
+                split,
+            };
+            let tables = build(&context)?;
+            *self.inputs.lock().expect("no build panicked while numbering") = context.finish().0;
+            Ok(Arc::new(tables))
+        };
+        match self.split.filter(|_| split.is_none()) {
+            Some((shared, _)) => shared.once(pipeline_id, make),
+            None => make(),
+        }
     }
 
     /// Drops rows that repeat an earlier one in every column but the pointers, and gives account of them.

@@ -25,6 +25,9 @@ pub struct Declaration {
     /// Sources of other declarations that the build also reads.
     #[serde(default)]
     pub inputs: Vec<String>,
+    /// Pipelines whose tables the build reads: it makes them again, from the same snapshots and by the same code. All their sources are `inputs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds_on: Vec<String>,
     /// Range of partitions to look for, when the datasets are partitioned.
     pub partition: Option<PartitionRange>,
     #[serde(rename = "source", default)]

@@ -65,6 +65,7 @@ impl Declarations {
                 }
             }
         }
+        add_inputs(&mut pipelines);
         let declarations = Self { pipelines, contracts, files };
         declarations.check_references(&texts, &mut findings);
         (declarations, findings)
@@ -110,6 +111,14 @@ impl Declarations {
             }
         }
         for (pipeline_id, declaration) in &self.pipelines {
+            for other in &declaration.builds_on {
+                let is_plain = |other: &Declaration| other.builds_on.is_empty() && other.partition.is_none() && !other.produces.is_empty();
+                if !self.pipelines.get(other).is_some_and(is_plain) {
+                    let (path, text) = &texts[pipeline_id];
+                    let message = format!("`{other}` is no pipeline that makes tables of its own sources, without partitions");
+                    findings.push(Finding::at(path, text, TablePath::Top, "builds_on", message));
+                }
+            }
             for source_id in declaration.inputs.iter().filter(|id| !source_owners.contains_key(id.as_str())) {
                 let (path, text) = &texts[pipeline_id];
                 findings.push(Finding::at(path, text, TablePath::Top, "inputs", format!("no declaration has a source `{source_id}`")));
@@ -219,6 +228,20 @@ impl Declarations {
     /// The source of that id and the declaration it stands in.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| Some((declaration, declaration.sources.iter().find(|source| source.source_id == source_id)?)))
+    }
+}
+
+/// What a pipeline builds on, it reads the sources of.
+fn add_inputs(pipelines: &mut BTreeMap<String, Declaration>) {
+    let read =
+        |declaration: &Declaration| -> Vec<String> { declaration.sources.iter().map(|source| &source.source_id).chain(&declaration.inputs).cloned().collect() };
+    let by_pipeline: BTreeMap<String, Vec<String>> = pipelines.iter().map(|(pipeline_id, declaration)| (pipeline_id.clone(), read(declaration))).collect();
+    for declaration in pipelines.values_mut() {
+        for source_id in declaration.builds_on.iter().filter_map(|other| by_pipeline.get(other)).flatten() {
+            if !declaration.inputs.contains(source_id) {
+                declaration.inputs.push(source_id.clone());
+            }
+        }
     }
 }
 
@@ -335,6 +358,7 @@ pub fn canonical_json(declaration: &Declaration) -> String {
     let mut declaration = declaration.clone();
     declaration.produces.sort();
     declaration.inputs.sort();
+    declaration.builds_on.sort();
     declaration.sources.sort_by(|a, b| a.source_id.cmp(&b.source_id));
     for source in &mut declaration.sources {
         source.variables.values_mut().for_each(Variable::sort);

@@ -84,6 +84,8 @@ pub(super) struct Settings {
     /// Sources with further rows about a license, found by its number.
     #[serde(default)]
     pub(super) joined: Joined,
+    /// Whose numbers they are: issuer and kind, such as `us-ca/cslb`. Permits state them under the same name. None where each board has its own.
+    pub(super) number_scheme: Option<String>,
     /// Columns whose texts stand before the number in `license_id`, where numbers repeat between types or holders.
     #[serde(default)]
     pub(super) id_from: Vec<String>,

@@ -125,6 +125,10 @@ pub(super) struct Contact {
     pub(super) license_number_normalized: Option<String>,
     pub(super) license_type_raw: Option<String>,
     pub(super) license_state: Option<String>,
+    pub(super) license_scheme: Option<String>,
+    pub(super) other_license_number: Option<String>,
+    pub(super) other_license_number_normalized: Option<String>,
+    pub(super) other_license_scheme: Option<String>,
     pub(super) phone: Option<String>,
 }
 
@@ -138,8 +142,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
 fn party(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Option<Contact> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
     let (kind, party, name) = (cell("type"), cell("party"), stated_name(reader, prefix));
-    let number = cell("license_number").filter(|number| number.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0'));
-    if name.is_none() && number.is_none() && kind.is_none() && party.is_none() {
+    let stated_number = |name: &str| cell(name).filter(|number| number.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0'));
+    let (number, other_number) = (stated_number("license_number"), stated_number("other_license_number"));
+    if name.is_none() && number.is_none() && other_number.is_none() && kind.is_none() && party.is_none() {
         return None;
     }
     let license_type = cell("license_type");
@@ -174,7 +179,11 @@ fn party(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Option<
         license_number: number.map(str::to_owned),
         license_number_normalized: number.map(|number| license_number::normalized(number, &[])),
         license_type_raw: license_type.filter(|_| number.is_some()).map(str::to_owned),
-        license_state: license_state.filter(|_| number.is_some()),
+        license_state: license_state.filter(|_| number.is_some() || other_number.is_some()),
+        license_scheme: group.license_scheme.clone().filter(|_| number.is_some()),
+        other_license_number: other_number.map(str::to_owned),
+        other_license_number_normalized: other_number.map(|number| license_number::normalized(number, &[])),
+        other_license_scheme: group.other_license_scheme.clone().filter(|_| other_number.is_some()),
         phone: telephone.filter(|_| is_organization),
     })
 }
@@ -226,6 +235,10 @@ impl Contact {
             license_number_normalized: None,
             license_type_raw: None,
             license_state: None,
+            license_scheme: None,
+            other_license_number: None,
+            other_license_number_normalized: None,
+            other_license_scheme: None,
             phone: None,
         }
     }

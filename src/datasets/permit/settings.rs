@@ -40,8 +40,11 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// Columns of a party, behind the prefix of its group.
-const PARTY_COLUMNS: &[&str] =
-    &["name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state"];
+#[rustfmt::skip]
+const PARTY_COLUMNS: &[&str] = &[
+    "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
+    "other_license_number",
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,7 +161,7 @@ pub(super) struct Merge {
 }
 
 /// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`, `_business_name`, `_type` (its role),
-/// `_party` (what it is), `_phone`, `_license_number`, `_license_type` and `_license_state`, as far as they are mapped.
+/// `_party` (what it is), `_phone`, `_license_number`, `_license_type`, `_license_state` and `_other_license_number`, as far as they are mapped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactGroup {
@@ -181,6 +184,10 @@ pub(super) struct ContactGroup {
     pub(super) owner_names: BTreeSet<String>,
     /// State whose board a license number is of, where no column says so.
     pub(super) license_state: Option<String>,
+    /// Whose numbers they are: issuer and kind, as a list of licenses has it under `number_scheme`. A number without one is linked to no license.
+    pub(super) license_scheme: Option<String>,
+    /// The same of the other number.
+    pub(super) other_license_scheme: Option<String>,
     /// Kinds of license that are none.
     #[serde(default)]
     pub(super) no_license_types: BTreeSet<String>,

@@ -19,7 +19,7 @@ pub(super) struct Feed<'a> {
     pub(super) bucket: &'a str,
 }
 
-fn texts<'a, T: 'a>(name: &str, items: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Column {
+pub(super) fn texts<'a, T: 'a>(name: &str, items: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Column {
     StringChunked::from_iter_options(name.into(), items.iter().map(value)).into_column()
 }
 
@@ -35,7 +35,7 @@ fn degrees<T>(name: &str, items: &[T], value: impl Fn(&T) -> Option<f64>) -> Col
     items.iter().map(value).collect::<Float64Chunked>().with_name(name.into()).into_column()
 }
 
-fn constant(name: &str, text: &str, height: usize) -> Column {
+pub(super) fn constant(name: &str, text: &str, height: usize) -> Column {
     StringChunked::full(name.into(), text, height).into_column()
 }
 
@@ -127,6 +127,10 @@ pub(super) fn contacts(permits: &[Located], settings: &Settings, feed: &Feed<'_>
         text!("license_number_normalized", license_number_normalized),
         text!("license_type_raw", license_type_raw),
         text!("license_state", license_state),
+        text!("license_scheme", license_scheme),
+        text!("other_license_number", other_license_number),
+        text!("other_license_number_normalized", other_license_number_normalized),
+        text!("other_license_scheme", other_license_scheme),
         text!("phone", phone),
         pointer_column(items.iter().map(|(.., pointers)| *pointers)),
     ];

@@ -11,7 +11,7 @@ use crate::serve::json::Json;
 use crate::serve::release::freshness::source_date;
 
 /// Says what the lists that were looked at may lack: records that were set aside, and what happened since their newest license.
-pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (state, number): (&str, &str), found: &[WithActions<'_>]) {
+pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (state, number): (&str, &str), found: &[&WithActions<'_>]) {
     let forms = |source: &str| {
         let prefixes: Vec<String> = std::iter::once(source).chain(PREFIXES).map(str::to_owned).collect();
         [display(number), normalized(number, &[]), normalized(number, &prefixes)]

@@ -115,7 +115,7 @@ impl WithActions<'_> {
 }
 
 /// Says how statuses are to be read, where that matters for the licenses of an answer.
-pub fn add_statuses_notice(call: &Call<'_>, meta: &mut Meta, licenses: &[WithActions<'_>]) {
+pub fn add_statuses_notice(call: &Call<'_>, meta: &mut Meta, licenses: &[&WithActions<'_>]) {
     if licenses.iter().any(|found| found.status == "active" && found.is_past(call)) {
         meta.notice(
             "STATUS_DATE_CONFLICT",

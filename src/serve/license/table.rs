@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
-use crate::canonical::name::organization;
 use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::Result;
 use crate::serve::days;
@@ -26,12 +25,12 @@ use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
-    "license_id", "source_id", "number", "number_normalized", "profession", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
+    "license_id", "source_id", "number", "number_normalized", "profession", "evidence", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
     "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
 ];
 
-/// Professions of those who take out permits.
-pub const CONTRACTORS: [&str; 8] = ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
+/// Evidence of a license that only its holder states.
+pub const SELF_REPORTED: &str = "self_reported";
 
 /// What one list of licenses holds.
 #[derive(Debug, Default)]
@@ -40,6 +39,8 @@ pub struct LicenseList {
     pub source_id: String,
     pub professions: BTreeSet<String>,
     pub licenses: u64,
+    /// Whether holders state what it says, not a board.
+    pub is_self_reported: bool,
     /// Records of the list that validation set aside.
     pub quarantined: u64,
     /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
@@ -57,8 +58,6 @@ pub struct Licenses {
     by_id: HashIndex,
     /// By state and number, normalised and as it is written.
     by_number: HashIndex,
-    /// Contractors' licenses by state and normalised name of the business.
-    by_contractor_name: HashIndex,
     pub professions: DictionaryColumn,
     pub statuses: DictionaryColumn,
     pub holder_types: DictionaryColumn,
@@ -77,7 +76,6 @@ struct Builder {
     names: RowNamesBuilder,
     by_id: HashIndexBuilder,
     by_number: HashIndexBuilder,
-    by_contractor_name: HashIndexBuilder,
     professions: DictionaryColumn,
     statuses: DictionaryColumn,
     holder_types: DictionaryColumn,
@@ -125,7 +123,7 @@ impl Builder {
         let (cities, zips) = (texts("city")?, texts("zip")?);
         let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
         let expires = days(table, "expiration_date")?;
-        let (feeds, written) = (texts("source_id")?, texts("number")?);
+        let (feeds, written, evidence) = (texts("source_id")?, texts("number")?, texts("evidence")?);
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
@@ -153,16 +151,12 @@ impl Builder {
             if shown != numbers.at(index) {
                 self.by_number.add(&[state, &shown], row);
             }
-            if CONTRACTORS.contains(&professions.at(index)) {
-                let own = (!is_own_name).then(|| normalized.at(index).to_owned());
-                let others = [businesses.get(index), assumed.get(index)].into_iter().flatten().map(|name| organization(name).normalized);
-                own.into_iter().chain(others).for_each(|name| self.by_contractor_name.add(&[state, &name], row));
-            }
             if !list.professions.contains(professions.at(index)) {
                 list.professions.insert(professions.at(index).to_owned());
             }
             if list.source_id.is_empty() {
                 feeds.at(index).clone_into(&mut list.source_id);
+                list.is_self_reported = evidence.get(index) == Some(SELF_REPORTED);
             }
             list.licenses += 1;
             self.professions.push(professions.get(index))?;
@@ -221,7 +215,6 @@ impl Licenses {
                 names: made.names.finish()?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),
-                by_contractor_name: made.by_contractor_name.finish(),
                 professions: made.professions,
                 statuses: made.statuses,
                 holder_types: made.holder_types,
@@ -255,12 +248,10 @@ impl Licenses {
         self.by_number.find(&[state, number])
     }
 
-    /// The only contractor's license of a state under a normalised name of a business; none when there are several.
-    pub fn only_contractor(&self, state: &str, normalized: &str) -> Option<u32> {
-        match self.by_contractor_name.find(&[state, normalized]) {
-            [row] => Some(*row),
-            _ => None,
-        }
+    /// Whether a board says that there is a license, and not only its holder.
+    pub fn is_of_a_board(&self, row: u32) -> bool {
+        let list = (self.rows.partition(row, "state").to_owned(), self.rows.partition(row, "source").to_owned());
+        self.lists.get(&list).is_none_or(|list| !list.is_self_reported)
     }
 
     /// The status of a license as of its list's date.
@@ -272,14 +263,10 @@ impl Licenses {
         self.status(row) == "active"
     }
 
-    pub fn is_contractor(&self, row: u32) -> bool {
-        CONTRACTORS.contains(&self.professions.at(row as usize))
-    }
-
     /// How much memory the index takes.
     pub fn size_bytes(&self) -> usize {
         let columns = 10 * self.renewed.capacity() + self.cities.size_bytes() + self.zips.size_bytes();
-        self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + self.by_contractor_name.size_bytes() + columns
+        self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }
 

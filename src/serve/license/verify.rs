@@ -2,7 +2,7 @@
 
 use super::checked_lists::{add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
-use super::number::{add_no_match_notice, check_profession, exact_spelling, rows_of_number, state_of};
+use super::number::{Found, Stated, add_no_match_notice, check_profession, rows_of_number, state_of, told_apart};
 use super::record::published;
 
 use futures_util::FutureExt;
@@ -15,7 +15,7 @@ use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::record::{add_statuses_notice, as_of, licenses_of};
+use crate::serve::license::record::{WithActions, add_statuses_notice, as_of, licenses_of};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -61,13 +61,14 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let profession = query.get("profession");
     check_profession(licenses, state, profession)?;
     let rows = rows_of_number(licenses, state, number, profession);
-    let found = exact_spelling(licenses_of(call, licenses, &rows).await?, number);
-    let result = match found.len() {
+    let Found { licenses: matches, self_reported } = told_apart(licenses_of(call, licenses, &rows).await?, number);
+    let result = match matches.len() {
         0 => "no_match",
         1 => "match",
         _ => "multiple_matches",
     };
-    let verified = matches!(found.as_slice(), [only] if only.status == "active" && !only.is_past(call));
+    let verified = matches!(matches.as_slice(), [only] if only.license.status == "active" && !only.license.is_past(call));
+    let found: Vec<&WithActions<'_>> = matches.iter().map(|stated| &stated.license).collect();
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),
@@ -86,14 +87,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("result").text(result);
         json.key("verified").flag(verified);
         json.key("verified_as_of").optional_text(verified_as_of.map(|date| date.to_string()).as_deref());
-        json.key("licenses").array(|json| {
-            for found in &found {
-                json.object(|json| {
-                    found.write(json);
-                    found.license.provenance(json, &call.release.manifest);
-                });
-            }
-        });
+        json.key("licenses").array(|json| matches.iter().for_each(|stated| write(json, call, &stated.license)));
+        json.key("self_reported").array(|json| self_reported.iter().for_each(|stated| write(json, call, &stated.license)));
+        json.key("also_stated").array(|json| matches.iter().chain(&self_reported).for_each(|stated| write_also(json, stated)));
         json.key("name_match").optional_text(name_match.map(HolderMatch::name));
         json.key("checked_sources").array(|json| checked.iter().for_each(|checked| checked.write(json)));
     });
@@ -109,6 +105,25 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "Several licenses have this number, in different trades or lists; they are not the same license. `profession` narrows.",
         );
     }
-    add_statuses_notice(call, &mut meta, &found);
+    let told: Vec<&WithActions<'_>> = found.iter().copied().chain(self_reported.iter().map(|stated| &stated.license)).collect();
+    add_statuses_notice(call, &mut meta, &told);
     Ok(meta)
+}
+
+fn write(json: &mut Json, call: &Call<'_>, found: &WithActions<'_>) {
+    json.object(|json| {
+        found.write(json);
+        found.license.provenance(json, &call.release.manifest);
+    });
+}
+
+/// Writes the other records of a license that its holder states several times.
+fn write_also(json: &mut Json, stated: &Stated<'_>) {
+    for other in &stated.also {
+        json.object(|json| {
+            other.license.member(json, "license_id");
+            json.key("same_as").text(stated.license.license.at("license_id"));
+            other.license.members(json, &["profession", "profession_raw"]);
+        });
+    }
 }

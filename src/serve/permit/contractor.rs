@@ -11,11 +11,12 @@ use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::number::{check_profession, exact_spelling, rows_of_number, state_of};
+use crate::serve::license::number::{check_profession, rows_of_number, state_of, told_apart};
 use crate::serve::license::record::published;
 use crate::serve::license::record::{WithActions, add_statuses_notice, licenses_of};
 use crate::serve::license::table::Licenses;
 use crate::serve::permit::datasets::CONTACTS;
+use crate::serve::permit::datasets::LINKS;
 use crate::serve::permit::datasets::PERMITS;
 use crate::serve::permit::links::{EXACT_NUMBER, Linked, NAME_AND_STATE, permits_of};
 use crate::serve::permit::table::Permits;
@@ -62,7 +63,7 @@ fn is_id(licenses: &Licenses, text: &str) -> bool {
 ///
 /// # Errors
 /// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or profession.
-async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<(u32, WithActions<'a>)> {
+async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<WithActions<'a>> {
     let text = call.path_value("license");
     let rows = match licenses.find(text) {
         Some(row) => vec![row],
@@ -82,18 +83,14 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
-    let found = if rows.len() > 1 { exact_spelling(found, text) } else { found };
+    let found: Vec<WithActions<'_>> = told_apart(found, text).licenses.into_iter().map(|stated| stated.license).collect();
     match found.len() {
         0 => Err(Problem::of_field(
             Code::NotFound,
             "license",
             format!("no license of that state has the number `{text}`; this does not prove that there is none"),
         )),
-        1 => {
-            let only = found.into_iter().next().ok_or_else(|| Problem::internal(&"a row was not read"))?;
-            let row = licenses.find(only.license.at("license_id")).ok_or_else(|| Problem::internal(&"a row has no id"))?;
-            Ok((row, only))
-        }
+        1 => found.into_iter().next().ok_or_else(|| Problem::internal(&"a row was not read")),
         _ => {
             let candidates: Vec<String> = found.iter().map(|found| found.license.at("license_id").to_owned()).collect();
             let message = format!("`{text}` is the number of {} licenses: {}", candidates.len(), candidates.join(", "));
@@ -106,12 +103,14 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
     let paging = ListPaging::of(call)?;
     let days = DayRange::of(call, "permits_from", "permits_to")?;
-    let (row, found) = license_of_path(call, licenses).await?;
-    let mut meta =
-        Meta::of(&[LICENSES, ACTIONS, PERMITS, CONTACTS], format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)));
+    let found = license_of_path(call, licenses).await?;
+    let mut meta = Meta::of(
+        &[LICENSES, ACTIONS, PERMITS, CONTACTS, LINKS],
+        format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)),
+    );
     let none = Permits::default();
     let permits = call.release.table::<Permits>().unwrap_or(&none);
-    let mut linked = permits_of(licenses, permits, row, &found.license);
+    let mut linked = permits_of(permits, found.license.at("license_id"));
     let is_wanted = |row: &u32| days.has(known_day(summary::day_of(permits, *row)));
     linked.by_number.retain(is_wanted);
     linked.by_name.retain(is_wanted);
@@ -128,13 +127,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if rows.is_empty() {
         meta.notice(
             "PERMIT_LINK_LIMITED",
-            "No permit is linked to this license. A link needs the license's number on a permit, or a business name that no other contractor's license of the state has; most cities publish no numbers.",
+            "No permit is linked to this license. A link needs a contractor's license of a board's own list, and its number on a permit of a list that states such numbers, or a business name that no other contractor's license of the state has; most cities publish no numbers.",
         );
     }
     if !linked.by_name.is_empty() {
         meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state name the same business; that it is the same is likely, not stated.");
     }
-    add_statuses_notice(call, &mut meta, std::slice::from_ref(&found));
+    add_statuses_notice(call, &mut meta, &[&found]);
     meta.page = Some(paging.page_of_all(rows.len()));
     Ok(meta)
 }

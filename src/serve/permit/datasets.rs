@@ -4,6 +4,7 @@ use crate::serve::release::rows::Dataset;
 
 pub const PERMITS: &str = Permit::ID;
 pub const CONTACTS: &str = Contact::ID;
+pub const LINKS: &str = Link::ID;
 
 /// Permits.
 #[derive(Debug)]
@@ -30,7 +31,20 @@ impl Dataset for Contact {
     const KEY: &'static str = "permit_id";
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
-        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "phone",
-        "validation_status",
+        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme",
+        "other_license_number", "other_license_number_normalized", "other_license_scheme", "phone", "validation_status",
     ];
+}
+
+/// The columns of a party that a link may rest on.
+pub const EVIDENCE: [&str; 3] = ["license_number_normalized", "other_license_number_normalized", "name_normalized"];
+
+/// Links of parties to licenses.
+#[derive(Debug)]
+pub struct Link;
+
+impl Dataset for Link {
+    const ID: &'static str = "permit.license_link";
+    const KEY: &'static str = "permit_id";
+    const COLUMNS: &'static [&'static str] = &["record_id", "permit_id", "seq", "license_id", "method", "license_scheme", "evidence", "validation_status"];
 }

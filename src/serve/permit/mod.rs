@@ -38,6 +38,7 @@ async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let Some(permits) = Permits::load(reader).await? else { return Ok(()) };
     permits.rows.prepare(reader).await?;
     permits.contacts.prepare(reader).await?;
+    permits.links.prepare(reader).await?;
     tracing::debug!(bytes = permits.size_bytes(), "indexed permits");
     tables.insert(permits);
     Ok(())

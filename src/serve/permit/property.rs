@@ -12,8 +12,8 @@ use crate::serve::http::paging::ListPaging;
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::license::datasets::LICENSES;
 use crate::serve::permit::datasets::CONTACTS;
+use crate::serve::permit::datasets::LINKS;
 use crate::serve::permit::datasets::PERMITS;
 use crate::serve::permit::datasets::Permit;
 use crate::serve::permit::links::parties;
@@ -91,7 +91,7 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
     };
     let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
     let parties = parties(call, permits, &page).await?;
-    let mut meta = Meta::of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
+    let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     json.object(|json| {
         first.member(json, "property_id");
         write_address(json, first);

@@ -11,8 +11,8 @@ use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELE
 use crate::serve::http::problem::Result;
 use crate::serve::http::problem::not_published;
 use crate::serve::json::Json;
-use crate::serve::license::datasets::LICENSES;
 use crate::serve::permit::datasets::CONTACTS;
+use crate::serve::permit::datasets::LINKS;
 use crate::serve::permit::datasets::PERMITS;
 use crate::serve::permit::datasets::Permit;
 use crate::serve::permit::filter::{Filter, TAGS, TYPE};
@@ -110,7 +110,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => (permits.rows.fetch(call.reader(), paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
     };
     write_permits(call, json, permits, &found).await?;
-    let mut meta = Meta::of(&[PERMITS, CONTACTS, LICENSES], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
+    let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     if let Some(coverage) = &mut meta.coverage {
         coverage.jurisdictions_searched = jurisdictions(permits).into_iter().map(str::to_owned).collect();
     }

@@ -8,6 +8,8 @@ use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
 use crate::serve::permit::datasets::Contact;
+use crate::serve::permit::datasets::EVIDENCE;
+use crate::serve::permit::datasets::Link;
 use crate::serve::permit::datasets::Permit;
 use crate::serve::place::distance::Point;
 use crate::serve::release::dictionary::DictionaryColumn;
@@ -26,7 +28,9 @@ const COLUMNS: &[&str] = &[
     "permit_id", "jurisdiction_name", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
     "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
 ];
-const CONTACT_COLUMNS: &[&str] = &["permit_id", "role", "name", "name_normalized", "license_number_normalized", "license_state"];
+const CONTACT_COLUMNS: &[&str] =
+    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized", "license_state"];
+const LINK_COLUMNS: &[&str] = &["permit_id", "seq", "license_id", "method", "evidence"];
 
 /// The dates that permits are searched by, in the order they are kept.
 pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
@@ -55,6 +59,7 @@ pub struct PermitList {
 pub struct Permits {
     pub rows: Numbered<Permit>,
     pub contacts: Children<Contact>,
+    pub links: Children<Link>,
     by_number: HashIndex,
     by_property: HashIndex,
     /// By house number and street name.
@@ -62,8 +67,8 @@ pub struct Permits {
     by_parcel: HashIndex,
     /// Permits by state and normalised number of a party's license.
     by_license: HashIndex,
-    /// Permits of contractors without a license number, by normalised name.
-    by_contractor: HashIndex,
+    /// Permits that are linked to a license, by its id and the method.
+    linked: HashIndex,
     pub contractors: SharedNames,
     pub types: DictionaryColumn,
     pub work_classes: DictionaryColumn,
@@ -95,7 +100,7 @@ struct Builder {
     by_street: HashIndexBuilder,
     by_parcel: HashIndexBuilder,
     by_license: HashIndexBuilder,
-    by_contractor: HashIndexBuilder,
+    linked: HashIndexBuilder,
     contractors: SharedBuilder,
     types: DictionaryColumn,
     work_classes: DictionaryColumn,
@@ -112,6 +117,8 @@ struct Builder {
     with_license_numbers: BTreeSet<String>,
     /// Rows of the present part's permits, for its parties.
     of_part: HashMap<u64, u32>,
+    /// What the present part's parties say that a link may rest on.
+    evidence: HashSet<u64>,
 }
 
 impl Builder {
@@ -181,12 +188,15 @@ impl Builder {
 
     fn add_contacts(&mut self, jurisdiction: &str, table: &Table) -> Result<()> {
         let texts = |name: &str| table.texts(name);
-        let (ids, roles, names, normalized) = (texts("permit_id")?, texts("role")?, texts("name")?, texts("name_normalized")?);
-        let (numbers, states) = (texts("license_number_normalized")?, texts("license_state")?);
+        let (ids, roles, names) = (texts("permit_id")?, texts("role")?, texts("name")?);
+        let (numbers, others, states) = (texts("license_number_normalized")?, texts("other_license_number_normalized")?, texts("license_state")?);
+        let (seqs, evidence) = (table.int32s("seq")?, EVIDENCE.map(texts).into_iter().collect::<Result<Vec<_>>>()?);
         for index in 0..table.rows() {
             let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
-            let license = states.get(index).zip(numbers.get(index));
-            if let Some((state, number)) = license {
+            let seq = seqs.value(index).to_string();
+            self.evidence.extend(evidence.iter().filter_map(|column| column.get(index)).map(|text| hash(&[ids.at(index), &seq, text])));
+            let stated = [numbers.get(index), others.get(index)].into_iter().flatten();
+            for (state, number) in stated.filter_map(|number| Some((states.get(index)?, number))) {
                 self.by_license.add(&[state, number], row);
                 if !self.with_license_numbers.contains(jurisdiction) {
                     self.with_license_numbers.insert(jurisdiction.to_owned());
@@ -196,9 +206,19 @@ impl Builder {
                 if let Some(name) = names.get(index) {
                     self.contractors.add(name, row)?;
                 }
-                if let Some(name) = normalized.get(index).filter(|_| license.is_none()) {
-                    self.by_contractor.add(&[name], row);
-                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_links(&mut self, table: &Table) -> Result<()> {
+        let texts = |name: &str| table.texts(name);
+        let (ids, licenses, methods, evidence) = (texts("permit_id")?, texts("license_id")?, texts("method")?, texts("evidence")?);
+        let seqs = table.int32s("seq")?;
+        for index in 0..table.rows() {
+            let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
+            if self.evidence.contains(&hash(&[ids.at(index), &seqs.value(index).to_string(), evidence.at(index)])) {
+                self.linked.add(&[licenses.at(index), methods.at(index)], row);
             }
         }
         Ok(())
@@ -225,11 +245,11 @@ impl Permits {
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Permit>::of(manifest)? else { return Ok(None) };
-        let contacts = Children::<Contact>::of(manifest);
+        let (contacts, links) = (Children::<Contact>::of(manifest), Children::<Link>::of(manifest));
         let mut made = Builder::default();
         for (number, part) in rows.parts().iter().enumerate() {
             let (jurisdiction, start) = (rows.partition_of(number, "jurisdiction").to_owned(), rows.rows_of_part(number).start);
-            made = made.read(reader, (part, contacts.beside(part)), jurisdiction, start).await?;
+            made = made.read(reader, [Some(part), contacts.beside(part), links.beside(part)], jurisdiction, start).await?;
         }
         let quarantined = quarantined::ids::<Permit>(reader).await?;
         crate::serve::release::key_columns::indexed(move || {
@@ -243,12 +263,13 @@ impl Permits {
             Ok(Some(Self {
                 rows,
                 contacts,
+                links,
                 by_number: made.by_number.finish(),
                 by_property: made.by_property.finish(),
                 by_street: made.by_street.finish(),
                 by_parcel: made.by_parcel.finish(),
                 by_license: made.by_license.finish(),
-                by_contractor: made.by_contractor.finish(),
+                linked: made.linked.finish(),
                 contractors: made.contractors.finish()?,
                 types: made.types,
                 work_classes: made.work_classes,
@@ -301,23 +322,18 @@ impl Permits {
         self.by_license.find(&[state, normalized])
     }
 
-    /// The permits of a state's jurisdictions with a contractor of this name and no license number.
-    pub fn of_contractor<'a>(&'a self, state: &'a str, normalized: &str) -> impl Iterator<Item = u32> + 'a {
-        self.by_contractor.find(&[normalized]).iter().copied().filter(move |row| self.state(*row) == state)
+    /// The permits that are linked to a license in this way.
+    pub fn linked_to(&self, license_id: &str, method: &str) -> &[u32] {
+        self.linked.find(&[license_id, method])
     }
 
     pub fn jurisdiction(&self, row: u32) -> &str {
         self.rows.partition(row, "jurisdiction")
     }
 
-    /// State of the jurisdiction of a row.
-    pub fn state(&self, row: u32) -> &str {
-        self.lists.get(self.jurisdiction(row)).map(|list| list.state.as_str()).unwrap_or_default()
-    }
-
     /// How much memory the index takes.
     pub fn size_bytes(&self) -> usize {
-        let keys = [&self.by_number, &self.by_property, &self.by_street, &self.by_parcel, &self.by_license, &self.by_contractor];
+        let keys = [&self.by_number, &self.by_property, &self.by_street, &self.by_parcel, &self.by_license, &self.linked];
         let keys: usize = keys.into_iter().map(HashIndex::size_bytes).sum();
         let columns = 36 * self.values.capacity() + self.cities.size_bytes() + self.zips.size_bytes() + 24 * self.points.capacity();
         keys + columns + self.contractors.size_bytes()
@@ -325,13 +341,19 @@ impl Permits {
 }
 
 impl Builder {
-    /// Adds a part and its parties.
-    async fn read(mut self, reader: PartReader<'_>, (part, contacts): (&Part, Option<&Part>), jurisdiction: String, start: u32) -> Result<Self> {
+    /// Adds a part, its parties and their links.
+    async fn read(mut self, reader: PartReader<'_>, [part, contacts, links]: [Option<&Part>; 3], jurisdiction: String, start: u32) -> Result<Self> {
         self.of_part.clear();
-        let name = jurisdiction.clone();
-        let mut made = read_part(reader, part, COLUMNS, self, move |made, first, table| made.add(&name, start + first, table)).await?;
+        self.evidence.clear();
+        let (name, mut made) = (jurisdiction.clone(), self);
+        if let Some(part) = part {
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, start + first, table)).await?;
+        }
         if let Some(contacts) = contacts {
             made = read_part(reader, contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
+        }
+        if let Some(links) = links {
+            made = read_part(reader, links, LINK_COLUMNS, made, |made, _, table| made.add_links(table)).await?;
         }
         Ok(made)
     }

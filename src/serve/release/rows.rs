@@ -139,6 +139,11 @@ impl<D: Dataset> Record<'_, D> {
         (!days.is_null(self.row)).then(|| days.value(self.row))
     }
 
+    pub fn integer(&self, name: &str) -> Option<i32> {
+        let integers = self.rows.column::<Int32Array>(name)?;
+        (!integers.is_null(self.row)).then(|| integers.value(self.row))
+    }
+
     pub fn float(&self, name: &str) -> Option<f64> {
         let floats = self.rows.column::<Float64Array>(name)?;
         (!floats.is_null(self.row)).then(|| floats.value(self.row))

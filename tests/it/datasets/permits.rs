@@ -239,6 +239,49 @@ fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
     assert_eq!(permit["renewals"], 3);
 }
 
+/// The numbers are those of the cases, by the agencies' files: a number of the Department of Buildings is no license of Consumer and Worker Protection's.
+#[test]
+fn a_permit_is_linked_to_a_contractor_of_its_numbers_scheme_and_to_nobody_else() {
+    let place = Place::new();
+    for source in case_sources("linked") {
+        copy_folder(&source, &place.mirror());
+    }
+    place.run(&["permit", "license"]).expect(0);
+    let links = place.rows("permit.license_link");
+    let linked: Vec<(&str, &str, &str)> = links.values().map(|(link, _)| (text(link, "permit_id"), text(link, "license_id"), text(link, "method"))).collect();
+    let expected = [
+        ("us-ca-los_angeles:14020-10000-02067", "CA-cslb-9000001", "exact_number"),
+        ("us-ca-los_angeles:14043-10000-04901", "CA-cslb-1000007", "exact_number"),
+        ("us-ca-los_angeles:14047-30000-00480", "CA-cslb-1000050", "name_and_state"),
+        ("us-ny-nyc:140355407-01-EW-OT", "NY-dcwp-9000001", "exact_number"),
+        ("us-ny-nyc:421044435-01-EW-OT", "NY-dcwp-2090130", "exact_number"),
+        ("us-ny-nyc:421198171-01-EW-OT", "NY-dcwp-2091788", "name_and_state"),
+    ];
+    assert_eq!(linked[..6], expected);
+    // The third name is in the older list of the city.
+    assert_eq!(
+        linked[6..].iter().map(|(_, license, method)| (*license, *method)).collect::<BTreeSet<_>>(),
+        BTreeSet::from([("WA-lni-CAMCAI*972KK", "name_and_state"), ("WA-lni-EGRESS*911KR", "name_and_state"), ("WA-lni-SERVPG*892PL", "name_and_state"),])
+    );
+    let (licenses, parties) = (place.rows("license.license"), place.rows("permit.contact"));
+    for (record_id, (link, pointers)) in &links {
+        let license = &licenses[&format!("license.license:{}", text(link, "license_id"))].0;
+        let party = &parties[&record_id.replace("license_link", "contact")].0;
+        assert_eq!(license["evidence"], "registry", "{record_id}");
+        let scheme = |column: &str, number: &str| (party[number] == link["evidence"]).then(|| party[column].clone());
+        let stated = scheme("license_scheme", "license_number_normalized").or_else(|| scheme("other_license_scheme", "other_license_number_normalized"));
+        assert_eq!(stated.unwrap_or_default(), link["license_scheme"], "{record_id}");
+        assert!(link["license_scheme"].is_null() || link["license_scheme"] == license["number_scheme"], "{record_id}");
+        let sources: BTreeSet<&str> = pointers.iter().map(|pointer| pointer.source_id.split('.').next().unwrap()).collect();
+        assert_eq!(sources, BTreeSet::from(["license", "permit"]), "{record_id}");
+        assert_eq!(place.trace(record_id).expect(0).json()["is_match"], true, "{record_id}");
+    }
+}
+
+fn text<'r>(record: &'r serde_json::Map<String, Value>, column: &str) -> &'r str {
+    record[column].as_str().unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn permits_that_are_built_in_buckets_are_the_same() {
     let (whole, split) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -22,11 +22,14 @@ pub fn draft() -> Draft {
         table("business.officer", business::FL, business::officers()),
         table("license.license", license::TDLR, license::texas()),
         table("license.license", license::LNI, license::washington()),
+        table("license.license", license::ELICENSE, license::connecticut()),
+        table("license.license", license::NPPES, license::stated_in_connecticut()),
         table("license.action", license::TDLR, license::actions()),
         table("permit.permit", permit::CHICAGO, permit::chicago()),
         table("permit.permit", permit::AUSTIN, permit::austin()),
         table("permit.contact", permit::CHICAGO, permit::chicago_contacts()),
         table("permit.contact", permit::AUSTIN, permit::austin_contacts()),
+        table("permit.license_link", permit::AUSTIN, permit::austin_links()),
     ];
     Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
 }

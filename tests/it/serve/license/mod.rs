@@ -12,6 +12,9 @@ use super::with;
 pub const TDLR: Folders = &[("state", "TX"), ("source", "tdlr"), ("bucket", "0")];
 pub const LNI: Folders = &[("state", "WA"), ("source", "lni"), ("bucket", "0")];
 
+pub const ELICENSE: Folders = &[("state", "CT"), ("source", "elicense"), ("bucket", "0")];
+pub const NPPES: Folders = &[("state", "CT"), ("source", "nppes"), ("bucket", "0")];
+
 fn license(folders: Folders, id: &str, holder: &str, cells: &Value) -> Value {
     let (state, source) = (folders[0].1, folders[1].1);
     let id = format!("{state}-{source}-{id}");
@@ -72,6 +75,28 @@ pub fn washington() -> Vec<Value> {
         license(LNI, "ROEPL*1", "TIGHT PIPES PLUMBING", &shop),
         license(LNI, "SERVPG*892PL", "SERVICE PLUS LLC", &cells),
         license(LNI, "ma-4000", "ROE, RICHARD", &lettered),
+    ]
+}
+
+/// A landscape architect's number as the state writes it, with the letters of the kind before it.
+pub fn connecticut() -> Vec<Value> {
+    let cells = json!({"number": "LIS0002249", "number_raw": "LIS.0002249", "number_normalized": "2249", "profession": "other"});
+    vec![license(ELICENSE, "lis-2249", "FICTFORD GARDENS LLC", &cells)]
+}
+
+/// Numbers that two providers state, the second for two taxonomies.
+pub fn stated_in_connecticut() -> Vec<Value> {
+    let stated = |id: &str, number: &str, holder: &str, npi: &str, taxonomy: &str| {
+        let cells = json!({
+            "evidence": "self_reported", "status": "unknown", "profession": "physician", "profession_raw": taxonomy, "holder_type": "person",
+            "verify_url": format!("https://npiregistry.cms.hhs.gov/provider-view/{npi}"),
+        });
+        license(NPPES, id, holder, &numbered(number, cells))
+    };
+    vec![
+        stated("1000000004-207q00000x-2249", "2249", "SAMPLE, SUE", "1000000004", "207Q00000X"),
+        stated("1000000012-207q00000x-7100", "007100", "DOEFORD, DAN", "1000000012", "207Q00000X"),
+        stated("1000000012-208d00000x-7100", "007100", "DOEFORD, DAN", "1000000012", "208D00000X"),
     ]
 }
 

@@ -55,6 +55,36 @@ async fn a_number_is_found_however_it_is_written() {
 }
 
 #[tokio::test]
+async fn what_a_board_says_of_a_number_comes_before_what_a_holder_states() {
+    let world = world().await;
+    // As people write it: without the letters, which is how a provider wrote another number.
+    for number in ["2249", "0002249", "LIS.0002249"] {
+        let answer = verified(&world, &format!("number={number}&state=CT")).await;
+        let data = &answer["data"];
+        assert_eq!((&data["result"], &data["verified"]), (&json!("match"), &json!(true)), "{number}");
+        assert_eq!(all(&data["licenses"], "license_id"), ["CT-elicense-lis-2249"], "{number}");
+    }
+    let both = verified(&world, "number=2249&state=CT").await;
+    assert_eq!(all(&both["data"]["self_reported"], "license_id"), ["CT-nppes-1000000004-207q00000x-2249"]);
+    assert_eq!(notices(&both), ["SELF_REPORTED"]);
+    assert_eq!(world.ok("/v1/contractors/2249?state=CT").await["data"]["license_id"], "CT-elicense-lis-2249");
+}
+
+#[tokio::test]
+async fn a_number_that_a_provider_states_for_several_taxonomies_is_one_match() {
+    let world = world().await;
+    let answer = verified(&world, "number=7100&state=CT").await;
+    let data = &answer["data"];
+    assert_eq!((&data["result"], &data["verified"]), (&json!("match"), &json!(false)));
+    assert_eq!(all(&data["licenses"], "license_id"), ["CT-nppes-1000000012-207q00000x-7100"]);
+    let again = json!([{
+        "license_id": "CT-nppes-1000000012-208d00000x-7100", "same_as": "CT-nppes-1000000012-207q00000x-7100", "profession": "physician", "profession_raw": "208D00000X",
+    }]);
+    assert_eq!((&data["also_stated"], &data["self_reported"]), (&again, &json!([])));
+    assert_eq!(notices(&answer), ["SELF_REPORTED"]);
+}
+
+#[tokio::test]
 async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
     let world = world().await;
     let answer = verified(&world, "number=99999&state=TX&name=John%20Smith").await;

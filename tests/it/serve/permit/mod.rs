@@ -115,6 +115,25 @@ pub fn austin_contacts() -> Vec<Value> {
     ]
 }
 
+pub fn austin_links() -> Vec<Value> {
+    let link = |number: &str, seq: i32, license: &str, cells: &Value| {
+        let id = format!("us-tx-austin:{number}");
+        let row = json!({
+            "record_id": format!("permit.license_link:{id}:{seq}"), "jurisdiction": "us-tx-austin", "bucket": "0", "permit_id": id, "source_id": "test", "seq": seq,
+            "license_id": license,
+        });
+        with(row, cells)
+    };
+    let by_number = |number: &str| json!({"method": "exact_number", "license_scheme": "us-tx/tdlr", "evidence": number});
+    vec![
+        link("2024-001 BP", 1, "TX-tdlr-el-1094", &json!({"method": "name_and_state", "evidence": "BRIGHT SPARKS ELECTRIC LLC"})),
+        link("2024-002 EP", 1, "TX-tdlr-el-3000", &by_number("3000")),
+        link("2024-003 PP", 1, "TX-tdlr-el-1094", &by_number("1094")),
+        // Of an earlier night, when another party stood there.
+        link("2024-001 BP", 2, "TX-tdlr-el-3000", &by_number("3000")),
+    ]
+}
+
 /// Numbers of the permits that a search finds.
 async fn ids(world: &World, query: &str) -> Vec<String> {
     let answer = world.ok(&format!("/v1/permits/search?{query}")).await;
