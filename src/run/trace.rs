@@ -1,6 +1,6 @@
 //! Follows a published record back to the publisher's bytes and makes it again from them; lists the records that a filing fed.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -239,7 +239,7 @@ fn replay(
     notes: &mut Vec<String>,
 ) -> Vec<String> {
     match remake(settings, entry, part, record_id, pointers, notes) {
-        Ok(Some(remade)) => compare(published, &remade),
+        Ok(Some(remade)) => compare(published, &remade, notes),
         Ok(None) => vec!["the bytes no longer make this record".to_owned()],
         Err(error) => vec![format!("the bytes no longer make this record: {error}")],
     }
@@ -300,9 +300,14 @@ fn remake(
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }
 
-fn compare(published: &Map<String, Value>, remade: &Map<String, Value>) -> Vec<String> {
-    let columns: BTreeMap<&String, ()> = published.keys().chain(remade.keys()).map(|name| (name, ())).collect();
-    let differing = columns.into_keys().filter(|name| published.get(*name) != remade.get(*name));
+/// The columns that come out otherwise. What the contract added since the release was never published: a note says so.
+fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<String> {
+    let (known, added): (BTreeSet<&String>, BTreeSet<&String>) = published.keys().chain(remade.keys()).partition(|name| published.contains_key(*name));
+    if !added.is_empty() {
+        let names: Vec<&str> = added.into_iter().map(String::as_str).collect();
+        notes.push(format!("the contract has columns that the release has not: {}", names.join(", ")));
+    }
+    let differing = known.into_iter().filter(|name| published.get(*name) != remade.get(*name));
     let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
     differing.map(|name| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)))).collect()
 }

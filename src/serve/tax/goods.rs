@@ -114,7 +114,8 @@ impl<'a> StateRules<'a> {
             Some((tax, rule.citation()))
         };
         let (food, drug) = (words("grocery"), words("prescription_drug"));
-        let said = |words: &Option<(String, &str)>| words.as_ref().map_or("a tax that is not known here".to_owned(), |(tax, citation)| format!("{tax} ({citation})"));
+        let said =
+            |words: &Option<(String, &str)>| words.as_ref().map_or("a tax that is not known here".to_owned(), |(tax, citation)| format!("{tax} ({citation})"));
         let is_alike = food.as_ref().zip(drug.as_ref()).is_some_and(|(food, drug)| food.0 == drug.0);
         (!is_alike).then(|| {
             format!(

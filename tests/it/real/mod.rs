@@ -2,6 +2,7 @@
 
 mod answers;
 mod business;
+mod evidence;
 mod geo;
 mod license;
 mod names;

@@ -157,7 +157,11 @@ async fn a_place_outside_of_every_city_has_no_city_tax() {
     let addison = rate(&world, "zip=75001").await;
     let data = &addison["data"];
     assert_eq!((&data["combined_rate"], &data["coverage"]["level"]), (&json!(0.0825), &json!("partial")));
-    assert_eq!((&data["match"]["is_ambiguous"], &data["match"]["alternatives"][0]["combined_rate"]), (&json!(true), &json!(0.0675)), "its mail is brought outside of it too");
+    assert_eq!(
+        (&data["match"]["is_ambiguous"], &data["match"]["alternatives"][0]["combined_rate"]),
+        (&json!(true), &json!(0.0675)),
+        "its mail is brought outside of it too"
+    );
     let outside = rate(&world, "zip=75001&unincorporated=true").await;
     let data = &outside["data"];
     assert_eq!((&data["combined_rate"], &data["match"]["level"], &data["city_rate"]), (&json!(0.0675), &json!("county"), &json!(0)));
