@@ -1,6 +1,6 @@
 //! Follows a published record back to the publisher's bytes and makes it again from them; lists the records that a filing fed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
