@@ -58,7 +58,7 @@ impl Figure {
         let reported = rows.start..rows.start + known;
         let change = |row: &usize| table.changes.get(*row);
         Some(Self {
-            restatement_kind: table.restated.value(reported.end - 1).then(|| reported.clone().rev().find_map(|row| kind(change(&row)?)).unwrap_or(VALUE)),
+            restatement_kind: table.restated.value(reported.end - 1).then(|| restatement_kind(reported.clone().map(|row| change(&row)))),
             is_concept_changed: reported.clone().any(|row| change(&row) == Some(OTHER_CONCEPT)),
             reported,
         })
@@ -98,6 +98,7 @@ impl Figure {
         json.key("is_ytd").flag(table.ytd.value(row));
         json.key("concept").optional_text(table.concepts.get(row));
         write_report(json, source, row);
+        json.key("is_derived").flag(is_derived(table.warnings.at(row)));
         json.key("is_amendment").flag(table.forms.get(row).is_some_and(is_amendment));
         json.key("is_restated").flag(self.restatement_kind.is_some());
         json.key("restatement_kind").optional_text(self.restatement_kind);
@@ -132,9 +133,10 @@ fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32>) {
     (stated(&table.reported_starts, &table.period_starts), stated(&table.reported_ends, &table.period_ends))
 }
 
-/// The kind of restatement that a change is.
-fn kind(change: &str) -> Option<&'static str> {
-    KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind)
+/// How a restated value came to differ from the one first reported: the last of the reports' changes that restates it.
+pub fn restatement_kind<'a>(changes: impl DoubleEndedIterator<Item = Option<&'a str>>) -> &'static str {
+    let kind = |change: &str| KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind);
+    changes.rev().flatten().find_map(kind).unwrap_or(VALUE)
 }
 
 /// Writes one report of the value, with the period as that report states it.
@@ -168,6 +170,11 @@ fn write_value(json: &mut Json, table: &ValueTable, row: usize) {
     // The contract's scale is ten digits; a negative one has no meaning there.
     let scale = u8::try_from(table.values.scale()).unwrap_or_default();
     if table.values.is_null(row) { json.null() } else { json.wide_decimal(table.values.value(row), scale) }
+}
+
+/// Whether a value is not as filed but the sum of two that are.
+pub fn is_derived<'a>(mut warnings: impl Iterator<Item = &'a str>) -> bool {
+    warnings.any(|warning| warning == "sum_of_parts")
 }
 
 /// Whether a form corrects an earlier one.

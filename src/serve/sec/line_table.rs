@@ -1,4 +1,5 @@
-//! The columns of one bucket of statement lines that answers show, and the rows of each registrant in it.
+//! The columns of one bucket of statement lines that answers show, and the rows of each registrant in it. A period of a line has a row for
+//! each report of it.
 
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::row_sources::RowSources;
 use crate::serve::release::table::{Table, TextLists, Texts};
 use crate::serve::sec::owners::Owners;
+use crate::serve::sec::value_table::runs;
 
 /// One bucket of `sec.statement_line`: lines of statements, sorted by registrant.
 #[derive(Debug)]
@@ -32,19 +34,15 @@ pub struct LineTable {
     pub forms: DictionaryColumn,
     pub filed_dates: Date32Array,
     pub accession_numbers: Texts,
+    pub changes: DictionaryColumn,
     pub restated: BooleanArray,
-    pub first_values: Decimal128Array,
-    pub first_concepts: DictionaryColumn,
-    pub first_accession_numbers: Texts,
-    pub first_forms: DictionaryColumn,
-    pub first_filed_dates: Date32Array,
     pub validation_statuses: DictionaryColumn,
     pub warnings: TextLists,
     pub row_sources: RowSources,
     size_bytes: usize,
 }
 
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 21] = [
     "record_id",
     "cik",
     "statement",
@@ -61,20 +59,22 @@ const COLUMNS: [&str; 24] = [
     "form",
     "filed_date",
     "accession_number",
+    "change",
     "is_restated",
-    "first_value",
-    "first_concept",
-    "first_accession_number",
-    "first_form",
-    "first_filed_date",
+    "observation",
     "validation_status",
     "warnings",
 ];
 
 impl LineTable {
-    /// A registrant's rows.
-    pub fn rows(&self, cik: Cik) -> Range<usize> {
-        self.owners.rows(cik)
+    /// A registrant's rows, period by period of each line.
+    pub fn periods(&self, cik: Cik) -> impl Iterator<Item = Range<usize>> {
+        let is_like = |row: usize, other: usize| {
+            let words = [&self.statements, &self.lines, &self.series];
+            let period = |row: usize| (self.period_ends.value(row), self.period_start(row));
+            period(row) == period(other) && words.iter().all(|words| words.is_same(row, other))
+        };
+        runs(self.owners.rows(cik), is_like)
     }
 
     /// First day of a row's period; none for a balance.
@@ -108,12 +108,8 @@ impl CachedPart for LineTable {
             forms: table.words("form")?,
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
+            changes: table.words("change")?,
             restated: table.flags("is_restated")?,
-            first_values: table.decimals("first_value")?,
-            first_concepts: table.words("first_concept")?,
-            first_accession_numbers: table.texts("first_accession_number")?,
-            first_forms: table.words("first_form")?,
-            first_filed_dates: table.dates("first_filed_date")?,
             validation_statuses: table.words("validation_status")?,
             warnings: table.text_lists("warnings")?,
             row_sources,

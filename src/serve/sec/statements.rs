@@ -1,5 +1,5 @@
 //! Answers `GET /v1/financials/{cik}`: statements by period, newest first, with a fixed list of lines. A line that was not reported is
-//! null, never a sum of others.
+//! null.
 
 use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
@@ -7,8 +7,9 @@ use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
 use crate::serve::sec::tables::SecTables;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use arrow::array::{Array, Date32Array, Decimal128Array};
+use arrow::array::{Array, Decimal128Array};
 use futures_util::FutureExt;
 
 use crate::contract::ValueNotes;
@@ -22,10 +23,11 @@ use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::sec::company::Company;
+use crate::serve::sec::figure::{is_derived, restatement_kind};
 use crate::serve::sec::financials::why_none;
 use crate::serve::sec::line_table::LineTable;
 use crate::serve::sec::links::FilingKey;
-use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, PERIOD};
+use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
 use crate::serve::sec::tables::LINES;
 use crate::store::Scope;
 
@@ -57,14 +59,21 @@ const PARAMETERS: &[Parameter] = &[
     PERIOD,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
+    KNOWN_AT,
     Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 40, default: Some(4) }, description: "Number of periods on a page." },
     CURSOR,
     RELEASE,
     AS_OF,
 ];
 
-/// Rows of one statement and period, by line.
-type Rows<'a> = BTreeMap<&'a str, usize>;
+/// Reason of a company whose statements had not been filed by the day asked about.
+const NOT_KNOWN_YET: &str = "not_known_yet";
+
+/// What had been reported of a line and period: rows of the table, first to last.
+type Reported = Range<usize>;
+
+/// The lines of one statement and period.
+type Rows<'a> = BTreeMap<&'a str, Reported>;
 
 /// One fiscal period, with the rows of each statement.
 struct Period<'a> {
@@ -85,8 +94,14 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let bucket = SecTables::of(call.release).lines.about(call.reader(), company.cik).await?;
     let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
     let lines: Vec<&ValueNotes> = call.contracts().get(LINES).into_iter().flat_map(|contract| contract.values_of("line")).collect();
-    let mut periods = bucket.as_ref().map(|bucket| periods(&bucket.table, &lines, company.cik, series)).unwrap_or_default();
-    let is_without = periods.is_empty();
+    let known_at = known_at(call);
+    let read = |known_at| bucket.as_ref().map(|bucket| periods(&bucket.table, &lines, company.cik, Asked { series, known_at })).unwrap_or_default();
+    let mut periods = read(known_at);
+    let null_reason = match periods.is_empty() {
+        false => None,
+        true if known_at.is_some() && !read(None).is_empty() => Some(NOT_KNOWN_YET),
+        true => Some(why_none(call, company.cik)),
+    };
     periods.retain(|period| is_wanted(period.fiscal_year));
     let total = periods.len();
 
@@ -106,6 +121,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("currency").text("USD");
         json.key("fiscal_year_end").optional_text(registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)));
         json.key("period_type").text(series);
+        json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("statements").array(|json| {
             let Some(bucket) = bucket.as_ref() else { return };
             let provenance = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
@@ -115,7 +131,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
             }
         });
-        json.key("null_reason").optional_text(if is_without { Some(why_none(call, company.cik)) } else { None });
+        json.key("null_reason").optional_text(null_reason);
     });
     let mut meta = Meta { datasets: vec![LINES.to_owned(), REGISTRANTS.to_owned()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
@@ -126,10 +142,22 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Groups a registrant's rows of one series by fiscal period, newest first.
-fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, series: &str) -> Vec<Period<'a>> {
+/// Which statements are asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// `annual` or `quarterly`.
+    series: &'a str,
+    /// Days since 1970-01-01.
+    known_at: Option<i32>,
+}
+
+/// Groups a registrant's lines of one series by fiscal period, newest first.
+fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, asked: Asked<'_>) -> Vec<Period<'a>> {
     let mut found: BTreeMap<(i32, &str), Period<'a>> = BTreeMap::new();
-    for row in table.rows(cik).filter(|row| table.series.at(*row) == series) {
+    for reports in table.periods(cik).filter(|reports| table.series.at(reports.start) == asked.series) {
+        // Reports are sorted by the time they were filed.
+        let known = reports.clone().take_while(|row| asked.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day)).count();
+        let Some(row) = known.checked_sub(1).map(|last| reports.start + last) else { continue };
         let (Some(fiscal_period), false) = (table.fiscal_periods.get(row), table.fiscal_years.is_null(row)) else { continue };
         let statement = table.statements.at(row);
         let known = lines.iter().find(|line| line.value == table.lines.at(row) && line.note("statement") == Some(statement));
@@ -143,14 +171,20 @@ fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, series: &s
         });
         period.end = period.end.max(end);
         let Some(rows) = STATEMENTS.iter().position(|known| *known == statement).map(|index| &mut period.statements[index]) else { continue };
-        let kept = rows.entry(line).or_insert(row);
-        if preference(table, row) > preference(table, *kept) {
-            *kept = row;
+        let reported = reports.start..row + 1;
+        let kept = rows.entry(line).or_insert_with(|| reported.clone());
+        if preference(table, row) > preference(table, latest(kept)) {
+            *kept = reported;
         }
     }
     let mut periods: Vec<Period<'_>> = found.into_values().collect();
     periods.sort_by(|a, b| (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period)));
     periods
+}
+
+/// The row whose value counts: the last report.
+fn latest(reported: &Reported) -> usize {
+    reported.end - 1
 }
 
 /// The later period comes first when two have one label (a changed fiscal year), then the quarter alone before the year to date.
@@ -171,29 +205,32 @@ impl Writer<'_> {
     fn write_statement(&self, json: &mut Json, period: &Period<'_>, statement: &str, rows: &Rows<'_>) {
         let table = self.table;
         let filed = |row: usize| (table.filed_dates.value(row), table.accession_numbers.at(row));
-        let Some(newest) = rows.values().copied().max_by_key(|row| filed(*row)) else { return };
+        let latest_rows = || rows.values().map(latest);
+        let Some(newest) = latest_rows().max_by_key(|row| filed(*row)) else { return };
         // Most lines cover the same days; a line that does not says so itself.
-        let start = rows.values().filter_map(|row| table.period_start(*row)).max();
-        let worst = rows.values().map(|row| table.validation_statuses.at(*row)).max().unwrap_or_default();
+        let start = latest_rows().filter_map(|row| table.period_start(row)).max();
+        let worst = latest_rows().map(|row| table.validation_statuses.at(row)).max().unwrap_or_default();
         json.object(|json| {
             json.key("statement").text(statement);
             json.key("fiscal_year").integer(i64::from(period.fiscal_year));
             json.key("fiscal_period").text(&period.fiscal_period);
             json.key("period_start").optional_day(start);
-            json.key("period_end").optional_day(rows.values().map(|row| table.period_ends.value(*row)).max());
-            self.write_filing(json, table.forms.get(newest), &table.filed_dates, table.accession_numbers.get(newest), newest);
-            json.key("is_restated").flag(rows.values().any(|row| table.restated.value(*row)));
+            json.key("period_end").optional_day(latest_rows().map(|row| table.period_ends.value(row)).max());
+            self.write_filing(json, newest);
+            json.key("is_restated").flag(latest_rows().any(|row| table.restated.value(row)));
             json.key("lines").array(|json| {
                 for line in self.lines.iter().filter(|line| line.note("statement") == Some(statement)) {
-                    self.write_line(json, line, rows.get(line.value.as_str()).copied());
+                    self.write_line(json, line, rows.get(line.value.as_str()));
                 }
             });
             self.provenance.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
         });
     }
 
-    fn write_line(&self, json: &mut Json, line: &ValueNotes, row: Option<usize>) {
+    fn write_line(&self, json: &mut Json, line: &ValueNotes, reported: Option<&Reported>) {
         let table = self.table;
+        let row = reported.map(latest);
+        let restated = reported.filter(|reported| table.restated.value(latest(reported)));
         json.object(|json| {
             json.key("key").text(&line.value);
             json.key("label").text(line.note("label").unwrap_or(&line.value));
@@ -204,19 +241,20 @@ impl Writer<'_> {
             json.key("unit").optional_text(row.map(|row| table.units.at(row)).or_else(|| line.note("unit")));
             json.key("concept").optional_text(row.and_then(|row| table.concepts.get(row)));
             json.key("is_ytd").flag(row.is_some_and(|row| table.ytd.value(row)));
-            json.key("is_derived").flag(false);
+            json.key("is_derived").flag(row.is_some_and(|row| is_derived(table.warnings.at(row))));
             json.key("period_start").optional_day(row.and_then(|row| table.period_start(row)));
             match row {
-                Some(row) => self.write_filing(json, table.forms.get(row), &table.filed_dates, table.accession_numbers.get(row), row),
+                Some(row) => self.write_filing(json, row),
                 None => ["form", "filed_date", "accession_number", "evidence_url"].iter().for_each(|name| json.key(name).null()),
             }
-            json.key("is_restated").flag(row.is_some_and(|row| table.restated.value(row)));
+            json.key("is_restated").flag(restated.is_some());
+            json.key("restatement_kind").optional_text(restated.map(|reported| restatement_kind(reported.clone().map(|row| table.changes.get(row)))));
             json.key("first_reported");
-            match row.filter(|row| table.restated.value(*row)) {
-                Some(row) => json.object(|json| {
-                    write_decimal(json.key("value"), &table.first_values, row);
-                    json.key("concept").optional_text(table.first_concepts.get(row));
-                    self.write_filing(json, table.first_forms.get(row), &table.first_filed_dates, table.first_accession_numbers.get(row), row);
+            match restated.map(|reported| reported.start) {
+                Some(first) => json.object(|json| {
+                    write_decimal(json.key("value"), &table.values, first);
+                    json.key("concept").optional_text(table.concepts.get(first));
+                    self.write_filing(json, first);
                 }),
                 None => json.null(),
             }
@@ -226,10 +264,12 @@ impl Writer<'_> {
         });
     }
 
-    fn write_filing(&self, json: &mut Json, form: Option<&str>, filed_dates: &Date32Array, accession_number: Option<&str>, row: usize) {
+    fn write_filing(&self, json: &mut Json, row: usize) {
+        let table = self.table;
+        let accession_number = table.accession_numbers.get(row);
         let key = accession_number.map(|accession_number| FilingKey { cik: self.cik, accession_number, primary_document: None });
-        json.key("form").optional_text(form);
-        json.key("filed_date").optional_day((!filed_dates.is_null(row)).then(|| filed_dates.value(row)));
+        json.key("form").optional_text(table.forms.get(row));
+        json.key("filed_date").optional_day((!table.filed_dates.is_null(row)).then(|| table.filed_dates.value(row)));
         json.key("accession_number").optional_text(accession_number);
         json.key("evidence_url").optional_text(key.and_then(|key| SecTables::of(self.call.release).links.evidence(key)).as_deref());
     }

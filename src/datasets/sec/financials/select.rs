@@ -1,5 +1,5 @@
 //! Selects the figures of one registrant: for every measure and period what each report said, in the order it became known, and what has no
-//! place in a series. Figures are as filed; nothing is computed.
+//! place in a series. Figures are as filed, but for sums of declared parts.
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
@@ -33,7 +33,7 @@ pub struct Selected {
 }
 
 /// Selects what a registrant reported: for every measure and period the concept each periodic report gives it under, the history of the
-/// figure, and what is wrong with it. Figures keep their own periods, whatever report they come from; nothing is computed.
+/// figure, and what is wrong with it. Figures keep their own periods, whatever report they come from.
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
     let mut reports = Reports::new(facts, filings);

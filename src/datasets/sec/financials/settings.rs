@@ -110,6 +110,8 @@ struct MeasureText {
     concepts: Vec<String>,
     #[serde(default)]
     last_resort: Vec<String>,
+    /// Two concepts that name parts of the figure.
+    parts: Option<[String; 2]>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -185,6 +187,8 @@ pub struct Measure {
     pub concepts: Vec<u16>,
     /// Rank of the first concept that is taken only when there is no other.
     pub first_last_resort: u16,
+    /// Ranks of two concepts whose sum is taken where a report states both and no total.
+    pub parts: Option<[u16; 2]>,
 }
 
 /// A line of a statement.
@@ -306,7 +310,12 @@ impl MeasureText {
             UnitText::Shares => Unit::Shares,
         };
         let first_last_resort = u16::try_from(self.concepts.len()).map_err(|_| wrong("too many concepts"))?;
-        Ok(Measure { key: self.key.clone(), is_metric: self.metric, unit, kind: self.kind, by_order: self.by_order, concepts, first_last_resort })
+        let rank = |name: &String| {
+            let rank = self.concepts.iter().position(|known| known == name).and_then(|rank| u16::try_from(rank).ok());
+            rank.ok_or_else(|| wrong(&format!("measure `{}`: part `{name}` is none of its concepts", self.key)))
+        };
+        let parts = self.parts.as_ref().map(|[one, other]| Ok([rank(one)?, rank(other)?])).transpose()?;
+        Ok(Measure { key: self.key.clone(), is_metric: self.metric, unit, kind: self.kind, by_order: self.by_order, concepts, first_last_resort, parts })
     }
 }
 

@@ -21,10 +21,11 @@ pub enum Warning {
     ShareCountJump,
     SignDisagrees,
     StampDisagrees,
+    SumOfParts,
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 17] = [
+const CODES: [&str; 18] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
@@ -42,6 +43,7 @@ const CODES: [&str; 17] = [
     "share_count_jump",
     "sign_disagrees",
     "stamp_disagrees",
+    "sum_of_parts",
 ];
 
 /// A set of warnings.

@@ -1,5 +1,9 @@
 //! Figures that everybody can look up, and the changes that reports made to them.
 
+use std::collections::BTreeMap;
+
+use pubdata::store::Record;
+
 use super::Row;
 
 const AMD: &str = "0000002488";
@@ -56,6 +60,24 @@ fn check_annual_figures(rows: &[Row]) {
     }
     let cover = reports(rows, APPLE, "shares_outstanding", "2010-09-25")[0];
     assert_eq!(cover.as_of_date.as_deref(), Some("2010-10-15"));
+}
+
+/// What statements show beside the metrics: expense and debt that are stated apart, retained earnings, the change in cash.
+pub fn check_lines(lines: &BTreeMap<String, Record>) {
+    let known = [
+        (META, "income:annual:2023-01-01..2023-12-31", "selling_and_marketing", "0001326801-24-000012", "12301000000"),
+        (META, "income:annual:2023-01-01..2023-12-31", "general_and_administrative", "0001326801-24-000012", "11408000000"),
+        (APPLE, "balance:annual:2020-09-26", "retained_earnings", "0000320193-20-000096", "14966000000"),
+        (APPLE, "balance:annual:2020-09-26", "long_term_debt_current", "0000320193-20-000096", "8773000000"),
+        (APPLE, "balance:annual:2020-09-26", "short_term_borrowings", "0000320193-20-000096", "4996000000"),
+        (APPLE, "cash_flow:annual:2019-09-29..2020-09-26", "net_change_in_cash", "0000320193-20-000096", "-10435000000"),
+        (KIMBERLY_CLARK, "balance:annual:2023-12-31", "debt_current", "0000055785-24-000018", "567000000"),
+    ];
+    for (cik, statement, line, report, value) in known {
+        let id = format!("sec.statement_line:{cik}:{statement}:{line}:{report}");
+        let (record, _) = lines.get(&id).unwrap_or_else(|| panic!("{id}"));
+        assert_eq!((record["value"].as_str(), record["is_restated"].as_bool()), (Some(value), Some(false)), "{id}");
+    }
 }
 
 /// A metric that a company never tags has no figure, but the reason.

@@ -71,6 +71,7 @@ fn the_real_archives_are_published_figure_by_figure() {
     facts::check_labels(&rows, &listed);
     facts::check_own_periods(&site, &rows, &listed);
     figures::check(&rows);
+    figures::check_lines(&rows_below(&release.join("sec.statement_line")));
     filings::check(&listed, &site.index, &rows_below(&release.join("sec.filing")));
 }
 

@@ -20,7 +20,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
         "metric": "revenue", "fiscal_year": 2023, "fiscal_period": "FY", "period_start": "2023-01-01", "period_end": "2023-12-31", "as_of_date": null,
         "value": 17_146_000_000_u64, "unit": "USD", "is_ytd": false, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2026-02-12",
         "accession_number": "0001628280-26-007567", "evidence_url": evidence, "is_amendment": false, "is_restated": true, "restatement_kind": "value",
-        "concept_changed": false,
+        "is_derived": false, "concept_changed": false,
         "first_reported": {
             "value": 20_431_000_000_u64, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
             "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm"
@@ -221,11 +221,32 @@ async fn statements_are_grouped_by_period_and_paged() {
     assert_eq!(restated["data"]["statements"][0]["is_restated"], true);
     let net_income = restated["data"]["statements"][0]["lines"].as_array().unwrap().iter().find(|line| line["key"] == "net_income").unwrap();
     assert_eq!((&net_income["first_reported"]["value"], &net_income["first_reported"]["filed_date"]), (&json!(5), &json!("2022-10-28")));
+    assert_eq!((&net_income["value"], &net_income["restatement_kind"]), (&json!(1_000_000), &json!("value")));
     let quarterly = world.ok(&format!("{path}?period=quarterly")).await;
     assert_eq!(quarterly["data"]["statements"][0]["lines"][0]["is_ytd"], true);
     let without = world.ok("/v1/financials/9900193").await;
     assert_eq!((&without["data"]["statements"], &without["data"]["null_reason"]), (&json!([]), &json!("foreign_filer")));
     assert_eq!(world.get("/v1/financials/1").await.problem(), (404, "not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn statements_are_as_they_were_known_on_a_day() {
+    let world = world().await;
+    let at = async |day: &str| world.ok(&format!("/v1/financials/320193?statement=income&limit=40&known_at={day}")).await;
+    let before = at("2022-10-27").await;
+    assert_eq!((&before["data"]["statements"], &before["data"]["null_reason"]), (&json!([]), &json!("not_known_yet")));
+    let then = at("2024-10-31").await;
+    assert_eq!((&then["data"]["known_at"], then["data"]["statements"].as_array().unwrap().len()), (&json!("2024-10-31"), 1));
+    let statement = &then["data"]["statements"][0];
+    let of = |statement: &Value| {
+        let line = statement["lines"].as_array().unwrap().iter().find(|line| line["key"] == "net_income").unwrap().clone();
+        ["value", "accession_number", "is_restated", "first_reported"].map(|name| line[name].clone())
+    };
+    assert_eq!((&statement["filed_date"], &statement["is_restated"]), (&json!("2022-10-28"), &json!(false)));
+    assert_eq!(of(statement), [json!(5), json!("0000320193-22-000108"), json!(false), Value::Null]);
+    let now = at("2024-11-01").await;
+    assert_eq!(now["data"]["statements"].as_array().unwrap().len(), 2);
+    assert_eq!(of(&now["data"]["statements"][1])[..3], [json!(1_000_000), json!("0000320193-24-000123"), json!(true)]);
 }
 
 #[tokio::test]

@@ -190,16 +190,15 @@ fn kimberly_clark_values() -> Vec<Value> {
 fn apple_lines() -> Vec<Value> {
     let line = |statement: &str, line: &str, (series, fiscal_year, fiscal_period): (&str, i32, &str), (start, end): (Option<&str>, &str), cells: Value| {
         let row = json!({
-            "record_id": format!("sec.statement_line:0000320193:{statement}:{series}:{end}:{line}"), "bucket": "193", "cik": "0000320193", "statement": statement, "line": line,
+            "record_id": format!("sec.statement_line:0000320193:{statement}:{series}:{end}:{line}:{}", cells["accession_number"].as_str().unwrap_or("0000320193-24-000123")), "bucket": "193", "cik": "0000320193", "statement": statement, "line": line,
             "label": line, "unit": "USD", "series": series, "fiscal_year": fiscal_year, "fiscal_period": fiscal_period, "period_start": start, "period_end": end,
             "is_ytd": false, "value": "1000000", "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-11-01", "accession_number": "0000320193-24-000123",
-            "is_restated": false,
+            "observation": 1, "is_latest": true, "change": "first", "is_restated": false,
         });
         with(row, &cells)
     };
-    let restated = json!({
-        "is_restated": true, "first_value": "5", "first_concept": "us-gaap:NetIncomeLoss", "first_accession_number": "0000320193-22-000108", "first_form": "10-K", "first_filed_date": "2022-10-28"
-    });
+    let first = json!({"value": "5", "accession_number": "0000320193-22-000108", "filed_date": "2022-10-28", "is_latest": false});
+    let restated = json!({"observation": 2, "change": "value", "is_restated": true});
     let year = |fiscal_year: i32| (format!("{}-10-01", fiscal_year - 1), format!("{fiscal_year}-09-28"));
     let mut rows = Vec::new();
     for fiscal_year in 2019..=2024 {
@@ -208,7 +207,7 @@ fn apple_lines() -> Vec<Value> {
     }
     let (start, end) = year(2024);
     rows.push(line("cash_flow", "operating_cash_flow", ("quarterly", 2024, "Q2"), (Some(&start), "2024-03-30"), json!({"is_ytd": true, "form": "10-Q"})));
-    rows.push(line("income", "net_income", ("annual", 2022, "FY"), (Some("2021-10-01"), "2022-09-28"), restated));
+    rows.extend([first, restated].map(|cells| line("income", "net_income", ("annual", 2022, "FY"), (Some("2021-10-01"), "2022-09-28"), cells)));
     rows.push(line("income", "net_income", ("annual", 2024, "FY"), (Some(&start), &end), json!({"value": "93736000000"})));
     rows
 }

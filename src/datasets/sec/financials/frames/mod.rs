@@ -1,12 +1,12 @@
 //! The rows of the two tables of figures, and what they have in common.
 
 mod lines;
+mod text;
 mod values;
 
 use polars::prelude::*;
 
-use crate::contract::LIST_SEPARATOR;
-use crate::datasets::sec::fact::{Amount, Unit};
+use crate::datasets::sec::fact::Unit;
 use crate::datasets::sec::financials::observation::{Finding, Observation};
 use crate::datasets::sec::financials::period::{NO_START, Period, Series as History};
 use crate::datasets::sec::financials::select::Selected;
@@ -15,8 +15,9 @@ use crate::datasets::sec::financials::warnings::Warnings;
 use crate::error::Result;
 use crate::ids::Cik;
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Day, pointer_column};
+use crate::normalise::pointer_column;
 use crate::provenance::SourcePointer;
+use text::{push_amount, push_item, push_period};
 
 pub use lines::lines_frame;
 pub use values::values_frame;
@@ -87,7 +88,16 @@ struct Common {
     filed_date: Vec<Option<i32>>,
     accession_number: StringChunkedBuilder,
     warnings: StringChunkedBuilder,
-    pointers: Vec<[u64; 4]>,
+    observation: Vec<Option<i32>>,
+    is_latest: Vec<bool>,
+    change: StringChunkedBuilder,
+    is_restated: Vec<bool>,
+    /// The period as the report states it, where that is not the period's.
+    reported_start: Vec<Option<i32>>,
+    reported_end: Vec<Option<i32>>,
+    /// Numbers of the pointers of all rows, and where each row's end.
+    pointers: Vec<u64>,
+    pointer_ends: Vec<usize>,
     /// Rows without a pointer hold none: a figure that was never reported is nowhere.
     text: String,
 }
@@ -114,7 +124,14 @@ impl Common {
             filed_date: Vec::with_capacity(rows),
             accession_number: texts("accession_number", rows),
             warnings: texts("warnings", rows),
-            pointers: Vec::with_capacity(rows),
+            observation: Vec::with_capacity(rows),
+            is_latest: Vec::with_capacity(rows),
+            change: texts("change", rows),
+            is_restated: Vec::with_capacity(rows),
+            reported_start: Vec::with_capacity(rows),
+            reported_end: Vec::with_capacity(rows),
+            pointers: Vec::with_capacity(rows * 4),
+            pointer_ends: Vec::with_capacity(rows),
             text: String::with_capacity(128),
         }
     }
@@ -143,17 +160,40 @@ impl Common {
         self.is_ytd.push(period.is_ytd);
     }
 
-    fn add_observation(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, observation: &Observation) {
+    /// `position` is the observation's among the registrant's.
+    fn add_observation(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
+        let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
-        self.concept.append_value(rules.concept(observation.concept));
+        self.add_concepts(rules, source, observation);
         self.form.append_value(report.form.name());
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number.append_value(&texts.accessions[observation.report as usize]);
         self.add_warnings(observation.warnings);
-        self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
+        self.observation.push(i32::try_from(position - period.observations().start + 1).ok());
+        self.is_latest.push(position == period.latest());
+        self.change.append_value(observation.change.name());
+        self.is_restated.push(observation.is_restated);
+        let is_of_period = observation.as_of.is_none();
+        self.reported_start.push((is_of_period && observation.start != period.start).then(|| observation.start.number()));
+        self.reported_end.push((is_of_period && observation.end != period.end).then(|| observation.end.number()));
+    }
+
+    /// Adds the concept of the figure and where it stands; the concepts of its parts and where they stand, when it is their sum.
+    fn add_concepts(&mut self, rules: &Rules, source: &Source<'_>, observation: &Observation) {
+        let mut point = |offset: u32, length: u32| self.pointers.extend([source.input, source.member, u64::from(offset), u64::from(length)]);
+        point(observation.offset, observation.length);
+        self.text.clear();
+        self.text.push_str(rules.concept(observation.concept));
+        if let Some(part) = observation.other_part {
+            point(part.offset, part.length);
+            self.text.push('+');
+            self.text.push_str(rules.concept(part.concept));
+        }
+        self.concept.append_value(&self.text);
+        self.pointer_ends.push(self.pointers.len());
     }
 
     /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
@@ -168,7 +208,14 @@ impl Common {
             texts.append_null();
         }
         self.add_warnings(Warnings::default());
-        self.pointers.push(pointer);
+        self.observation.push(None);
+        self.is_latest.push(true);
+        self.change.append_null();
+        self.is_restated.push(false);
+        self.reported_start.push(None);
+        self.reported_end.push(None);
+        self.pointers.extend(pointer);
+        self.pointer_ends.push(self.pointers.len());
     }
 
     fn add_warnings(&mut self, warnings: Warnings) {
@@ -181,7 +228,8 @@ impl Common {
 
     fn finish(self, bucket: &str) -> Result<Vec<Column>> {
         let height = self.is_ytd.len();
-        let lists = self.pointers.iter().map(<[u64; 4]>::as_slice);
+        let starts = std::iter::once(&0).chain(&self.pointer_ends);
+        let lists: Vec<&[u64]> = starts.zip(&self.pointer_ends).map(|(start, end)| &self.pointers[*start..*end]).collect();
         Ok(vec![
             self.record_id.finish().into_column(),
             StringChunked::full("bucket".into(), bucket, height).into_column(),
@@ -199,7 +247,13 @@ impl Common {
             dates("filed_date", self.filed_date)?,
             self.accession_number.finish().into_column(),
             self.warnings.finish().into_column(),
-            pointer_column(lists),
+            Column::new("observation".into(), self.observation),
+            Column::new("is_latest".into(), self.is_latest),
+            self.change.finish().into_column(),
+            Column::new("is_restated".into(), self.is_restated),
+            dates("reported_start", self.reported_start)?,
+            dates("reported_end", self.reported_end)?,
+            pointer_column(lists.into_iter()),
         ])
     }
 }
@@ -214,84 +268,4 @@ fn unit_name(unit: Unit) -> &'static str {
 
 fn dates(name: &str, days: Vec<Option<i32>>) -> Result<Column> {
     Ok(Column::new(name.into(), days).cast(&DataType::Date)?)
-}
-
-/// Adds an item to a list.
-fn push_item(text: &mut String, item: &str) {
-    if !text.is_empty() {
-        text.push_str(LIST_SEPARATOR);
-    }
-    text.push_str(item);
-}
-
-/// Adds a period as record ids have it: `2019-09-29..2020-09-26`, or the day of an instant.
-fn push_period(text: &mut String, start: Day, end: Day) {
-    if start != NO_START {
-        push_day(text, start);
-        text.push_str("..");
-    }
-    push_day(text, end);
-}
-
-/// Adds a day as `YYYY-MM-DD`. Written by hand: every row has several.
-fn push_day(text: &mut String, day: Day) {
-    let (year, month, day_of_month) = day.civil();
-    let year = u32::try_from(year).unwrap_or(0);
-    push_digits(text, year / 100);
-    push_digits(text, year % 100);
-    text.push('-');
-    push_digits(text, u32::from(month));
-    text.push('-');
-    push_digits(text, u32::from(day_of_month));
-}
-
-fn push_digits(text: &mut String, number: u32) {
-    for digit in [number / 10 % 10, number % 10] {
-        text.push(char::from_digit(digit, 10).unwrap_or('0'));
-    }
-}
-
-/// Adds a decimal number without exponent and without zeros at the end of its fraction.
-fn push_amount(text: &mut String, amount: Amount) {
-    use std::fmt::Write;
-    const ONE: u128 = 10_000_000_000;
-    if amount.0 < 0 {
-        text.push('-');
-    }
-    let magnitude = amount.0.unsigned_abs();
-    let (whole, fraction) = (magnitude / ONE, magnitude % ONE);
-    // Writing to a string does not fail; a number of 64 bits is written faster.
-    let _ = match u64::try_from(whole) {
-        Ok(whole) => write!(text, "{whole}"),
-        Err(_) => write!(text, "{whole}"),
-    };
-    if fraction > 0 {
-        let _ = write!(text, ".{fraction:010}");
-        text.truncate(text.trim_end_matches('0').len());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Amount, Day, NO_START, push_amount, push_period};
-
-    #[test]
-    fn numbers_and_periods_are_written_exactly() {
-        let written = |amount: i128| {
-            let mut text = String::new();
-            push_amount(&mut text, Amount(amount));
-            text
-        };
-        assert_eq!(written(2_745_150_000_000_000_000_000), "274515000000");
-        assert_eq!(written(-151_500_000_000), "-15.15");
-        assert_eq!(written(60_000), "0.000006");
-        assert_eq!(written(0), "0");
-        assert_eq!(written(100_000_000_000), "10");
-        let mut text = String::new();
-        let day = |iso: &str| Day::from_iso(iso.as_bytes()).unwrap();
-        push_period(&mut text, day("2019-09-29"), day("2020-09-26"));
-        text.push(' ');
-        push_period(&mut text, NO_START, day("2009-01-03"));
-        assert_eq!(text, "2019-09-29..2020-09-26 2009-01-03");
-    }
 }

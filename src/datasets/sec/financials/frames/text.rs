@@ -1,0 +1,86 @@
+//! Numbers, days and lists as the tables of figures write them.
+
+use crate::contract::LIST_SEPARATOR;
+use crate::datasets::sec::fact::Amount;
+use crate::datasets::sec::financials::period::NO_START;
+use crate::normalise::Day;
+
+/// Adds an item to a list.
+pub fn push_item(text: &mut String, item: &str) {
+    if !text.is_empty() {
+        text.push_str(LIST_SEPARATOR);
+    }
+    text.push_str(item);
+}
+
+/// Adds a period as record ids have it: `2019-09-29..2020-09-26`, or the day of an instant.
+pub fn push_period(text: &mut String, start: Day, end: Day) {
+    if start != NO_START {
+        push_day(text, start);
+        text.push_str("..");
+    }
+    push_day(text, end);
+}
+
+/// Adds a day as `YYYY-MM-DD`. Written by hand: every row has several.
+fn push_day(text: &mut String, day: Day) {
+    let (year, month, day_of_month) = day.civil();
+    let year = u32::try_from(year).unwrap_or(0);
+    push_digits(text, year / 100);
+    push_digits(text, year % 100);
+    text.push('-');
+    push_digits(text, u32::from(month));
+    text.push('-');
+    push_digits(text, u32::from(day_of_month));
+}
+
+fn push_digits(text: &mut String, number: u32) {
+    for digit in [number / 10 % 10, number % 10] {
+        text.push(char::from_digit(digit, 10).unwrap_or('0'));
+    }
+}
+
+/// Adds a decimal number without exponent and without zeros at the end of its fraction.
+pub fn push_amount(text: &mut String, amount: Amount) {
+    use std::fmt::Write;
+    const ONE: u128 = 10_000_000_000;
+    if amount.0 < 0 {
+        text.push('-');
+    }
+    let magnitude = amount.0.unsigned_abs();
+    let (whole, fraction) = (magnitude / ONE, magnitude % ONE);
+    // Writing to a string does not fail; a number of 64 bits is written faster.
+    let _ = match u64::try_from(whole) {
+        Ok(whole) => write!(text, "{whole}"),
+        Err(_) => write!(text, "{whole}"),
+    };
+    if fraction > 0 {
+        let _ = write!(text, ".{fraction:010}");
+        text.truncate(text.trim_end_matches('0').len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Amount, Day, NO_START, push_amount, push_period};
+
+    #[test]
+    fn numbers_and_periods_are_written_exactly() {
+        let written = |amount: i128| {
+            let mut text = String::new();
+            push_amount(&mut text, Amount(amount));
+            text
+        };
+        assert_eq!(written(2_745_150_000_000_000_000_000), "274515000000");
+        assert_eq!(written(-151_500_000_000), "-15.15");
+        assert_eq!(written(60_000), "0.000006");
+        assert_eq!(written(0), "0");
+        assert_eq!(written(100_000_000_000), "10");
+        let mut text = String::new();
+        let day = |iso: &str| Day::from_iso(iso.as_bytes()).unwrap();
+        push_period(&mut text, day("2019-09-29"), day("2020-09-26"));
+        text.push(' ');
+        push_period(&mut text, NO_START, day("2009-01-03"));
+        assert_eq!(text, "2019-09-29..2020-09-26 2009-01-03");
+    }
+}
