@@ -10,6 +10,7 @@ use crate::serve::tax::calculation::Taxed;
 use crate::serve::tax::candidate::Candidate;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
+use crate::serve::tax::figures::{write_cents, write_known};
 use crate::serve::tax::goods::{CLASSES, Category, SHIPPING};
 use crate::serve::tax::invoice::Invoice;
 use crate::serve::tax::location::Location;
@@ -17,7 +18,6 @@ use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::rate::describe;
 use crate::serve::tax::sale::{Basis, Bearing, Outcome};
 use crate::serve::tax::table::{STATES, TaxTables};
-use crate::serve::tax::write::{write_cents, write_known};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -194,7 +194,8 @@ impl Answer<'_, '_> {
     /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
     fn write_breakdown(&self, json: &mut Json) {
         for (class, bearing) in self.sale.classes.iter().enumerate() {
-            let of_class = || self.sale.items.iter().zip(&self.sale.taxed).filter(|(item, _)| item.class == Some(class) && item.amount != 0).map(|(_, taxed)| taxed);
+            let of_class =
+                || self.sale.items.iter().zip(&self.sale.taxed).filter(|(item, _)| item.class == Some(class) && item.amount != 0).map(|(_, taxed)| taxed);
             if of_class().next().is_none() {
                 continue;
             }
@@ -245,7 +246,10 @@ impl Answer<'_, '_> {
             meta.notice("FREIGHT_RULE_UNKNOWN", message);
         }
         if !self.sale.is_known() {
-            meta.notice("TAX_PARTLY_UNKNOWN", "Parts of the tax are not known, as `unknown` says: `tax_amount` is null, and `known_tax_amount` is the sum of the others.");
+            meta.notice(
+                "TAX_PARTLY_UNKNOWN",
+                "Parts of the tax are not known, as `unknown` says: `tax_amount` is null, and `known_tax_amount` is the sum of the others.",
+            );
         }
         if invoice.is_exempt {
             meta.notice("EXEMPTION_NOT_VERIFIED", "The exemption is taken as claimed; the seller needs the certificate.");

@@ -76,7 +76,8 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
     let search = Search::new(call, location.state, days::since_epoch(terms.date), is_interstate);
     let is_at_origin = terms.is_at_origin;
-    let mut found = Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, is_at_origin, notices: Vec::new() };
+    let mut found =
+        Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, is_at_origin, notices: Vec::new() };
     found.notices.append(&mut found.location.notices);
     let Some(search) = search else {
         found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
@@ -210,7 +211,10 @@ impl<'a> Found<'a> {
             return Ok(matches);
         }
         if self.location.is_unincorporated && search.in_boundaries(&self.location).is_some() {
-            return Err(Problem::new(Code::NotFound, format!("every record of {} for the place is of a city: nothing of it is unincorporated", search.state_name())));
+            return Err(Problem::new(
+                Code::NotFound,
+                format!("every record of {} for the place is of a city: nothing of it is unincorporated", search.state_name()),
+            ));
         }
         let any = search.of_any_day(&self.location);
         if any.is_empty() {
@@ -234,9 +238,10 @@ impl<'a> Found<'a> {
         self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
         if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
-                _ if last.rank == AROUND => {
-                    ("that of the city of the address or of the ZIP code, whose mail is brought outside of it too", " `unincorporated` says that the place is outside of every city.")
-                }
+                _ if last.rank == AROUND => (
+                    "that of the city of the address or of the ZIP code, whose mail is brought outside of it too",
+                    " `unincorporated` says that the place is outside of every city.",
+                ),
                 (true, 0) => ("that of the city itself, in the county that most of its ZIP codes are listed in", " A ZIP code or street address narrows."),
                 (true, 1) => ("that of the city itself", " A ZIP code or street address narrows."),
                 (true, _) => ("that of the county that most of the city's ZIP codes are listed in", " A ZIP code or street address narrows."),
@@ -264,7 +269,10 @@ impl<'a> Found<'a> {
         if let Some(reason) = unknown {
             self.notice(
                 "RATE_PARTLY_UNKNOWN",
-                format!("A part of the rate on {} is not known ({reason}): `combined_rate` is null, and `known_rate` is the sum of the others.", terms.category.name()),
+                format!(
+                    "A part of the rate on {} is not known ({reason}): `combined_rate` is null, and `known_rate` is the sum of the others.",
+                    terms.category.name()
+                ),
             );
         }
         let is_origin_sourced = matches!(search.rules.sourcings.get(search.rule), Some("origin" | "mixed"));

@@ -38,7 +38,8 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let state = usps(zips.states.at(row))?;
     let is_interstate = false;
     let manifest = &call.release.manifest;
-    let search = Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
+    let search =
+        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
     let location = Location { address, state, zip_row: Some(row), is_unincorporated: false, notices: Vec::new() };
     let sets = match search.rules.methods.at(search.rule) {

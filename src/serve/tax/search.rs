@@ -236,7 +236,8 @@ impl<'a> Search<'a> {
         let of_name = |name: &String| distinct(self.holding(self.all(|boundaries| boundaries.of_place(name, &counties))));
         if let Some(sets) = self.places(location).iter().map(of_name).find(|sets| !sets.is_empty()) {
             // A city of an address is that of its mail, which is brought outside of the city too.
-            let rest = || distinct(self.holding(self.in_counties(&counties))).into_iter().filter(|(set, _)| sets.iter().all(|(known, _)| known != set)).collect();
+            let rest =
+                || distinct(self.holding(self.in_counties(&counties))).into_iter().filter(|(set, _)| sets.iter().all(|(known, _)| known != set)).collect();
             let around = if location.zip().is_some() { rest() } else { Vec::new() };
             return Some(Matches { level: Level::Place, sets, around });
         }

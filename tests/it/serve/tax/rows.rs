@@ -159,7 +159,8 @@ pub fn taxability() -> Vec<Value> {
     let rows = reader.records().map(|record| {
         let record = record.unwrap();
         let cells = names.iter().map(String::as_str).zip(&record);
-        let mut row: serde_json::Map<String, Value> = cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect();
+        let mut row: serde_json::Map<String, Value> =
+            cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect();
         let word = |name: &str| row[name].as_str().unwrap_or("undated").to_owned();
         let key = format!("{}:{}:{}:{}", word("state"), word("class"), word("level"), word("valid_from"));
         row.insert("record_id".to_owned(), json!(format!("tax.taxability:{key}")));

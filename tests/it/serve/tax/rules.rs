@@ -50,7 +50,6 @@ async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
     assert_eq!((&data["combined_rate"], &data["known_rate"], &data["state_rate"]), (&Value::Null, &json!(0.04), &json!(0.04)));
     assert_eq!((&data["components"][1]["type"], &data["components"][1]["null_reason"]), (&json!("local"), &json!("local_rates_not_covered")));
     assert!(notices(&answer).contains(&"RATE_PARTLY_UNKNOWN"));
-    // A class without a rule on the day never has the general rate: the one that Kansas has on groceries is not stated for 2020.
     let rules = data["rules"].as_array().unwrap();
     let of_class = |class: &str, level: &str| rules.iter().find(|rule| rule["class"] == class && rule["level"] == level).unwrap();
     let clothing = of_class("clothing", "state");
@@ -59,9 +58,10 @@ async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
     assert_eq!((&of_class("clothing", "local")["taxable"], &of_class("clothing", "local")["null_reason"]), (&Value::Null, &json!("depends_on_county")));
     assert_eq!(of_class("clothing", "state")["record_id"], "tax.taxability:NY:clothing:state:2012-04-01");
     let record = world.ok("/v1/provenance/tax.taxability:NY:clothing:state:2012-04-01").await;
-    assert_eq!(record["data"]["record"]["citation"], "N.Y. Tax Law § 1115(a)(30)");
+    assert_eq!(record["data"]["record"]["columns"]["citation"], "N.Y. Tax Law § 1115(a)(30)");
     let early = of(&world, "city=New%20York&state=NY&date=2020-02-01&category=clothing").await;
     assert_eq!(early.0, Value::Null, "what an item costs is not asked");
+    // A class without a rule on the day never has the general rate.
     let illinois = rate(&world, "city=Chicago&state=IL&date=2023-06-30&category=grocery").await;
     assert_eq!(illinois["data"]["components"][0]["null_reason"], "no_rule_published", "{illinois}");
 }
@@ -81,21 +81,15 @@ async fn a_word_for_food_and_medicine_says_where_they_differ() {
 #[tokio::test]
 async fn clothing_is_taxed_by_the_price_of_an_item() {
     let world = world().await;
-    let tax = async |zip: &str, line: Value| {
-        let answer = world.post("/v1/tax/calculate", &json!({"to": {"zip": zip, "state": "MA", "city": "Boston"}, "line_items": [line]})).await.json();
-        let line = &answer["data"]["line_items"][0];
-        (line["taxable_amount"].clone(), answer["data"]["tax_amount"].clone())
-    };
     let boston = async |line: Value| {
         let answer = world.post("/v1/tax/calculate", &json!({"to": {"city": "Boston", "state": "MA"}, "line_items": [line]})).await.json();
         (answer["data"]["line_items"][0]["taxable_amount"].clone(), answer["data"]["tax_amount"].clone())
     };
     // Massachusetts taxes what an item costs above 175 dollars, at 6.25 percent.
-    assert_eq!(boston(json!({"unit_price": 175, "category": "clothing"})).await, (json!(175.0), json!(0.0)));
+    assert_eq!(boston(json!({"unit_price": 175, "category": "clothing"})).await, (json!(0.0), json!(0.0)));
     assert_eq!(boston(json!({"unit_price": 200, "quantity": 2, "category": "clothing"})).await, (json!(50.0), json!(3.13)));
     assert_eq!(boston(json!({"unit_price": -200, "quantity": 2, "category": "clothing"})).await, (json!(-50.0), json!(-3.13)));
     assert_eq!(boston(json!({"unit_price": 200, "category": "general"})).await, (json!(200.0), json!(12.5)));
-    let _ = tax;
     // New York: nothing from the state below 110 dollars an item, and all of it from there on; counties decide for themselves.
     let york = async |price: f64, quantity: u8| {
         let line = json!({"id": "coat", "unit_price": price, "quantity": quantity, "category": "clothing"});
@@ -157,11 +151,15 @@ async fn a_place_outside_of_every_city_has_no_city_tax() {
     let addison = rate(&world, "zip=75001").await;
     let data = &addison["data"];
     assert_eq!((&data["combined_rate"], &data["coverage"]["level"]), (&json!(0.0825), &json!("partial")));
-    assert_eq!((&data["match"]["is_ambiguous"], &data["match"]["alternatives"][0]["combined_rate"]), (&json!(true), &json!(0.0675)), "its mail is brought outside of it too");
+    assert_eq!(
+        (&data["match"]["is_ambiguous"], &data["match"]["alternatives"][0]["combined_rate"]),
+        (&json!(true), &json!(0.0675)),
+        "its mail is brought outside of it too"
+    );
     let outside = rate(&world, "zip=75001&unincorporated=true").await;
     let data = &outside["data"];
     assert_eq!((&data["combined_rate"], &data["match"]["level"], &data["city_rate"]), (&json!(0.0675), &json!("county"), &json!(0)));
     let sale = json!({"to": {"city": "Milwaukee", "state": "WI", "unincorporated": true}, "amount": 100});
-    assert_eq!(world.post("/v1/tax/calculate", &sale).await.json()["data"]["tax_amount"], json!(5.5));
+    assert_eq!(world.post("/v1/tax/calculate", &sale).await.json()["data"]["tax_amount"], json!(5.9));
     assert_eq!(world.get("/v1/tax/rate?zip=55401&date=2019-01-01&unincorporated=true").await.problem(), (404, "not_found".to_owned()));
 }
