@@ -10,6 +10,7 @@ use crate::serve::tax::calculation::Taxed;
 use crate::serve::tax::candidate::Candidate;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
+use crate::serve::tax::figures::{write_cents, write_known};
 use crate::serve::tax::goods::{CLASSES, Category, SHIPPING};
 use crate::serve::tax::invoice::Invoice;
 use crate::serve::tax::location::Location;
@@ -17,7 +18,6 @@ use crate::serve::tax::lookup::{Found, Terms, look_up};
 use crate::serve::tax::rate::describe;
 use crate::serve::tax::sale::{Basis, Bearing, Outcome};
 use crate::serve::tax::table::{STATES, TaxTables};
-use crate::serve::tax::write::{write_cents, write_known};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {

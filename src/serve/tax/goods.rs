@@ -1,8 +1,8 @@
 //! What is bought, as far as states tax it differently, and the rules of a state on it.
 
 use crate::serve::json::{Json, Trim};
+use crate::serve::tax::figures::write_known;
 use crate::serve::tax::table::taxability::{Level, Price, Rule, Taxability};
-use crate::serve::tax::write::write_rate;
 
 /// What is bought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,15 +113,17 @@ impl<'a> StateRules<'a> {
             };
             Some((tax, rule.citation()))
         };
-        let (food, drug) = (words("grocery"), words("prescription_drug"));
-        let said =
-            |words: &Option<(String, &str)>| words.as_ref().map_or("a tax that is not known here".to_owned(), |(tax, citation)| format!("{tax} ({citation})"));
-        let is_alike = food.as_ref().zip(drug.as_ref()).is_some_and(|(food, drug)| food.0 == drug.0);
+        let all = [("food for home", "grocery"), ("medicine on a prescription", "prescription_drug"), ("other medicine", "otc_drug")]
+            .map(|(name, class)| (name, words(class)));
+        let is_alike = all.iter().all(|(_, words)| words.is_some() && words.as_ref().map(|words| &words.0) == all[0].1.as_ref().map(|words| &words.0));
+        let said = all.map(|(name, words)| match words {
+            Some((tax, citation)) => format!("{name} bears {tax} ({citation})"),
+            None => format!("of {name} it is not known here"),
+        });
         (!is_alike).then(|| {
+            let said = said.join("; ");
             format!(
-                "Food for home and medicine on a prescription are taxed differently: food bears {}, medicine {}. The answer is that for food; `grocery`, `prescription_drug` and `otc_drug` tell them apart.",
-                said(&food),
-                said(&drug)
+                "Food and medicine are taxed differently: {said}. The answer is that for food; `grocery`, `prescription_drug` and `otc_drug` tell them apart."
             )
         })
     }
@@ -143,10 +145,7 @@ fn write_rule(json: &mut Json, class: &str, level: Level, rule: Option<Rule<'_>>
     json.key("class").text(class);
     json.key("level").text(level.name());
     json.key("taxable").optional_text(rule.and_then(|rule| rule.taxable()));
-    match rule.and_then(|rule| rule.rate()) {
-        Some(rate) => write_rate(json.key("rate"), rate),
-        None => json.key("rate").null(),
-    }
+    write_known(json.key("rate"), rule.and_then(|rule| rule.rate()));
     json.key("null_reason").optional_text(rule.map_or(Some(NO_RULE), |rule| rule.null_reason()));
     let threshold = rule.and_then(|rule| rule.threshold());
     match threshold {

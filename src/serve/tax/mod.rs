@@ -7,6 +7,7 @@ mod calculation;
 mod candidate;
 mod dates;
 mod fields;
+pub mod figures;
 mod goods;
 mod invoice;
 mod limits;

@@ -1,34 +1,14 @@
 //! Writes rates, amounts and where they come from as JSON. A rate that is not known is null, never zero.
 
-use crate::serve::json::{Json, Trim};
+use crate::serve::json::Json;
 use crate::serve::tax::candidate::{Candidate, Component};
+use crate::serve::tax::figures::write_known;
 use crate::serve::tax::goods::{CLASSES, Category, Goods};
 use crate::serve::tax::lookup::{Found, Terms};
 use crate::serve::tax::search::Level;
 use crate::serve::tax::table::rates::Class as TaxClass;
 use crate::serve::tax::table::taxability::Rule;
 use crate::store::Manifest;
-
-/// Decimals of a rate.
-const RATE_SCALE: u8 = 6;
-
-/// Writes a rate as a fraction.
-pub fn write_rate(json: &mut Json, millionths: i64) {
-    json.decimal(millionths, RATE_SCALE, Trim::Zeros);
-}
-
-/// Writes a rate, or null where it is not known.
-pub fn write_known(json: &mut Json, rate: Option<i64>) {
-    match rate {
-        Some(rate) => write_rate(json, rate),
-        None => json.null(),
-    }
-}
-
-/// Writes an amount of money.
-pub fn write_cents(json: &mut Json, cents: i64) {
-    json.decimal(cents, 2, Trim::Keep);
-}
 
 /// Writes the provenance object of a component's rate; false when the state's own record says it.
 pub fn write_rate_stamp(component: &Component<'_>, json: &mut Json, manifest: &Manifest) -> bool {

@@ -7,8 +7,8 @@ use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Meta;
 use crate::serve::json::Json;
 use crate::serve::place::zips::Zips;
+use crate::serve::tax::figures::write_rate;
 use crate::serve::tax::range::{Range, range_of_zip};
-use crate::serve::tax::write::write_rate;
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]

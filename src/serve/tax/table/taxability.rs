@@ -115,6 +115,11 @@ impl Price {
         i128::from(self.cents) * 1_000_000 < i128::from(threshold) * i128::from(self.quantity)
     }
 
+    /// Whether one piece costs more than so many cents.
+    fn is_above(self, threshold: i64) -> bool {
+        i128::from(self.cents) * 1_000_000 > i128::from(threshold) * i128::from(self.quantity)
+    }
+
     /// Cents of the line that are above so many for each piece.
     fn above(self, threshold: i64) -> i64 {
         let below = crate::serve::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
@@ -201,6 +206,8 @@ impl<'a> Rule<'a> {
         let reason = self.null_reason();
         match (self.threshold(), price) {
             (Some(_), None) => return Says::Unknown("depends_on_price"),
+            (Some((threshold, "rate_above_per_item")), Some(price)) if !price.is_above(threshold) => return Says::General,
+            (Some((_, "rate_above_per_item")), Some(_)) => {}
             (Some((threshold, _)), Some(price)) if !price.is_below(threshold) => return Says::General,
             (Some(_), Some(_)) if self.taxable() == Some("partly") => return Says::Exempt,
             _ => {}

@@ -79,6 +79,7 @@ fn posts() -> Vec<(&'static str, Value)> {
     vec![
         ("/v1/tax/calculate", json!({"to": {"zip": "53202"}, "amount": 10})),
         ("/v1/tax/calculate", json!({"to": {"zip": "37072"}, "line_items": [{"unit_price": 10, "category": "food_drug"}], "shipping": 1})),
+        ("/v1/tax/calculate", json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10})),
         ("/v1/tax/batch", json!({"addresses": [{"zip": "53202", "id": "a"}, {"zip": "0"}]})),
         ("/v1/zip/batch", json!({"zips": ["53202", "0"]})),
     ]
