@@ -13,6 +13,10 @@ use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
+use crate::serve::license::datasets::LICENSES;
+use crate::serve::license::table::Licenses;
+use crate::serve::permit::datasets::PERMITS;
+use crate::serve::permit::table::Permits;
 use crate::serve::release::bucketed::BUCKET;
 use crate::serve::release::freshness::source_date;
 use crate::serve::release::loaded::Release;
@@ -93,6 +97,7 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     json.key("vintages").array(|json| years.iter().for_each(|&year| crate::serve::geo::area::write_vintage(json, year)));
     write_geography_types(json, &Geo::of(release), dataset_id);
     write_counts(json, release, dataset_id, dataset);
+    write_lists(json, release, dataset_id);
     write_sources(json, &tasks);
     write_source_rows(json, &tasks);
     write_findings(json, &tasks);
@@ -124,6 +129,15 @@ fn write_geography_types(json: &mut Json, geo: &Geo<'_>, dataset_id: &str) {
                 json.key("count").count(count as u64);
             });
         }
+    });
+}
+
+/// What each list of a dataset holds and lacks, where lists differ in that.
+fn write_lists(json: &mut Json, release: &Release, dataset_id: &str) {
+    json.key("lists").array(|json| match dataset_id {
+        PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json)),
+        LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json)),
+        _ => {}
     });
 }
 

@@ -151,7 +151,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let person = person.unwrap_or_default();
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
-    let status = status(settings, row, &mut warnings);
+    let status = status(settings, row, &mut warnings).map(|status| unless_inactivated(status, row, settings, &mut warnings));
     let profession = profession(settings, row, &mut warnings);
     let location = Location::of(row);
     let bond = joined.bond(row);
@@ -272,6 +272,19 @@ fn status(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Option<
         }),
     };
     Some(found.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+/// The status, unless it is `active` though the license was inactivated and not reactivated since: which of the two the list means is not known.
+fn unless_inactivated(status: String, row: Row<'_>, settings: &Settings, warnings: &mut Warnings) -> String {
+    let inactivated = warnings.date(row, "inactivated_date", settings);
+    let reactivated = warnings.date(row, "reactivated_date", settings);
+    match inactivated.filter(|day| status == "active" && reactivated.is_none_or(|back| back < *day)) {
+        Some(day) => {
+            warnings.add("inactive_by_date", format!("the status is active, but the license was inactivated on {day} and not reactivated since"));
+            "unknown".to_owned()
+        }
+        None => status,
+    }
 }
 
 /// The first profession that one of the row's texts means.

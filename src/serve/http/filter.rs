@@ -58,6 +58,11 @@ impl DayRange {
         self == Self::default()
     }
 
+    /// Whether some day from the first to the last may lie in the range.
+    pub fn overlaps(self, first: i32, last: i32) -> bool {
+        self.from.is_none_or(|from| from <= last) && self.to.is_none_or(|to| first <= to)
+    }
+
     /// Whether a day lies in the range; what has no day does not, unless the range is open on both sides.
     pub fn has(self, day: Option<i32>) -> bool {
         self.from.is_none_or(|from| day.is_some_and(|day| from <= day)) && self.to.is_none_or(|to| day.is_some_and(|day| day <= to))

@@ -49,6 +49,25 @@ pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked
     }
 }
 
+impl Licenses {
+    /// Writes the lists by state and source.
+    pub fn write_lists(&self, json: &mut Json) {
+        for ((state, source), list) in &self.lists {
+            let gaps = [(list.is_self_reported, "only what holders state of themselves"), (list.oldest.is_none(), "no dates of issue")];
+            json.object(|json| {
+                json.key("list").text(&format!("{state}-{source}"));
+                json.key("name").text(&list.source_id);
+                json.key("state").text(state);
+                json.key("records").count(list.licenses);
+                json.key("first_date").optional_day(list.oldest);
+                json.key("last_date").optional_day(list.newest);
+                json.key("kinds").texts(list.professions.iter().map(String::as_str));
+                json.key("gaps").texts(gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap));
+            });
+        }
+    }
+}
+
 /// For so long a list may have no new license without a question.
 const QUIET_DAYS: i64 = 180;
 

@@ -12,7 +12,7 @@ use crate::serve::license::datasets::License;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, read_part};
+use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
@@ -45,6 +45,8 @@ pub struct LicenseList {
     pub quarantined: u64,
     /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
     pub newest: Option<i32>,
+    /// The first day of issue.
+    pub oldest: Option<i32>,
     /// How often the publisher renews the list.
     pub cadence_days: i64,
 }
@@ -166,6 +168,7 @@ impl Builder {
             self.renewed.push(newest.into_iter().max().unwrap_or(NO_DAY));
             let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
             list.newest = list.newest.max(known.max());
+            list.oldest = [list.oldest, known_day(issued(index))].into_iter().flatten().min();
             self.cities.push(cities.get(index), comparable)?;
             self.zips.push(zips.get(index), str::to_owned)?;
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::canonical::license_number::normalized;
 use crate::canonical::name::Forms;
+use crate::serve::days;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::filter::DayRange;
 use crate::serve::http::meta::Notice;
@@ -123,6 +124,28 @@ impl<'a> Filter<'a> {
             )
         };
         (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message() })
+    }
+
+    /// Says which of the lists that rows are from have no permits of a type that is asked for, or none of the days.
+    pub fn add_gaps_notices(&self, rows: &[u32], notices: &mut Vec<Notice>) {
+        let ids: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
+        let lists = || ids.iter().filter_map(|id| Some((*id, self.permits.lists.get(*id)?)));
+        for kind in self.types.iter().flatten() {
+            let lacking: Vec<&str> = lists().filter(|(_, list)| !list.types.contains(*kind)).map(|(id, _)| id).collect();
+            if !lacking.is_empty() {
+                let message = format!(
+                    "No permit of {} is of the type `{kind}`: such permits are not in what is published here, which does not mean that there are none.",
+                    lacking.join(", ")
+                );
+                notices.push(Notice { code: "TYPE_NOT_PUBLISHED", message });
+            }
+        }
+        let outside = lists().filter_map(|(id, list)| Some((id, list.days[self.date].filter(|(first, last)| !self.days.overlaps(*first, *last))?)));
+        let outside: Vec<String> = outside.map(|(id, (first, last))| format!("{id} has permits from {} to {}", days::date(first), days::date(last))).collect();
+        if !outside.is_empty() {
+            notices
+                .push(Notice { code: "DATES_NOT_PUBLISHED", message: format!("The days asked for lie outside of what is published: {}.", outside.join("; ")) });
+        }
     }
 
     /// Whether there may be rows beyond those that the filter lets through.

@@ -2,15 +2,16 @@
 
 mod contractor;
 mod cover;
-mod datasets;
+pub mod datasets;
 mod filter;
 mod links;
+mod lists;
 mod place;
 mod property;
 mod record;
 mod search;
 mod summary;
-mod table;
+pub mod table;
 
 use crate::error::Result;
 use crate::serve::http::endpoint::{Family, Placeholder};

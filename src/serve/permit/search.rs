@@ -103,6 +103,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let filter = Filter::of(call, permits)?;
     let (mut rows, mut notices) = rows_at(call, permits).await?;
     notices.extend(filter.add_dates_notice(&rows));
+    filter.add_gaps_notices(&rows, &mut notices);
     rows.retain(|row| filter.takes(*row));
     filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
     let (found, page) = match call.query.get("q") {

@@ -14,7 +14,8 @@ use crate::serve::permit::datasets::Permit;
 use crate::serve::place::distance::Point;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::key_columns::{NO_DAY, days, read_part};
+use crate::serve::release::freshness::source_date;
+use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
@@ -49,6 +50,10 @@ pub struct PermitList {
     pub with_point: u64,
     /// How many have each of [`DATES`].
     pub with_date: [u64; 4],
+    /// First and last day of each of [`DATES`] that is not after the list's own.
+    pub days: [Option<(i32, i32)>; 4],
+    /// Types of its permits.
+    pub types: BTreeSet<String>,
     /// Cities of the permits, as cities are compared.
     pub cities: BTreeSet<String>,
     city_codes: HashSet<u32>,
@@ -122,7 +127,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn add(&mut self, jurisdiction: &str, first: u32, table: &Table) -> Result<()> {
+    fn add(&mut self, jurisdiction: &str, list_day: Option<i32>, first: u32, table: &Table) -> Result<()> {
         let texts = |name: &str| table.texts(name);
         let (ids, names, states, numbers) = (texts("permit_id")?, texts("jurisdiction_name")?, texts("state")?, texts("permit_number")?);
         let (types, statuses, work_classes, property_classes) = (texts("type")?, texts("status")?, texts("work_class")?, texts("property_class")?);
@@ -153,9 +158,16 @@ impl Builder {
             self.statuses.push(statuses.get(index))?;
             self.work_classes.push(work_classes.get(index))?;
             self.property_classes.push(property_classes.get(index))?;
-            for ((kept, day), with_date) in self.dates.iter_mut().zip(&dates).zip(&mut list.with_date) {
+            if !list.types.contains(types.at(index)) {
+                list.types.insert(types.at(index).to_owned());
+            }
+            for (((kept, day), with_date), days) in self.dates.iter_mut().zip(&dates).zip(&mut list.with_date).zip(&mut list.days) {
                 kept.push(day(index));
                 *with_date += u64::from(day(index) != NO_DAY);
+                // A day after the list's own is a slip of the pen, as 2109 is.
+                if let Some(day) = known_day(day(index)).filter(|day| list_day.is_none_or(|last| *day <= last)) {
+                    *days = Some(days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))));
+                }
             }
             self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
             self.cities.push(cities.get(index), city_key)?;
@@ -202,10 +214,8 @@ impl Builder {
                     self.with_license_numbers.insert(jurisdiction.to_owned());
                 }
             }
-            if roles.get(index) == Some("contractor") {
-                if let Some(name) = names.get(index) {
-                    self.contractors.add(name, row)?;
-                }
+            if let Some(name) = names.get(index).filter(|_| roles.get(index) == Some("contractor")) {
+                self.contractors.add(name, row)?;
             }
         }
         Ok(())
@@ -346,8 +356,9 @@ impl Builder {
         self.of_part.clear();
         self.evidence.clear();
         let (name, mut made) = (jurisdiction.clone(), self);
+        let list_day = part.and_then(|part| source_date(reader.manifest(), part)).map(crate::serve::days::since_epoch);
         if let Some(part) = part {
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, start + first, table)).await?;
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
         }
         if let Some(contacts) = contacts {
             made = read_part(reader, contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;

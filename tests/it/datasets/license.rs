@@ -85,6 +85,22 @@ fn streets_and_telephones_of_persons_are_nowhere_in_a_release() {
     assert!(phones.contains("5125550102") && phones.contains("5595550102"), "those of organisations are: {phones:?}");
 }
 
+/// License 1000007 was inactivated in 2015 and reactivated in 2018 (the board's file of November 2020), and is CLEAR.
+#[test]
+fn a_license_that_is_clear_but_was_inactivated_has_no_known_status() {
+    let place = Place::new();
+    const FILE: &str = "www.cslb.ca.gov/OnlineServices/DataPortal/DownLoadFile.ashx@fName=MasterLicenseData&type=C";
+    place.edit(FILE, |text| text.replace("Corporation,01/10/2015,,12/31/2099,,,,,,CLEAR", "Corporation,01/10/2015,,12/31/2099,05/01/2024,04/01/2020,,,,CLEAR"));
+    place.run(&["license.ca_cslb"]).expect(0);
+    let licenses = place.rows(LICENSE);
+    let status = |number: &str| {
+        let license = &licenses[&format!("license.license:CA-cslb-{number}")].0;
+        (license["status"].clone(), license["warnings"].clone())
+    };
+    assert_eq!(status("1000007"), (json!("active"), json!([])));
+    assert_eq!(status("9000001"), (json!("unknown"), json!(["inactive_by_date"])));
+}
+
 /// A file of so many barbers and what a test adds to it.
 fn barbers(count: usize, more: &str) -> String {
     let mut text = String::from(

@@ -20,7 +20,8 @@ const OF_AREAS: [&str; 10] = [
     "/v1/provenance/geo.school:060000000000",
 ];
 
-const OF_RECORDS: [&str; 24] = [
+const OF_RECORDS: [&str; 25] = [
+    "/v1/license/verify?number=7100&state=CT",
     "/v1/business/search?name=acme",
     "/v1/business/search?name=rose%20society",
     "/v1/business/NY-123?include=raw",

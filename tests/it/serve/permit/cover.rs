@@ -53,6 +53,34 @@ async fn world_with_zips() -> World {
 }
 
 #[tokio::test]
+async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
+    let world = world().await;
+    // Chicago's four permits are of buildings and of an electrician's work, issued from 2019 to 2021.
+    let none = world.ok("/v1/permits/search?jurisdiction=us-il-chicago&type=plumbing").await;
+    assert_eq!((&none["data"], notices(&none)), (&json!([]), vec!["TYPE_NOT_PUBLISHED"]));
+    assert!(none["meta"]["notices"][0]["message"].as_str().unwrap().starts_with("No permit of us-il-chicago is of the type `plumbing`"));
+    assert_eq!(notices(&world.ok("/v1/permits/search?jurisdiction=us-il-chicago&type=electrical").await), [""; 0]);
+    let early = world.ok("/v1/permits/search?jurisdiction=us-il-chicago&date_to=2018-12-31").await;
+    assert_eq!((&early["data"], notices(&early)), (&json!([]), vec!["DATES_NOT_PUBLISHED"]));
+    assert!(early["meta"]["notices"][0]["message"].as_str().unwrap().contains("us-il-chicago has permits from 2019-01-01 to 2021-01-01"));
+    let coverage = world.ok("/v1/coverage").await;
+    let lists = |dataset_id: &str| {
+        let datasets = coverage["data"]["datasets"].as_array().unwrap();
+        datasets.iter().find(|dataset| dataset["dataset_id"] == dataset_id).unwrap()["lists"].clone()
+    };
+    let chicago = json!({
+        "list": "us-il-chicago", "name": "Chicago", "state": "IL", "records": 4, "first_date": "2019-01-01", "last_date": "2021-01-01", "kinds": ["building", "electrical"],
+        "gaps": [
+            "no permits of the type mechanical", "no permits of the type plumbing", "no completed_date", "no status_date", "no ZIP codes", "no coordinates for 3 of 4 permits",
+            "no license numbers of contractors",
+        ],
+    });
+    assert_eq!(lists("permit.permit")[0], chicago);
+    let nppes = lists("license.license").as_array().unwrap().iter().find(|list| list["list"] == "CT-nppes").unwrap().clone();
+    assert_eq!((&nppes["kinds"], &nppes["gaps"]), (&json!(["physician"]), &json!(["only what holders state of themselves", "no dates of issue"])));
+}
+
+#[tokio::test]
 async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
     let world = world_with_zips().await;
     let problem = async |query: &str| {
@@ -137,6 +165,6 @@ async fn a_kind_of_date_that_a_list_never_has_is_told() {
     assert_eq!((&none["data"], notices(&none)), (&json!([]), vec!["DATE_NOT_PUBLISHED"]));
     assert!(none["meta"]["notices"][0]["message"].as_str().unwrap().contains("No permit of us-il-chicago has a date of the kind `completed`"), "{none}");
     assert_eq!(notices(&chicago("date_field=completed").await), Vec::<&str>::new(), "the order alone leaves nothing out");
-    assert_eq!(notices(&chicago("date_field=applied&date_from=2030-01-01").await), Vec::<&str>::new());
+    assert_eq!(notices(&chicago("date_field=applied&date_from=2030-01-01").await), ["DATES_NOT_PUBLISHED"]);
     assert_eq!(notices(&world.ok("/v1/permits/search?zip=78701&date_field=completed&date_to=2030-01-01").await), Vec::<&str>::new());
 }
