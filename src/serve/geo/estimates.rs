@@ -4,16 +4,17 @@
 use std::collections::HashMap;
 
 use arrow::array::Array;
+use arrow::datatypes::DataType;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::serve::json::Json;
 use crate::serve::release::dictionary::{ABSENT, Dictionary, numbered};
 use crate::serve::release::provenance::{Origin, PartOrigins};
-use crate::serve::release::table::{Table, Texts};
+use crate::serve::release::table::{AddedColumn, Table, Texts};
 use crate::store::Part;
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "vintage_year",
     "area_name",
     "metric",
@@ -28,6 +29,7 @@ const COLUMNS: [&str; 14] = [
     "variables",
     "moe_variable",
     "is_derived",
+    "moe_approximate",
 ];
 
 /// Estimates of one vintage for one kind of area.
@@ -50,7 +52,7 @@ pub struct MetricTable {
 }
 
 /// What later versions of the contracts added.
-const ADDED: [&str; 1] = ["moe_approximate"];
+const ADDED: [AddedColumn; 1] = [("moe_approximate", DataType::Decimal128(18, 1))];
 
 /// One estimate. Values are in tenths.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +109,7 @@ impl MetricTable {
         let place = part.path.as_str();
         let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
         let table = Table::read_with_added(bytes.clone(), &columns, &ADDED, place)?;
-        let approximate = table.column(ADDED[0]).is_some().then(|| table.decimals(ADDED[0])).transpose()?;
+        let approximate = table.decimals("moe_approximate")?;
         let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
         let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
         if (values.scale(), moes.scale()) != (1, 1) {
@@ -152,7 +154,7 @@ impl MetricTable {
             let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
             cells[(codes.len() - 1) * metric_count + position] = Cell {
                 value: decimal(&values),
-                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+                moe: decimal(if sources.derived.value(row) { &approximate } else { &moes }),
                 descriptor,
                 qualifier: words.number(qualifiers.get(row))?,
                 null_reason: words.number(reasons.get(row))?,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow::array::{Array, Float64Array};
+use arrow::datatypes::DataType;
 use bytes::Bytes;
 
 use crate::canonical::address::city_key;
@@ -12,7 +13,7 @@ use crate::serve::place::distance::Point;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::part_provenance::PartProvenance;
 use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::serve::release::table::{AddedColumn, Table, TextLists, Texts};
 use crate::store::Part;
 
 #[rustfmt::skip]
@@ -21,7 +22,8 @@ const COLUMNS: [&str; 15] = [
 ];
 
 /// What later versions of `zip.zip` added.
-const ADDED: [&str; 4] = [REGION, TIMEZONE, TIMEZONE_BASIS, TIMEZONE_NULL_REASON];
+const ADDED: [AddedColumn; 4] =
+    [(REGION, DataType::Utf8), (TIMEZONE, DataType::Utf8), (TIMEZONE_BASIS, DataType::Utf8), (TIMEZONE_NULL_REASON, DataType::Utf8)];
 const REGION: &str = "military_region";
 const TIMEZONE: &str = "timezone";
 const TIMEZONE_BASIS: &str = "timezone_basis";
@@ -88,8 +90,13 @@ impl Zips {
     }
 
     fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
-        let table = Table::read_with_added(bytes.clone(), &[&COLUMNS[..], &PartProvenance::COLUMNS].concat(), &ADDED, &part.path)?;
-        let words = |name: &str| if table.column(name).is_some() { table.words(name) } else { no_words(table.rows()) };
+        let table = Table::read_with_added(
+            bytes.clone(),
+            &[&COLUMNS[..], &ADDED.each_ref().map(|(name, _)| *name), &PartProvenance::COLUMNS].concat(),
+            &ADDED,
+            &part.path,
+        )?;
+        let words = |name: &str| table.words(name);
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
@@ -190,11 +197,4 @@ impl ZipCounties {
     pub fn share(&self, row: usize) -> Option<f64> {
         (!self.shares.is_null(row)).then(|| self.shares.value(row))
     }
-}
-
-/// A column without a word.
-fn no_words(rows: usize) -> Result<DictionaryColumn> {
-    let mut words = DictionaryColumn::default();
-    (0..rows).try_for_each(|_| words.push(None))?;
-    Ok(words)
 }

@@ -1,11 +1,14 @@
 //! Reads chosen columns of a Parquet part into memory, and finds rows in them by a sorted key.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+    new_null_array,
 };
 use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
@@ -27,6 +30,28 @@ fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatch
     }
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
     Ok(builder.with_projection(mask))
+}
+
+/// A column that a later version of a contract added, and its type.
+pub type AddedColumn = (&'static str, DataType);
+
+/// The named columns that a part has to have, and of the added ones those that it has.
+fn there<'c>(bytes: &Bytes, columns: &[&'c str], added: &[AddedColumn]) -> Result<Vec<&'c str>> {
+    let present = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?.schema().clone();
+    let is_there = |name: &&str| !added.iter().any(|(added, _)| added == name) || present.column_with_name(name).is_some();
+    Ok(columns.iter().copied().filter(is_there).collect())
+}
+
+/// Adds the columns that are missing, all null.
+fn with_added(batch: RecordBatch, added: &[AddedColumn]) -> Result<RecordBatch> {
+    let missing: Vec<&AddedColumn> = added.iter().filter(|(name, _)| batch.column_by_name(name).is_none()).collect();
+    if missing.is_empty() {
+        return Ok(batch);
+    }
+    let schema = batch.schema();
+    let fields = schema.fields().iter().cloned().chain(missing.iter().map(|(name, kind)| Arc::new(Field::new(*name, kind.clone(), true))));
+    let arrays = batch.columns().iter().cloned().chain(missing.iter().map(|(_, kind)| new_null_array(kind, batch.num_rows())));
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays.collect())?)
 }
 
 /// Columns of one part, all rows, in the part's order.
@@ -51,23 +76,32 @@ impl Table {
         Ok(Self { batch: concat_batches(&schema, &batches)?, path: path.to_owned() })
     }
 
-    /// Reads the named columns of a part, and of those that later versions of its contract `added` the ones that it has.
+    /// Reads the named columns of a part. Of those that later versions of its contract `added`, the ones that it lacks are null.
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column that all versions have.
-    pub fn read_with_added(bytes: Bytes, columns: &[&str], added: &[&str], path: &str) -> Result<Self> {
-        let schema = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?.schema().clone();
-        let there = added.iter().copied().filter(|name| schema.column_with_name(name).is_some());
-        Self::read(bytes, &columns.iter().copied().chain(there).collect::<Vec<_>>(), path)
+    pub fn read_with_added(bytes: Bytes, columns: &[&str], added: &[AddedColumn], path: &str) -> Result<Self> {
+        let columns = there(&bytes, columns, added)?;
+        let read = Self::read(bytes, &columns, path)?;
+        Ok(Self { batch: with_added(read.batch, added)?, path: read.path })
     }
 
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
-    pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build()? {
-            take(&Self { batch: batch?, path: path.to_owned() })?;
+    pub fn each(bytes: Bytes, columns: &[&str], path: &str, take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        Self::each_with_added(bytes, columns, &[], path, take)
+    }
+
+    /// Reads the named columns piece by piece; those that later versions of the contract `added` may be missing, and are null then.
+    ///
+    /// # Errors
+    /// As [`Table::each`].
+    pub fn each_with_added(bytes: Bytes, columns: &[&str], added: &[AddedColumn], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        let columns = there(&bytes, columns, added)?;
+        for batch in open(bytes, &columns, path)?.with_batch_size(PIECE).build()? {
+            take(&Self { batch: with_added(batch?, added)?, path: path.to_owned() })?;
         }
         Ok(())
     }

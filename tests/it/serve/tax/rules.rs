@@ -206,7 +206,9 @@ fn every_state_has_each_class_and_rules_follow_each_other() {
         periods.sort();
         assert!(periods.windows(2).all(|pair| pair[0].1 < pair[1].0), "{key:?}: {periods:?}");
     }
-    let is_settled = |row: &&Value| row["class"] == "shipping" && row["level"] == "state" && row["valid_to"].is_null() && ["yes", "no"].contains(&cell(row, "taxable").as_str());
+    let is_settled = |row: &&Value| {
+        row["class"] == "shipping" && row["level"] == "state" && row["valid_to"].is_null() && ["yes", "no"].contains(&cell(row, "taxable").as_str())
+    };
     assert!(rows.iter().filter(is_settled).count() >= 40, "delivery is settled in most states");
 }
 
