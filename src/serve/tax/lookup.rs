@@ -192,7 +192,9 @@ impl<'a> Found<'a> {
         let near = matches.sets.iter().map(|(set, hit)| Candidate { rank: rank(set), ..Candidate::of(search, set, *hit) });
         let around = matches.around.iter().map(|(set, hit)| Candidate { rank: AROUND, ..Candidate::of(search, set, *hit) });
         self.candidates = near.chain(around).collect();
-        if search.lacks_districts() {
+        // A place that no list names may lie in districts.
+        let is_unlisted = self.location.is_unincorporated && search.state.boundaries.is_some() && matches.sets.iter().all(|(_, hit)| hit.is_none());
+        if search.lacks_districts() || is_unlisted {
             self.candidates.iter_mut().for_each(|candidate| candidate.add_unknown(search, TaxClass::Special, "special", "district_boundaries_not_published"));
         }
         Ok(())

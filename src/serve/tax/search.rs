@@ -139,11 +139,19 @@ impl<'a> Search<'a> {
 
     /// Looks the place up in the boundary records; none when no record of the day has it. A place outside of every city is in none that has a city's tax.
     pub fn by_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
-        let mut matches = self.in_boundaries(location)?;
+        let Some(mut matches) = self.in_boundaries(location) else { return self.outside(location) };
         if location.is_unincorporated {
             matches.sets.retain(|(set, _)| set.place.is_none());
         }
         (!matches.sets.is_empty()).then_some(matches)
+    }
+
+    /// A place outside of every city, in a county that no list of cities and counties names: only the state taxes it, and districts that nothing here tells.
+    fn outside(&self, location: &Location) -> Option<Matches<'a>> {
+        let (counties, state_fips) = (self.counties(location), state::fips(self.state_code)?);
+        let is_here = counties.iter().any(|county| county.starts_with(state_fips)) && self.in_counties(&counties).is_empty();
+        let is_listed = location.is_unincorporated && self.rules.methods.at(self.rule) == "places";
+        (is_listed && is_here).then(|| Matches::of(Level::County, vec![(Jurisdictions::state_only(), None)]))
     }
 
     /// As [`Search::by_boundaries`], in cities or not.

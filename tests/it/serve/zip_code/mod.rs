@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{World, geo, tax};
 
 /// ZIP codes of GeoNames' file of 2024: code, city, state, county and point; the types, names and areas beside them are made up.
-pub const MADE_UP: [&str; 25] = [
+pub const MADE_UP: [&str; 26] = [
     "00501|Holtsville|NY|36103|40.8154|-73.0451|po_box_or_unique|11742|spatial_join",
     "05401|Burlington|VT|50007|44.484|-73.2199|standard|05401|same_code",
     "06101|Hartford|CT|09003|41.7801|-72.6771|standard||none",
@@ -26,6 +26,7 @@ pub const MADE_UP: [&str; 25] = [
     "70112|New Orleans|LA|22071|29.9605|-90.0753|standard|70112|same_code",
     "75001|Addison|TX|48113|32.96|-96.8385|standard|75001|same_code",
     "75099|Coppell|TX|48113|32.7673|-96.7776|po_box_or_unique||none",
+    "77044|Houston|TX|48201|29.8617|-95.1976|standard|77044|same_code",
     "80201|Denver|CO|08031|39.7263|-104.8568|po_box_or_unique||none",
     "83856|Priest River|ID|16017|48.1664|-116.9066|standard|83856|same_code",
     "89101|Las Vegas|NV|32003|36.1721|-115.1224|standard|89101|same_code",
