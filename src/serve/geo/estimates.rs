@@ -4,14 +4,13 @@
 use std::collections::HashMap;
 
 use arrow::array::Array;
-use arrow::datatypes::DataType;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::serve::json::Json;
 use crate::serve::release::dictionary::{ABSENT, Dictionary, numbered};
 use crate::serve::release::provenance::{Origin, PartOrigins};
-use crate::serve::release::table::{AddedColumn, Table, Texts};
+use crate::serve::release::table::{Table, Texts};
 use crate::store::Part;
 
 const COLUMNS: [&str; 15] = [
@@ -29,7 +28,7 @@ const COLUMNS: [&str; 15] = [
     "variables",
     "moe_variable",
     "is_derived",
-    "moe_approximate",
+    "moe_approximate?",
 ];
 
 /// Estimates of one vintage for one kind of area.
@@ -50,9 +49,6 @@ pub struct MetricTable {
     words: Dictionary,
     metric_count: usize,
 }
-
-/// What later versions of the contracts added.
-const ADDED: [AddedColumn; 1] = [("moe_approximate", DataType::Decimal128(18, 1))];
 
 /// One estimate. Values are in tenths.
 #[derive(Debug, Clone, Copy)]
@@ -108,8 +104,9 @@ impl MetricTable {
     pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Self> {
         let place = part.path.as_str();
         let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
-        let table = Table::read_with_added(bytes.clone(), &columns, &ADDED, place)?;
-        let approximate = table.decimals("moe_approximate")?;
+        let table = Table::read(bytes.clone(), &columns, place)?;
+        // Releases of before have none.
+        let approximate = table.decimals("moe_approximate").ok();
         let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
         let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
         if (values.scale(), moes.scale()) != (1, 1) {
@@ -154,7 +151,7 @@ impl MetricTable {
             let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
             cells[(codes.len() - 1) * metric_count + position] = Cell {
                 value: decimal(&values),
-                moe: decimal(if sources.derived.value(row) { &approximate } else { &moes }),
+                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
                 descriptor,
                 qualifier: words.number(qualifiers.get(row))?,
                 null_reason: words.number(reasons.get(row))?,

@@ -1,9 +1,6 @@
 //! The columns that answers about permits are written from, by dataset.
 
-use arrow::datatypes::DataType;
-
 use crate::serve::release::rows::Dataset;
-use crate::serve::release::table::AddedColumn;
 
 pub const PERMITS: &str = Permit::ID;
 pub const CONTACTS: &str = Contact::ID;
@@ -34,19 +31,10 @@ impl Dataset for Contact {
     const KEY: &'static str = "permit_id";
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
-        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme",
-        "other_license_number", "other_license_number_normalized", "other_license_scheme", "phone", "validation_status",
+        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme?",
+        "other_license_number?", "other_license_number_normalized?", "other_license_scheme?", "phone", "validation_status",
     ];
-    const ADDED: &'static [AddedColumn] = CONTACT_ADDED;
 }
-
-/// What versions of `permit.contact` after 1.0.0 added.
-pub const CONTACT_ADDED: &[AddedColumn] = &[
-    ("license_scheme", DataType::Utf8),
-    ("other_license_number", DataType::Utf8),
-    ("other_license_number_normalized", DataType::Utf8),
-    ("other_license_scheme", DataType::Utf8),
-];
 
 /// The columns of a party that a link may rest on.
 pub const EVIDENCE: [&str; 3] = ["license_number_normalized", "other_license_number_normalized", "name_normalized"];

@@ -8,14 +8,14 @@ use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
 use crate::serve::permit::datasets::Contact;
+use crate::serve::permit::datasets::EVIDENCE;
 use crate::serve::permit::datasets::Link;
 use crate::serve::permit::datasets::Permit;
-use crate::serve::permit::datasets::{CONTACT_ADDED, EVIDENCE};
 use crate::serve::place::distance::Point;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part, read_part_with_added};
+use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
@@ -30,7 +30,7 @@ const COLUMNS: &[&str] = &[
     "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
 ];
 const CONTACT_COLUMNS: &[&str] =
-    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized", "license_state"];
+    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized?", "license_state"];
 const LINK_COLUMNS: &[&str] = &["permit_id", "seq", "license_id", "method", "evidence"];
 
 /// The dates that permits are searched by, in the order they are kept.
@@ -361,9 +361,7 @@ impl Builder {
             made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
         }
         if let Some(contacts) = contacts {
-            made =
-                read_part_with_added(reader, contacts, (CONTACT_COLUMNS, CONTACT_ADDED), made, move |made, _, table| made.add_contacts(&jurisdiction, table))
-                    .await?;
+            made = read_part(reader, contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
         }
         if let Some(links) = links {
             made = read_part(reader, links, LINK_COLUMNS, made, |made, _, table| made.add_links(table)).await?;

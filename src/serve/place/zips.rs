@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow::array::{Array, Float64Array};
-use arrow::datatypes::DataType;
 use bytes::Bytes;
 
 use crate::canonical::address::city_key;
@@ -13,7 +12,7 @@ use crate::serve::place::distance::Point;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::part_provenance::PartProvenance;
 use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{AddedColumn, Table, TextLists, Texts};
+use crate::serve::release::table::{Table, TextLists, Texts};
 use crate::store::Part;
 
 #[rustfmt::skip]
@@ -22,12 +21,7 @@ const COLUMNS: [&str; 15] = [
 ];
 
 /// What later versions of `zip.zip` added.
-const ADDED: [AddedColumn; 4] =
-    [(REGION, DataType::Utf8), (TIMEZONE, DataType::Utf8), (TIMEZONE_BASIS, DataType::Utf8), (TIMEZONE_NULL_REASON, DataType::Utf8)];
-const REGION: &str = "military_region";
-const TIMEZONE: &str = "timezone";
-const TIMEZONE_BASIS: &str = "timezone_basis";
-const TIMEZONE_NULL_REASON: &str = "timezone_null_reason";
+const ADDED: [&str; 4] = ["military_region?", "timezone?", "timezone_basis?", "timezone_null_reason?"];
 
 /// The rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
@@ -90,13 +84,7 @@ impl Zips {
     }
 
     fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
-        let table = Table::read_with_added(
-            bytes.clone(),
-            &[&COLUMNS[..], &ADDED.each_ref().map(|(name, _)| *name), &PartProvenance::COLUMNS].concat(),
-            &ADDED,
-            &part.path,
-        )?;
-        let words = |name: &str| table.words(name);
+        let table = Table::read(bytes.clone(), &[&COLUMNS[..], &ADDED, &PartProvenance::COLUMNS].concat(), &part.path)?;
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
         let (latitudes, longitudes) = (table.floats("lat")?, table.floats("lon")?);
@@ -111,10 +99,10 @@ impl Zips {
             cities: table.texts("city")?,
             other_cities: table.text_lists("other_cities")?,
             states: table.words("state")?,
-            military_regions: words(REGION)?,
-            time_zones: words(TIMEZONE)?,
-            time_zone_bases: words(TIMEZONE_BASIS)?,
-            time_zone_null_reasons: words(TIMEZONE_NULL_REASON)?,
+            military_regions: table.words("military_region")?,
+            time_zones: table.words("timezone")?,
+            time_zone_bases: table.words("timezone_basis")?,
+            time_zone_null_reasons: table.words("timezone_null_reason")?,
             state_names: table.words("state_name")?,
             state_fips: table.words("state_fips")?,
             county_fips: table.words("county_fips")?,

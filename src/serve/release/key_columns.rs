@@ -4,7 +4,7 @@ use arrow::array::Array;
 
 use crate::error::{Error, Result};
 use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{AddedColumn, Table};
+use crate::serve::release::table::Table;
 use crate::store::Part;
 
 /// No day; before every other.
@@ -23,20 +23,6 @@ pub async fn read_part<B: Send + 'static>(
     reader: PartReader<'_>,
     part: &Part,
     columns: &'static [&'static str],
-    made: B,
-    add: impl FnMut(&mut B, u32, &Table) -> Result<()> + Send + 'static,
-) -> Result<B> {
-    read_part_with_added(reader, part, (columns, &[]), made, add).await
-}
-
-/// Adds the rows of a part as [`read_part`] does; of the columns those that later versions of the contract added may be missing, and are null then.
-///
-/// # Errors
-/// As [`read_part`].
-pub async fn read_part_with_added<B: Send + 'static>(
-    reader: PartReader<'_>,
-    part: &Part,
-    (columns, added): (&'static [&'static str], &'static [AddedColumn]),
     mut made: B,
     mut add: impl FnMut(&mut B, u32, &Table) -> Result<()> + Send + 'static,
 ) -> Result<B> {
@@ -44,7 +30,7 @@ pub async fn read_part_with_added<B: Send + 'static>(
     let place = part.path.clone();
     let reading = tokio::task::spawn_blocking(move || {
         let mut first = 0;
-        Table::each_with_added(bytes, columns, added, &place, |piece| {
+        Table::each(bytes, columns, &place, |piece| {
             add(&mut made, first, piece)?;
             first += piece.rows() as u32;
             Ok(())

@@ -18,7 +18,7 @@ use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{AddedColumn, Table};
+use crate::serve::release::table::Table;
 use crate::store::{Manifest, Part};
 
 /// A dataset whose rows are written from decoded parts.
@@ -28,8 +28,6 @@ pub trait Dataset: Send + Sync + 'static {
     const KEY: &'static str;
     /// Every column an answer needs.
     const COLUMNS: &'static [&'static str];
-    /// Those of the columns that later versions of the contract added: null in older releases.
-    const ADDED: &'static [AddedColumn] = &[];
 }
 
 /// One decoded part.
@@ -51,7 +49,7 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
-        Ok(Self { table: Table::read_with_added(bytes, D::COLUMNS, D::ADDED, path)?, row_sources, is_mapped: false, dataset: PhantomData })
+        Ok(Self { table: Table::read(bytes, D::COLUMNS, path)?, row_sources, is_mapped: false, dataset: PhantomData })
     }
 
     fn size_bytes(&self) -> usize {

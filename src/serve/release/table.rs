@@ -21,37 +21,29 @@ use crate::store::pointers_at;
 /// Rows of a piece of a part.
 const PIECE: usize = 65_536;
 
-/// Opens the named columns of a part.
+/// Opens the named columns of a part. `column?` is a text that older releases do not have: it is null in all of their rows.
 fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
     let present = builder.schema().clone();
-    if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
+    if let Some(missing) = columns.iter().find(|name| !name.ends_with('?') && present.column_with_name(name).is_none()) {
         return Err(Error::store(format!("{path}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().map(|name| name.trim_end_matches('?')));
     Ok(builder.with_projection(mask))
 }
 
-/// A column that a later version of a contract added, and its type.
-pub type AddedColumn = (&'static str, DataType);
-
-/// The named columns that a part has to have, and of the added ones those that it has.
-fn there<'c>(bytes: &Bytes, columns: &[&'c str], added: &[AddedColumn]) -> Result<Vec<&'c str>> {
-    let present = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?.schema().clone();
-    let is_there = |name: &&str| !added.iter().any(|(added, _)| added == name) || present.column_with_name(name).is_some();
-    Ok(columns.iter().copied().filter(is_there).collect())
-}
-
-/// Adds the columns that are missing, all null.
-fn with_added(batch: RecordBatch, added: &[AddedColumn]) -> Result<RecordBatch> {
-    let missing: Vec<&AddedColumn> = added.iter().filter(|(name, _)| batch.column_by_name(name).is_none()).collect();
-    if missing.is_empty() {
+/// Adds the texts that a release of before does not have.
+fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
+    let lacking: Vec<&str> = columns.iter().filter_map(|name| name.strip_suffix('?')).filter(|name| batch.column_by_name(name).is_none()).collect();
+    if lacking.is_empty() {
         return Ok(batch);
     }
-    let schema = batch.schema();
-    let fields = schema.fields().iter().cloned().chain(missing.iter().map(|(name, kind)| Arc::new(Field::new(*name, kind.clone(), true))));
-    let arrays = batch.columns().iter().cloned().chain(missing.iter().map(|(_, kind)| new_null_array(kind, batch.num_rows())));
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays.collect())?)
+    let (mut fields, mut arrays) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+    for name in lacking {
+        fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+        arrays.push(new_null_array(&DataType::Utf8, batch.num_rows()));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
 
 /// Columns of one part, all rows, in the part's order.
@@ -73,35 +65,16 @@ impl Table {
         let reader = builder.with_batch_size(rows.max(1)).build()?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(Self { batch: concat_batches(&schema, &batches)?, path: path.to_owned() })
-    }
-
-    /// Reads the named columns of a part. Of those that later versions of its contract `added`, the ones that it lacks are null.
-    ///
-    /// # Errors
-    /// `Store`, when the file is not Parquet or lacks a column that all versions have.
-    pub fn read_with_added(bytes: Bytes, columns: &[&str], added: &[AddedColumn], path: &str) -> Result<Self> {
-        let columns = there(&bytes, columns, added)?;
-        let read = Self::read(bytes, &columns, path)?;
-        Ok(Self { batch: with_added(read.batch, added)?, path: read.path })
+        Ok(Self { batch: completed(concat_batches(&schema, &batches)?, columns)?, path: path.to_owned() })
     }
 
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
     ///
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
-    pub fn each(bytes: Bytes, columns: &[&str], path: &str, take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        Self::each_with_added(bytes, columns, &[], path, take)
-    }
-
-    /// Reads the named columns piece by piece; those that later versions of the contract `added` may be missing, and are null then.
-    ///
-    /// # Errors
-    /// As [`Table::each`].
-    pub fn each_with_added(bytes: Bytes, columns: &[&str], added: &[AddedColumn], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        let columns = there(&bytes, columns, added)?;
-        for batch in open(bytes, &columns, path)?.with_batch_size(PIECE).build()? {
-            take(&Self { batch: with_added(batch?, added)?, path: path.to_owned() })?;
+    pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
+        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build()? {
+            take(&Self { batch: completed(batch?, columns)?, path: path.to_owned() })?;
         }
         Ok(())
     }
