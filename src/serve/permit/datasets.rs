@@ -31,8 +31,8 @@ impl Dataset for Contact {
     const KEY: &'static str = "permit_id";
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
-        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme",
-        "other_license_number", "other_license_number_normalized", "other_license_scheme", "phone", "validation_status",
+        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme?",
+        "other_license_number?", "other_license_number_normalized?", "other_license_scheme?", "phone", "validation_status",
     ];
 }
 

@@ -30,7 +30,7 @@ const COLUMNS: &[&str] = &[
     "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
 ];
 const CONTACT_COLUMNS: &[&str] =
-    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized", "license_state"];
+    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized?", "license_state"];
 const LINK_COLUMNS: &[&str] = &["permit_id", "seq", "license_id", "method", "evidence"];
 
 /// The dates that permits are searched by, in the order they are kept.

@@ -1,11 +1,14 @@
 //! Reads chosen columns of a Parquet part into memory, and finds rows in them by a sorted key.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchReader, StringArray,
+    new_null_array,
 };
 use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
@@ -18,15 +21,29 @@ use crate::store::pointers_at;
 /// Rows of a piece of a part.
 const PIECE: usize = 65_536;
 
-/// Opens the named columns of a part.
+/// Opens the named columns of a part. `column?` is a text that older releases do not have: it is null in all of their rows.
 fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
     let present = builder.schema().clone();
-    if let Some(missing) = columns.iter().find(|name| present.column_with_name(name).is_none()) {
+    if let Some(missing) = columns.iter().find(|name| !name.ends_with('?') && present.column_with_name(name).is_none()) {
         return Err(Error::store(format!("{path}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().map(|name| name.trim_end_matches('?')));
     Ok(builder.with_projection(mask))
+}
+
+/// Adds the texts that a release of before does not have.
+fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
+    let lacking: Vec<&str> = columns.iter().filter_map(|name| name.strip_suffix('?')).filter(|name| batch.column_by_name(name).is_none()).collect();
+    if lacking.is_empty() {
+        return Ok(batch);
+    }
+    let (mut fields, mut arrays) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+    for name in lacking {
+        fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+        arrays.push(new_null_array(&DataType::Utf8, batch.num_rows()));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
 
 /// Columns of one part, all rows, in the part's order.
@@ -48,7 +65,7 @@ impl Table {
         let reader = builder.with_batch_size(rows.max(1)).build()?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(Self { batch: concat_batches(&schema, &batches)?, path: path.to_owned() })
+        Ok(Self { batch: completed(concat_batches(&schema, &batches)?, columns)?, path: path.to_owned() })
     }
 
     /// Reads the named columns of a part piece by piece, so that only one is in memory.
@@ -57,7 +74,7 @@ impl Table {
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
     pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
         for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build()? {
-            take(&Self { batch: batch?, path: path.to_owned() })?;
+            take(&Self { batch: completed(batch?, columns)?, path: path.to_owned() })?;
         }
         Ok(())
     }
