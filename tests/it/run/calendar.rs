@@ -18,7 +18,7 @@ use crate::support::{ClockAt, Place, plan_here, run_here, settings};
 const QUARTERS: &str = "permit.cincinnati";
 const YEARS: &str = "permit.nola";
 const MONTHS: &str = "permit.sf";
-const DAYS: &str = "permit.austin";
+const DAYS: &str = "permit.chicago";
 const VINTAGES: &str = "census.acs5";
 
 /// A declaration of one pipeline over made-up files of `example.org`.
