@@ -80,7 +80,7 @@ pub struct Evidence {
 pub enum EvidenceKind {
     /// A file of the publisher, in the layout that is declared.
     File,
-    /// Some records of one, or an older or reduced copy.
+    /// Records of the publisher: some of them, an older or reduced copy, or the same in another container.
     Excerpt,
     /// Documentation alone: no file has been seen.
     Documented,
@@ -90,23 +90,23 @@ pub enum EvidenceKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayoutEvidence {
-    /// From files of the publisher, or records of them.
+    /// From files or records of the publisher.
     File,
-    /// Of one source at least from its documentation alone.
+    /// From documentation alone.
     Documented,
     /// From documentation, and a person has since looked at what the publisher's files became (`pubdata accept`).
     Confirmed,
 }
 
 impl Declaration {
-    /// What the layout of the sources is known from that a build cannot do without; nobody's confirmation counts here.
+    /// What the layout of the sources is known from that a build cannot do without: of how many rows and what is odd among them nobody can say anything who has
+    /// seen no record of any. A person's confirmation does not count here.
     pub fn layout_evidence(&self) -> LayoutEvidence {
-        if self.unseen_sources().next().is_some() { LayoutEvidence::Documented } else { LayoutEvidence::File }
-    }
-
-    /// The sources that a build cannot do without and of which no file has been seen.
-    pub fn unseen_sources(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| source.required && source.on_demand.is_none() && source.evidence.kind == EvidenceKind::Documented)
+        let mut needed = self.sources.iter().filter(|source| source.required && source.on_demand.is_none()).peekable();
+        match needed.peek().is_some() && needed.all(|source| source.evidence.kind == EvidenceKind::Documented) {
+            true => LayoutEvidence::Documented,
+            false => LayoutEvidence::File,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvid
             "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and set aside, then say `pubdata accept {source_id}`"
         )
     };
-    let unseen = declaration.unseen_sources().filter(|_| evidence == LayoutEvidence::Documented);
+    let unseen = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
     unseen.take(1).map(|source| SourceFinding::new(&source.source_id, UNCONFIRMED_LAYOUT, detail(&declaration.pipeline_id))).collect()
 }
 

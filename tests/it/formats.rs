@@ -101,11 +101,11 @@ fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
     assert!(!names.iter().any(|name| name.contains('=')), "{names:?}");
     let report = place.pubdata(&["verify", RELEASE, "--json"]).expect(0).json();
     assert_eq!(report["verified"]["problems"], json!([]));
-    // Layouts differ, records do not.
+    // Layouts differ, records do not: the list of places has two codes more today, in both tables, and is another snapshot.
     let report = place.pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"]).expect(0).json();
     let datasets = report["datasets"].as_object().unwrap();
     let sum = |count: &str| datasets.values().map(|dataset| dataset[count].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [0, 0, 0, 0, 151], "{report:#}");
+    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [4, 0, 0, 124, 27], "{report:#}");
 }
 
 #[test]
