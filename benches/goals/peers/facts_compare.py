@@ -15,7 +15,7 @@ import duckdb
 FIGURES = """
     SELECT cik::BIGINT AS cik, concept, lower(unit) AS unit, {start} AS "start", {end} AS "end", accession_number AS accn, form, filed_date AS filed, value,
            {other_start} AS has_other_start, {other_end} AS has_other_end
-    FROM read_parquet('{release}/{dataset}/*.parquet') WHERE value IS NOT NULL AND NOT list_contains(warnings, 'sum_of_parts')
+    FROM read_parquet('{release}/{dataset}/*.parquet') WHERE value IS NOT NULL
 """
 
 

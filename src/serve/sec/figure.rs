@@ -98,7 +98,6 @@ impl Figure {
         json.key("is_ytd").flag(table.ytd.value(row));
         json.key("concept").optional_text(table.concepts.get(row));
         write_report(json, source, row);
-        json.key("is_derived").flag(is_derived(table.warnings.at(row)));
         json.key("is_amendment").flag(table.forms.get(row).is_some_and(is_amendment));
         json.key("is_restated").flag(self.restatement_kind.is_some());
         json.key("restatement_kind").optional_text(self.restatement_kind);
@@ -170,11 +169,6 @@ fn write_value(json: &mut Json, table: &ValueTable, row: usize) {
     // The contract's scale is ten digits; a negative one has no meaning there.
     let scale = u8::try_from(table.values.scale()).unwrap_or_default();
     if table.values.is_null(row) { json.null() } else { json.wide_decimal(table.values.value(row), scale) }
-}
-
-/// Whether a value is not as filed but the sum of two that are.
-pub fn is_derived<'a>(mut warnings: impl Iterator<Item = &'a str>) -> bool {
-    warnings.any(|warning| warning == "sum_of_parts")
 }
 
 /// Whether a form corrects an earlier one.

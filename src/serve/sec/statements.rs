@@ -23,7 +23,7 @@ use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::sec::company::Company;
-use crate::serve::sec::figure::{is_derived, restatement_kind};
+use crate::serve::sec::figure::restatement_kind;
 use crate::serve::sec::financials::why_none;
 use crate::serve::sec::line_table::LineTable;
 use crate::serve::sec::links::FilingKey;
@@ -241,7 +241,7 @@ impl Writer<'_> {
             json.key("unit").optional_text(row.map(|row| table.units.at(row)).or_else(|| line.note("unit")));
             json.key("concept").optional_text(row.and_then(|row| table.concepts.get(row)));
             json.key("is_ytd").flag(row.is_some_and(|row| table.ytd.value(row)));
-            json.key("is_derived").flag(row.is_some_and(|row| is_derived(table.warnings.at(row))));
+            json.key("is_derived").flag(false);
             json.key("period_start").optional_day(row.and_then(|row| table.period_start(row)));
             match row {
                 Some(row) => self.write_filing(json, row),

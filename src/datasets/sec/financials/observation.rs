@@ -25,14 +25,6 @@ pub fn same_period(a: &CandidateFact, b: &CandidateFact) -> bool {
     (a.end, a.start) == (b.end, b.start)
 }
 
-/// A part of a sum, and its place in the member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    pub concept: u16,
-    pub offset: u32,
-    pub length: u32,
-}
-
 /// What one report says of one period.
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
@@ -45,8 +37,6 @@ pub struct Observation {
     /// Place of the fact in the member.
     pub offset: u32,
     pub length: u32,
-    /// The other part, when the figure is the sum of two that the report states apart.
-    pub other_part: Option<Part>,
     /// Date of a cover page count.
     pub as_of: Option<Day>,
     pub change: Change,

@@ -1,5 +1,5 @@
 //! Selects the figures of one registrant: for every measure and period what each report said, in the order it became known, and what has no
-//! place in a series. Figures are as filed, but for sums of declared parts.
+//! place in a series. Figures are as filed.
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;

@@ -4,12 +4,15 @@ use crate::datasets::sec::fact::{Amount, Fact};
 use crate::datasets::sec::financials::calendar::Calendar;
 use crate::datasets::sec::financials::change::Comparer;
 use crate::datasets::sec::financials::choose::Usage;
-use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, Part, same_period};
+use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, same_period};
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Period, PeriodKey, Placement};
 use crate::datasets::sec::financials::report::{Family, Report, index};
 use crate::datasets::sec::financials::settings::{Kind, Measure, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
+
+/// The finding about figures of which a report states two parts and no whole.
+const STATED_IN_PARTS: &str = "stated_in_parts";
 
 /// What selecting makes.
 #[derive(Default)]
@@ -50,7 +53,9 @@ impl Selection<'_> {
                         for candidates in group.chunk_by(|a, b| a.report == b.report).filter(|candidates| is_of_family(&candidates[0])) {
                             self.observe(measure, &usage, candidates, first, warnings);
                         }
-                        self.add_period(measure, place, first);
+                        if self.output.observations.len() > first as usize {
+                            self.add_period(measure, place, first);
+                        }
                     }
                 }
             }
@@ -87,22 +92,12 @@ impl Selection<'_> {
             // A total is not less than its parts, however rarely the company states it.
             match candidates.iter().position(|candidate| !is_part(rule, candidate) && amount(candidate) >= sum) {
                 Some(total) => chosen = total,
-                None => return self.add_sum(measure, parts, candidates, first, warnings),
+                // As filed there is no figure: neither part is the whole, and nothing is added up.
+                None => return parts.iter().for_each(|part| self.reject(STATED_IN_PARTS, measure, part)),
             }
         }
         let observation = self.add_observation(measure, &candidates[chosen], candidates, first, warnings);
         let is_conflict = !rule.by_order && !observation.conflicts().is_empty();
-        observation.warnings.set(Warning::ConceptConflict, is_conflict);
-    }
-
-    /// Adds the sum of two parts that one report states apart.
-    fn add_sum(&mut self, measure: usize, [one, other]: [CandidateFact; 2], candidates: &[CandidateFact], first: u32, warnings: Warnings) {
-        let Fact { concept, value, offset, length, .. } = self.facts[other.fact as usize];
-        let sum = Some((Part { concept, offset, length }, value));
-        let rule = &self.rules.measures[measure];
-        let others: Vec<CandidateFact> = candidates.iter().filter(|candidate| !is_part(rule, candidate)).copied().collect();
-        let observation = self.add_figure(measure, &one, sum, &others, first, warnings);
-        let is_conflict = !observation.conflicts().is_empty();
         observation.warnings.set(Warning::ConceptConflict, is_conflict);
     }
 
@@ -115,37 +110,22 @@ impl Selection<'_> {
         first: u32,
         warnings: Warnings,
     ) -> &mut Observation {
-        self.add_figure(measure, chosen, None, candidates, first, warnings)
-    }
-
-    fn add_figure(
-        &mut self,
-        measure: usize,
-        chosen: &CandidateFact,
-        other_part: Option<(Part, Amount)>,
-        candidates: &[CandidateFact],
-        first: u32,
-        warnings: Warnings,
-    ) -> &mut Observation {
         let rule = &self.rules.measures[measure];
         let fact = &self.facts[chosen.fact as usize];
-        let value = Amount(fact.value.0 + other_part.map_or(0, |(_, value)| value.0));
-        let other_part = other_part.map(|(part, _)| part);
         let from = index(self.output.conflicts.len());
-        for other in candidates.iter().map(|other| &self.facts[other.fact as usize]).filter(|other| other.value != value) {
+        for other in candidates.iter().map(|other| &self.facts[other.fact as usize]).filter(|other| other.value != fact.value) {
             self.output.conflicts.push((other.concept, other.value));
         }
         let conflict_bounds = (from, index(self.output.conflicts.len()));
-        let Fact { concept, end, offset, length, .. } = *fact;
+        let Fact { concept, value, end, offset, length, .. } = *fact;
         let (start, report) = (fact.start.unwrap_or(NO_START), chosen.report);
         let change = Change::First;
         let mut observation =
-            Observation { concept, value, report, start, end, offset, length, other_part, as_of: None, change, is_restated: false, conflict_bounds, warnings };
+            Observation { concept, value, report, start, end, offset, length, as_of: None, change, is_restated: false, conflict_bounds, warnings };
         let earlier = &self.output.observations[first as usize..];
         let has_other_end = end != chosen.end || earlier.iter().any(|seen| seen.end != end);
         observation.warnings.set(Warning::PeriodEndDiffers, has_other_end && rule.kind != Kind::Cover);
         observation.warnings.set(Warning::PeriodStartDiffers, start != chosen.start);
-        observation.warnings.set(Warning::SumOfParts, other_part.is_some());
         observation.warnings.set(Warning::LastResortConcept, chosen.rank >= rule.first_last_resort);
         observation.change = self.comparer.change(rule, earlier, &observation);
         observation.is_restated = earlier.first().is_some_and(|first| self.comparer.is_restated(rule, first, &observation));

@@ -1,11 +1,14 @@
 //! The settings of `sec.financials` as declared, and the rules made from them once they are checked: measures, statement lines and
 //! thresholds, with positions in place of names.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use crate::contract::parse_decimal;
 use crate::datasets::Fault;
 use crate::datasets::sec::fact::{Amount, Unit};
+use crate::datasets::sec::financials::observation::CandidateFact;
 
 /// Digits after the point of an [`Amount`].
 const SCALE: i8 = 10;
@@ -187,8 +190,16 @@ pub struct Measure {
     pub concepts: Vec<u16>,
     /// Rank of the first concept that is taken only when there is no other.
     pub first_last_resort: u16,
-    /// Ranks of two concepts whose sum is taken where a report states both and no total.
+    /// Ranks of two concepts neither of which is the figure where a report states both.
     pub parts: Option<[u16; 2]>,
+}
+
+impl Measure {
+    /// Whether both parts of the figure are among some candidates.
+    pub fn is_in_parts<'c>(&self, candidates: impl Iterator<Item = &'c CandidateFact>) -> bool {
+        let ranks: BTreeSet<u16> = candidates.map(|candidate| candidate.rank).collect();
+        self.parts.is_some_and(|parts| parts.iter().all(|part| ranks.contains(part)))
+    }
 }
 
 /// A line of a statement.

@@ -21,11 +21,10 @@ pub enum Warning {
     ShareCountJump,
     SignDisagrees,
     StampDisagrees,
-    SumOfParts,
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 18] = [
+const CODES: [&str; 17] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
@@ -43,7 +42,6 @@ const CODES: [&str; 18] = [
     "share_count_jump",
     "sign_disagrees",
     "stamp_disagrees",
-    "sum_of_parts",
 ];
 
 /// A set of warnings.

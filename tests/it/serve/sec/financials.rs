@@ -20,7 +20,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
         "metric": "revenue", "fiscal_year": 2023, "fiscal_period": "FY", "period_start": "2023-01-01", "period_end": "2023-12-31", "as_of_date": null,
         "value": 17_146_000_000_u64, "unit": "USD", "is_ytd": false, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2026-02-12",
         "accession_number": "0001628280-26-007567", "evidence_url": evidence, "is_amendment": false, "is_restated": true, "restatement_kind": "value",
-        "is_derived": false, "concept_changed": false,
+        "concept_changed": false,
         "first_reported": {
             "value": 20_431_000_000_u64, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
             "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm"

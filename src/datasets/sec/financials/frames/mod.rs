@@ -95,9 +95,7 @@ struct Common {
     /// The period as the report states it, where that is not the period's.
     reported_start: Vec<Option<i32>>,
     reported_end: Vec<Option<i32>>,
-    /// Numbers of the pointers of all rows, and where each row's end.
-    pointers: Vec<u64>,
-    pointer_ends: Vec<usize>,
+    pointers: Vec<[u64; 4]>,
     /// Rows without a pointer hold none: a figure that was never reported is nowhere.
     text: String,
 }
@@ -130,8 +128,7 @@ impl Common {
             is_restated: Vec::with_capacity(rows),
             reported_start: Vec::with_capacity(rows),
             reported_end: Vec::with_capacity(rows),
-            pointers: Vec::with_capacity(rows * 4),
-            pointer_ends: Vec::with_capacity(rows),
+            pointers: Vec::with_capacity(rows),
             text: String::with_capacity(128),
         }
     }
@@ -167,7 +164,7 @@ impl Common {
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
-        self.add_concepts(rules, source, observation);
+        self.add_concept(rules, source, observation);
         self.form.append_value(report.form.name());
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number.append_value(&texts.accessions[observation.report as usize]);
@@ -181,19 +178,10 @@ impl Common {
         self.reported_end.push((is_of_period && observation.end != period.end).then(|| observation.end.number()));
     }
 
-    /// Adds the concept of the figure and where it stands; the concepts of its parts and where they stand, when it is their sum.
-    fn add_concepts(&mut self, rules: &Rules, source: &Source<'_>, observation: &Observation) {
-        let mut point = |offset: u32, length: u32| self.pointers.extend([source.input, source.member, u64::from(offset), u64::from(length)]);
-        point(observation.offset, observation.length);
-        self.text.clear();
-        self.text.push_str(rules.concept(observation.concept));
-        if let Some(part) = observation.other_part {
-            point(part.offset, part.length);
-            self.text.push('+');
-            self.text.push_str(rules.concept(part.concept));
-        }
-        self.concept.append_value(&self.text);
-        self.pointer_ends.push(self.pointers.len());
+    /// Adds the concept of the figure and where it stands.
+    fn add_concept(&mut self, rules: &Rules, source: &Source<'_>, observation: &Observation) {
+        self.concept.append_value(rules.concept(observation.concept));
+        self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
     }
 
     /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
@@ -214,8 +202,7 @@ impl Common {
         self.is_restated.push(false);
         self.reported_start.push(None);
         self.reported_end.push(None);
-        self.pointers.extend(pointer);
-        self.pointer_ends.push(self.pointers.len());
+        self.pointers.push(pointer);
     }
 
     fn add_warnings(&mut self, warnings: Warnings) {
@@ -228,8 +215,6 @@ impl Common {
 
     fn finish(self, bucket: &str) -> Result<Vec<Column>> {
         let height = self.is_ytd.len();
-        let starts = std::iter::once(&0).chain(&self.pointer_ends);
-        let lists: Vec<&[u64]> = starts.zip(&self.pointer_ends).map(|(start, end)| &self.pointers[*start..*end]).collect();
         Ok(vec![
             self.record_id.finish().into_column(),
             StringChunked::full("bucket".into(), bucket, height).into_column(),
@@ -253,7 +238,7 @@ impl Common {
             Column::new("is_restated".into(), self.is_restated),
             dates("reported_start", self.reported_start)?,
             dates("reported_end", self.reported_end)?,
-            pointer_column(lists.into_iter()),
+            pointer_column(self.pointers.iter().map(<[u64; 4]>::as_slice)),
         ])
     }
 }
