@@ -21,6 +21,8 @@ pub struct WithActions<'a> {
     pub license: Record<'a, License>,
     /// As stated, or by the expiration date as of the list's date.
     pub status: &'a str,
+    /// Date of the list that it is from, as of which its status is known.
+    pub as_of: Option<jiff::civil::Date>,
     actions: Vec<Record<'a, Action>>,
 }
 
@@ -32,7 +34,8 @@ pub async fn licenses_of<'a>(call: &Call<'_>, licenses: &'a Licenses, rows: &[u3
     let mut found = Vec::with_capacity(rows.len());
     for (license, row) in licenses.rows.fetch(call.reader(), rows).await?.into_iter().zip(rows) {
         let actions = licenses.actions.about(call.reader(), &license).await?;
-        found.push(WithActions { license, status: licenses.status(*row), actions });
+        let as_of = source_date(&call.release.manifest, license.part());
+        found.push(WithActions { license, status: licenses.status(*row), as_of, actions });
     }
     Ok(found)
 }
@@ -42,15 +45,10 @@ pub fn person_of<'a>(license: &'a Record<'_, License>) -> [Option<&'a str>; 4] {
     ["holder_first", "holder_middle", "holder_last", "holder_suffix"].map(|column| license.text(column))
 }
 
-/// Date of the list that a license is from, as of which its status is known.
-pub fn as_of(call: &Call<'_>, license: &Record<'_, License>) -> Option<jiff::civil::Date> {
-    source_date(&call.release.manifest, license.part())
-}
-
 impl WithActions<'_> {
     /// Whether the expiration date had passed on the day of the list.
-    pub fn is_past(&self, call: &Call<'_>) -> bool {
-        let as_of = as_of(call, &self.license).map(days::since_epoch);
+    pub fn is_past(&self) -> bool {
+        let as_of = self.as_of.map(days::since_epoch);
         self.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
     }
 
@@ -115,8 +113,8 @@ impl WithActions<'_> {
 }
 
 /// Says how statuses are to be read, where that matters for the licenses of an answer.
-pub fn add_statuses_notice(call: &Call<'_>, meta: &mut Meta, licenses: &[&WithActions<'_>]) {
-    if licenses.iter().any(|found| found.status == "active" && found.is_past(call)) {
+pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
+    if licenses.iter().any(|found| found.status == "active" && found.is_past()) {
         meta.notice(
             "STATUS_DATE_CONFLICT",
             "The board lists a license as active whose expiration date had passed on the day of the list: both are shown as published, and the license is not taken as verified.",

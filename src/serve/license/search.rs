@@ -98,7 +98,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if found.is_empty() {
         add_no_match_notice(&mut meta);
     }
-    add_statuses_notice(call, &mut meta, &records.iter().collect::<Vec<_>>());
+    add_statuses_notice(&mut meta, &records.iter().collect::<Vec<_>>());
     meta.page = Some(paging.page(found.len(), is_cut));
     Ok(meta)
 }

@@ -15,7 +15,7 @@ use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::record::{WithActions, add_statuses_notice, as_of, licenses_of};
+use crate::serve::license::record::{WithActions, add_statuses_notice, licenses_of};
 use crate::store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -67,12 +67,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         1 => "match",
         _ => "multiple_matches",
     };
-    let verified = matches!(matches.as_slice(), [only] if only.license.status == "active" && !only.license.is_past(call));
+    let verified = matches!(matches.as_slice(), [only] if only.license.status == "active" && !only.license.is_past());
     let found: Vec<&WithActions<'_>> = matches.iter().map(|stated| &stated.license).collect();
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),
-        false => found.iter().filter_map(|found| as_of(call, &found.license)).min(),
+        false => found.iter().filter_map(|found| found.as_of).min(),
     };
     let name_match = query
         .get("name")
@@ -106,7 +106,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         );
     }
     let told: Vec<&WithActions<'_>> = found.iter().copied().chain(self_reported.iter().map(|stated| &stated.license)).collect();
-    add_statuses_notice(call, &mut meta, &told);
+    add_statuses_notice(&mut meta, &told);
     Ok(meta)
 }
 

@@ -133,7 +133,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if !linked.by_name.is_empty() {
         meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state name the same business; that it is the same is likely, not stated.");
     }
-    add_statuses_notice(call, &mut meta, &[&found]);
+    add_statuses_notice(&mut meta, &[&found]);
     meta.page = Some(paging.page_of_all(rows.len()));
     Ok(meta)
 }
