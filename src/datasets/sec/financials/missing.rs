@@ -75,7 +75,7 @@ pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], filing
             let reason = match () {
                 () if reports.is_empty() && !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full") => "not_a_10k_filer",
                 () if !has_report(family) => "no_periodic_report",
-                () if rules.measures[measure].is_in_parts(of_measure.iter().filter(|candidate| is_of_family(candidate.report))) => "stated_in_parts",
+                () if rules.measures[measure].is_in_parts(of_measure, |candidate| is_of_family(candidate.report)) => "stated_in_parts",
                 () if of_measure.iter().any(|candidate| is_of_family(candidate.report)) => "unclassified_period",
                 () if candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
                 () if rules.measures[measure].kind == Kind::Cover && candidates.has_cover && of_measure.is_empty() => "multi_class",

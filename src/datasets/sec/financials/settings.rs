@@ -1,14 +1,12 @@
 //! The settings of `sec.financials` as declared, and the rules made from them once they are checked: measures, statement lines and
 //! thresholds, with positions in place of names.
 
-use std::collections::BTreeSet;
-
 use serde::Deserialize;
 
 use crate::contract::parse_decimal;
 use crate::datasets::Fault;
 use crate::datasets::sec::fact::{Amount, Unit};
-use crate::datasets::sec::financials::observation::CandidateFact;
+use crate::datasets::sec::financials::observation::{CandidateFact, same_period};
 
 /// Digits after the point of an [`Amount`].
 const SCALE: i8 = 10;
@@ -195,10 +193,11 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Whether both parts of the figure are among some candidates.
-    pub fn is_in_parts<'c>(&self, candidates: impl Iterator<Item = &'c CandidateFact>) -> bool {
-        let ranks: BTreeSet<u16> = candidates.map(|candidate| candidate.rank).collect();
-        self.parts.is_some_and(|parts| parts.iter().all(|part| ranks.contains(part)))
+    /// Whether a report states both parts of the figure for one period.
+    pub fn is_in_parts(&self, candidates: &[CandidateFact], is_wanted: impl Fn(&CandidateFact) -> bool) -> bool {
+        let of = |rank: u16| candidates.iter().filter(move |candidate| candidate.rank == rank);
+        let is_pair = |a: &CandidateFact, b: &CandidateFact| a.report == b.report && same_period(a, b);
+        self.parts.is_some_and(|[one, other]| of(one).filter(|a| is_wanted(a)).any(|a| of(other).any(|b| is_pair(a, b))))
     }
 }
 

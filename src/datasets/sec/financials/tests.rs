@@ -430,6 +430,13 @@ fn a_metric_never_reported_has_a_reason() {
     assert_eq!(reason(&meta, "shares_outstanding", Series::Annual), Some("multi_class"));
     assert_eq!(reason(&meta, "shares_outstanding", Series::Quarterly), Some("no_periodic_report"));
     assert_eq!(reason(&meta, "total_liabilities", Series::Annual), Some("not_tagged"));
+    // Made up: goods and services of one year without a total, and of different years, each of a length that is none.
+    let goods = "SalesRevenueGoodsNet USD 2015-01-01 2015-12-31 700 0009900009-16-000001 10-K 2016-02-20 2015 FY";
+    let services = |days: &str| format!("{goods}\nSalesRevenueServicesNet USD {days} 250 0009900009-16-000001 10-K 2016-02-20 2015 FY");
+    let in_parts = company(&rules, &services("2015-01-01 2015-12-31"));
+    assert_eq!(reason(&in_parts, "revenue", Series::Annual), Some("stated_in_parts"));
+    let unplaced = company(&rules, &services("2015-01-01 2015-05-31").replace("2015-01-01 2015-12-31", "2015-01-01 2015-08-15"));
+    assert_eq!(reason(&unplaced, "revenue", Series::Annual), Some("unclassified_period"));
     assert_eq!(reason(&meta, "net_income", Series::Annual), None);
     // Without a tagged cover page nothing can be said.
     assert_eq!(reason(&company(&rules, annual), "shares_outstanding", Series::Annual), Some("not_tagged"));
