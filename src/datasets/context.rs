@@ -285,7 +285,7 @@ impl<'a> Context<'a> {
     pub fn tables_of(&self, pipeline_id: &str) -> Result<Arc<Vec<Table>>> {
         let other = self.declarations.pipelines.get(pipeline_id).filter(|_| self.declaration.builds_on.iter().any(|id| id == pipeline_id));
         let other = other.ok_or_else(|| Error::config(format!("`{}` does not build on `{pipeline_id}`", self.declaration.pipeline_id)))?;
-        let Build::Whole(build) = super::builder(pipeline_id)?.build else {
+        let Build::Whole(build) = super::builder(other)?.build else {
             return Err(Error::config(format!("`{pipeline_id}` is built shard by shard: its tables cannot be built on")));
         };
         let split = self.split.filter(|(split, _)| other.sources.iter().any(|source| split.has(&source.source_id)));

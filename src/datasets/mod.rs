@@ -1,4 +1,4 @@
-//! What each agency's files mean. One file per pipeline, one registry line each; a pipeline turns its declared sources into tables in
+//! What each agency's files mean. One builder per kind of files, one line each in the registry; a builder turns its declared sources into tables in
 //! the shape of their contracts. Pure: the same snapshots and declaration give the same tables, and nothing here reads the clock, the
 //! environment, the network or the store.
 
@@ -86,49 +86,15 @@ pub struct Subject {
     pub fingerprint: Digest,
 }
 
-/// Every pipeline that produces datasets, and what builds its tables: one line each.
-pub const REGISTRY: &[(&str, &Builder)] = &[
-    ("business.co_sos", &business::BUILDER),
-    ("business.ct_sots", &business::BUILDER),
-    ("business.fl_sunbiz", &business::BUILDER),
-    ("business.ia_sos", &business::BUILDER),
-    ("business.ny_dos", &business::BUILDER),
-    ("business.or_sos", &business::BUILDER),
-    ("business.pa_dos", &business::BUILDER),
-    ("business.tx_comptroller", &business::BUILDER),
+/// The code that makes tables, by the name that declarations give under `builder`: one line each.
+pub const BUILDERS: &[(&str, &Builder)] = &[
+    ("business", &business::BUILDER),
     ("census.acs5", &census::acs5::BUILDER),
     ("census.gazetteer", &census::gazetteer::BUILDER),
-    ("license.az_roc", &license::BUILDER),
-    ("license.ca_cslb", &license::BUILDER),
-    ("license.co_dora", &license::BUILDER),
-    ("license.ct_elicense", &license::BUILDER),
-    ("license.fl_dbpr", &license::BUILDER),
-    ("license.nppes", &license::BUILDER),
-    ("license.nyc_dcwp", &license::BUILDER),
-    ("license.or_ccb", &license::BUILDER),
-    ("license.tx_tdlr", &license::BUILDER),
-    ("license.wa_lni", &license::BUILDER),
+    ("license", &license::BUILDER),
     ("nces.ccd_directory", &nces::ccd_directory::BUILDER),
-    ("permit.austin", &permit::BUILDER),
-    ("permit.austin_links", &permit::links::BUILDER),
-    ("permit.chicago", &permit::BUILDER),
-    ("permit.cincinnati", &permit::BUILDER),
-    ("permit.la", &permit::BUILDER),
-    ("permit.la_before_2020", &permit::BUILDER),
-    ("permit.la_before_2020_links", &permit::links::BUILDER),
-    ("permit.nashville", &permit::BUILDER),
-    ("permit.nola", &permit::BUILDER),
-    ("permit.nyc_bis", &permit::BUILDER),
-    ("permit.nyc_bis_links", &permit::links::BUILDER),
-    ("permit.nyc_now", &permit::BUILDER),
-    ("permit.nyc_now_links", &permit::links::BUILDER),
-    ("permit.san_antonio", &permit::BUILDER),
-    ("permit.san_antonio_links", &permit::links::BUILDER),
-    ("permit.seattle", &permit::BUILDER),
-    ("permit.seattle_links", &permit::links::BUILDER),
-    ("permit.seattle_before_2018", &permit::BUILDER),
-    ("permit.seattle_before_2018_links", &permit::links::BUILDER),
-    ("permit.sf", &permit::BUILDER),
+    ("permit", &permit::BUILDER),
+    ("permit.links", &permit::links::BUILDER),
     ("sec.financials", &sec::financials::BUILDER),
     ("sec.submissions", &sec::submissions::BUILDER),
     ("sec.taxonomy", &sec::taxonomy::BUILDER),
@@ -138,17 +104,21 @@ pub const REGISTRY: &[(&str, &Builder)] = &[
     ("tax.states", &tax::states::BUILDER),
     ("tax.texas", &tax::texas::BUILDER),
     ("tax.washington", &tax::washington::BUILDER),
-    ("zip.zip", &zip_code::BUILDER),
+    ("zip", &zip_code::BUILDER),
 ];
 
 /// What builds a pipeline's tables.
 ///
 /// # Errors
-/// `Config`, when a declaration produces datasets and no builder is registered for it.
-pub fn builder(pipeline_id: &str) -> Result<&'static Builder> {
-    REGISTRY.iter().find(|(registered, _)| *registered == pipeline_id).map(|(_, builder)| *builder).ok_or_else(|| {
-        Error::config(format!("no code is registered for pipeline `{pipeline_id}`"))
-            .hint("add its line to REGISTRY in src/datasets/mod.rs and build; docs/ADDING-A-DATASET.md says how")
+/// `Config`, when its declaration names no builder, or one that is not here.
+pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
+    let known = || BUILDERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let Some(wanted) = &declaration.builder else {
+        return Err(Error::config(format!("{}: no builder is named; expected one of {}", declaration.pipeline_id, known())));
+    };
+    BUILDERS.iter().find(|(name, _)| name == wanted).map(|(_, builder)| *builder).ok_or_else(|| {
+        Error::config(format!("{}: there is no builder `{wanted}`; expected one of {}", declaration.pipeline_id, known()))
+            .hint("docs/ADDING-A-DATASET.md says which builder reads what, and how to write one")
     })
 }
 

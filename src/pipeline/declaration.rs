@@ -13,6 +13,9 @@ use super::{Listing, SftpLogin};
 pub struct Declaration {
     /// `{family}.{name}`, equal to the file's place: `census.acs5` is `census/acs5.toml`.
     pub pipeline_id: String,
+    /// The code that makes the tables, by its name in `datasets::BUILDERS`. None where nothing is produced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builder: Option<String>,
     pub title: String,
     pub publisher: String,
     pub licence: String,

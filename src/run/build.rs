@@ -50,7 +50,7 @@ pub(super) fn build<'a>(
     if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
         context = context.in_bucket(bucket);
     }
-    match (datasets::builder(&declaration.pipeline_id)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
+    match (datasets::builder(declaration)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
         (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(BuildOutput::Buckets(buckets, build)),
         (datasets::Build::Whole(build), _) => {
             let tables = guarded(&declaration.pipeline_id, || build(&context))?;

@@ -14,8 +14,8 @@ pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration
     if declaration.produces.is_empty() {
         return Vec::new();
     }
-    let faults = match datasets::builder(&declaration.pipeline_id) {
-        Err(error) => vec![Fault { table: String::new(), number: None, key: "pipeline_id".to_owned(), message: error.to_string() }],
+    let faults = match datasets::builder(declaration) {
+        Err(error) => vec![Fault { table: String::new(), number: None, key: "builder".to_owned(), message: error.to_string() }],
         Ok(builder) => {
             let of_words = builder.vocabulary.iter().flat_map(|vocabulary| vocabulary.faults(declaration, &declarations.contracts));
             (builder.check)(declaration).err().into_iter().chain(of_words).collect()

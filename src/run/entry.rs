@@ -144,9 +144,9 @@ pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> 
     let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
     contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
     let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
-    let mut code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::builder(&declaration.pipeline_id)?.code_version);
-    for pipeline_id in &declaration.builds_on {
-        code_version.push_str(&format!("-{}", datasets::builder(pipeline_id)?.code_version));
+    let mut code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::builder(declaration)?.code_version);
+    for other in declaration.builds_on.iter().filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id)) {
+        code_version.push_str(&format!("-{}", datasets::builder(other)?.code_version));
     }
     Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
 }
