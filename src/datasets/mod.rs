@@ -91,6 +91,7 @@ pub const BUILDERS: &[(&str, &Builder)] = &[
     ("business", &business::BUILDER),
     ("census.acs5", &census::acs5::BUILDER),
     ("census.gazetteer", &census::gazetteer::BUILDER),
+    ("census.population", &census::population::BUILDER),
     ("license", &license::BUILDER),
     ("nces.ccd_directory", &nces::ccd_directory::BUILDER),
     ("permit", &permit::BUILDER),

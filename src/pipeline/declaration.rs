@@ -23,6 +23,10 @@ pub struct Declaration {
     pub cadence: Cadence,
     /// When the publisher issues the files; by the cadence alone where it is not known better.
     pub calendar: Option<Calendar>,
+    /// FIPS codes of the areas whose records these are: `us`, a state's two digits, a county's five, a place's seven, and `1208699990` for what of a
+    /// county is in no place. Empty where records are of no area, or the tables say which.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covers: Vec<String>,
     /// Datasets built by this pipeline. Empty for a pipeline that only supplies sources to others.
     pub produces: Vec<String>,
     /// Sources of other declarations that the build also reads.

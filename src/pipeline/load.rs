@@ -93,6 +93,9 @@ impl Declarations {
             for (number, source) in declaration.sources.iter().enumerate().filter(|(_, source)| !is_month(&source.evidence.seen)) {
                 report(TablePath::Nth("source", number), "evidence", format!("`{}` is no month such as `2026-02`", source.evidence.seen));
             }
+            for code in declaration.covers.iter().filter(|code| !is_area(code)) {
+                report(TablePath::Top, "covers", format!("`{code}` is no FIPS code: `us`, or two, five or seven digits, or a county's five and `99990`"));
+            }
             if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::of) {
                 report(TablePath::Top, "calendar", error.to_string());
             }
@@ -352,11 +355,18 @@ impl Declaration {
     }
 }
 
+/// Whether a code is that of an area.
+fn is_area(code: &str) -> bool {
+    let is_digits = code.bytes().all(|byte| byte.is_ascii_digit());
+    code == "us" || (is_digits && (matches!(code.len(), 2 | 5 | 7) || (code.len() == 10 && code.ends_with("99990"))))
+}
+
 /// Serialises a declaration so that the order of its sources and lists does not show: the text that input hashes are made from.
 /// Only lists that mean a set are sorted; a column's alternatives and a file's header keep their order.
 pub fn canonical_json(declaration: &Declaration) -> String {
     let mut declaration = declaration.clone();
     declaration.produces.sort();
+    declaration.covers.sort();
     declaration.inputs.sort();
     declaration.builds_on.sort();
     declaration.sources.sort_by(|a, b| a.source_id.cmp(&b.source_id));

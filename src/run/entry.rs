@@ -117,6 +117,7 @@ pub(super) fn entry(
         cadence_days: declaration.cadence.days(),
         layout_evidence: Some(layout_evidence),
         evidence: declaration.sources.iter().map(|source| (source.source_id.clone(), source.evidence.clone())).collect(),
+        covers: declaration.covers.clone(),
         built_at: Timestamp::now().to_string(),
     })
 }

@@ -72,6 +72,9 @@ pub struct TaskEntry {
     /// By source, what its layout is known from; releases of earlier versions do not say.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Evidence>,
+    /// FIPS codes of the areas whose records these are; empty where they are of none, and in releases of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covers: Vec<String>,
     /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,

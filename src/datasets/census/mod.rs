@@ -5,4 +5,5 @@ mod estimate;
 pub(super) mod gazetteer;
 mod metric_rows;
 mod metrics;
+pub(super) mod population;
 mod primary_county;
