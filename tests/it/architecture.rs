@@ -53,7 +53,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("tax", "days http json place release"),
     ("zip_code", "geo http json place release tax"),
     ("stream", "http json release sec"),
-    ("coverage", "geo http json license permit release sec"),
+    ("coverage", "geo http json license permit place release sec tax"),
     ("provenance", "http json release"),
     ("routes", "business coverage geo http license permit place provenance release sec tax zip_code"),
     ("server", "http routes settings stream"),

@@ -29,7 +29,7 @@ struct Settings {
     states: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
@@ -136,6 +136,9 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
         text_column("primary_county_basis", primary.iter().map(|primary| primary.map(|primary| primary.basis))),
         text_column("primary_state_fips", states.iter().copied()),
         text_column("primary_state_code", state_codes),
+        text_column("county_2020_fips", primary.iter().map(|primary| primary.map(|primary| primary.county_2020.fips.as_str()))),
+        text_column("county_2020_name", primary.iter().map(|primary| primary.and_then(|primary| primary.county_2020.name.as_deref()))),
+        Column::new("county_2020_land_share".into(), primary.iter().map(|primary| primary.and_then(PrimaryCounty::share_2020)).collect::<Vec<_>>()),
         Column::new("county_count".into(), primary.iter().map(|primary| primary.map(|primary| primary.county_count)).collect::<Vec<_>>()),
         pointer_column(all_pointers.iter().map(Vec::as_slice)),
     ];

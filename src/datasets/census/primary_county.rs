@@ -27,8 +27,26 @@ pub(super) struct PrimaryCounty {
     /// Land of all parts of the ZCTA.
     pub(super) land_of_parts: i64,
     pub(super) county_count: i64,
+    /// The largest land part's county, which the survey's vintages before 2022 have in Connecticut too.
+    pub(super) county_2020: County2020,
     /// Of all parts, and of the row of the crosswalk.
     pub(super) pointers: Vec<u64>,
+}
+
+impl PrimaryCounty {
+    /// Part of the ZCTA's land in its county of 2020, 0 to 1; none where it has no land.
+    pub(super) fn share_2020(&self) -> Option<f64> {
+        (self.land_of_parts > 0).then(|| self.county_2020.land as f64 / self.land_of_parts as f64)
+    }
+}
+
+/// A county of 2020.
+#[derive(Debug)]
+pub(super) struct County2020 {
+    pub(super) fips: String,
+    pub(super) name: Option<String>,
+    /// Square metres of the ZCTA's land in it.
+    pub(super) land: i64,
 }
 
 /// What of a ZCTA lies in a county, a row of the relationship file.
@@ -93,6 +111,7 @@ fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
         land: Some(parts[0].land),
         land_of_parts: parts.iter().map(|part| part.land).sum(),
         county_count: parts.len() as i64,
+        county_2020: County2020 { fips: parts[0].county_fips.to_owned(), name: parts[0].county_name.map(str::to_owned), land: parts[0].land },
         pointers: parts.iter().flat_map(|part| part.pointers).copied().collect(),
     }
 }

@@ -157,7 +157,7 @@ impl<'a> Area<'a> {
     }
 
     fn write_primary_county(&self, json: &mut Json) {
-        let primary = self.place.and_then(|(places, row)| places.primary_county(row));
+        let primary = self.place.and_then(|(places, row)| places.primary_county(row, self.table.vintage_year));
         json.key("primary_county_fips").optional_text(primary.and_then(|primary| primary.code));
         json.key("primary_county_name").optional_text(primary.and_then(|primary| primary.name));
         json.key("primary_county_land_share").float(primary.and_then(|primary| primary.land_share).unwrap_or(f64::NAN));
@@ -179,7 +179,7 @@ impl<'a> Area<'a> {
             crate::serve::geo::notices::add_zcta_notice(meta);
             meta.notice(
                 "PRIMARY_COUNTY_RULE",
-                "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region. primary_county_basis names the rule \
+                "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. primary_county_basis names the rule \
                  used, primary_county_land_share the part.",
             );
         }

@@ -35,7 +35,13 @@ struct PrimaryCounties {
     names: Texts,
     land_shares: Float64Array,
     bases: Texts,
+    /// Codes, names and shares of land of the counties of 2020; null in releases of earlier versions.
+    of_2020: (Texts, Texts, Option<Float64Array>),
 }
+
+/// The survey's first vintage with planning regions as the counties of Connecticut.
+const FIRST_WITH_REGIONS: i32 = 2022;
+const LARGEST_LAND_PART: &str = "largest_land_part";
 
 /// A ZCTA's primary county.
 #[derive(Debug, Clone, Copy)]
@@ -55,12 +61,14 @@ impl PlaceTable {
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read_zctas(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
         let own = ["zcta", "primary_state_code", "primary_county_fips", "primary_county_name", "primary_county_land_share", "primary_county_basis"];
-        let table = Table::read(bytes.clone(), &[&COMMON[..], &own].concat(), &part.path)?;
+        let of_2020 = ["county_2020_fips?", "county_2020_name?", "county_2020_land_share?"];
+        let table = Table::read(bytes.clone(), &[&COMMON[..], &own, &of_2020].concat(), &part.path)?;
         let primary = PrimaryCounties {
             codes: table.texts("primary_county_fips")?,
             names: table.texts("primary_county_name")?,
             land_shares: table.floats("primary_county_land_share")?,
             bases: table.texts("primary_county_basis")?,
+            of_2020: (table.texts("county_2020_fips")?, table.texts("county_2020_name")?, table.floats("county_2020_land_share").ok()),
         };
         Self::of(&table, ("zcta", "primary_state_code"), Some(primary), origins, part, bytes)
     }
@@ -119,9 +127,15 @@ impl PlaceTable {
         json.wide_decimal(thousandths, 3);
     }
 
-    /// The primary county, for a table of ZCTAs.
-    pub fn primary_county(&self, row: usize) -> Option<PrimaryCounty<'_>> {
-        self.primary.as_ref().map(|primary| PrimaryCounty {
+    /// The primary county among those that a vintage of the survey has, for a table of ZCTAs.
+    pub fn primary_county(&self, row: usize, vintage_year: i32) -> Option<PrimaryCounty<'_>> {
+        let primary = self.primary.as_ref()?;
+        let (codes, names, land_shares) = &primary.of_2020;
+        if vintage_year < FIRST_WITH_REGIONS && codes.get(row) != primary.codes.get(row) && codes.get(row).is_some() {
+            let land_share = land_shares.as_ref().filter(|shares| !shares.is_null(row)).map(|shares| shares.value(row));
+            return Some(PrimaryCounty { code: codes.get(row), name: names.get(row), land_share, basis: LARGEST_LAND_PART });
+        }
+        Some(PrimaryCounty {
             code: primary.codes.get(row),
             name: primary.names.get(row),
             land_share: (!primary.land_shares.is_null(row)).then(|| primary.land_shares.value(row)),

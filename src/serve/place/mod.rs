@@ -1,7 +1,8 @@
-//! Where areas and ZIP codes lie: what several families find places by. Has no endpoints.
+//! Where areas and ZIP codes lie, and how many people live there: what several families find places by. Has no endpoints.
 
 pub mod areas;
 pub mod distance;
+pub mod reach;
 pub mod zips;
 
 use futures_util::FutureExt;
@@ -11,6 +12,7 @@ use crate::serve::release::loaded::{Load, Tables};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::PartOrigins;
 use areas::PlaceTable;
+use reach::Population;
 use zips::Zips;
 
 /// Reads what is kept of a release.
@@ -27,6 +29,7 @@ async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let zctas = places(reader, "geo.geography", PlaceTable::read_zctas).await?;
     let counties = places(reader, "geo.county", PlaceTable::read_counties).await?;
     tables.insert(Places { zctas, counties });
+    tables.insert(Population::load(reader).await?);
     if let Some(zips) = Zips::load(reader).await? {
         tables.insert(zips);
     }

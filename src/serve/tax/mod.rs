@@ -11,6 +11,7 @@ pub mod figures;
 mod goods;
 mod invoice;
 mod limits;
+mod lists;
 pub mod location;
 mod lookup;
 pub mod range;

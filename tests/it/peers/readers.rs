@@ -120,6 +120,7 @@ fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {
 
         layout_evidence: None,
         evidence: BTreeMap::new(),
+        covers: Vec::new(),
         findings: Vec::new(),
         due: BTreeMap::new(),
         built_at: "2025-01-01T00:00:00Z".to_owned(),

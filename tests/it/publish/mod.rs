@@ -138,6 +138,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
 
         layout_evidence: None,
         evidence: BTreeMap::new(),
+        covers: Vec::new(),
         findings: Vec::new(),
         due: BTreeMap::new(),
         built_at: NOW.to_owned(),

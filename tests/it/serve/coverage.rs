@@ -23,7 +23,7 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
         "dataset_id": "geo.zcta_metric", "title": contract.title, "grain": contract.grain, "publisher": "U.S. Census Bureau", "licence": "Public domain",
         "homepage": "https://publisher.example/", "schema_version": contract.version, "is_sample": false,
         "vintages": [{"survey": "ACS 5-year estimates", "period": "2018-2022", "year": 2022}, {"survey": "ACS 5-year estimates", "period": "2019-2023", "year": 2023}],
-        "geography_types": [{"geography_type": "zcta", "count": 5}], "lists": [], "rows": 118, "quarantined_rows": 1, "quarantined": {"value_or_reason": 1}, "warnings": {"tenure_adds_up": 1},
+        "geography_types": [{"geography_type": "zcta", "count": 5}], "lists": [], "reach": {"areas": [], "population": null, "population_share": null, "population_year": null, "population_null_reason": "of_no_area"}, "rows": 118, "quarantined_rows": 1, "quarantined": {"value_or_reason": 1}, "warnings": {"tenure_adds_up": 1},
         "source_versions": [{"source_id": "test.metrics_file", "source_version": "2018-2022"}, {"source_id": "test.metrics_file", "source_version": "2019-2023"}],
         "findings": [], "source_rows": [{"source_id": "test.metrics_file", "read": 128, "records": 118, "merged": 2, "quarantined": 4, "left_out": {"repeated": 4}}],
         "source_date": "2024-12-12", "published_at": "2026-01-10T01:00:00Z", "validation_status": "passed_with_warnings", "is_stale": false, "not_covered": contract.not_covered,

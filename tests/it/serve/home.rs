@@ -148,6 +148,7 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
 
         layout_evidence: None,
         evidence: BTreeMap::new(),
+        covers: Vec::new(),
         findings: if vintage_year.is_none() { vec![SourceFinding::new("test.places_file", "new_column", "`AREA_NOTE` is new".to_owned())] } else { Vec::new() },
         due: draft.due.map(|day| ("test.file".to_owned(), day.parse().unwrap())).into_iter().collect(),
         built_at: draft.published_at.to_owned(),

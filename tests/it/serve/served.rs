@@ -23,7 +23,11 @@ pub struct Served {
 
 impl Served {
     pub async fn new() -> Self {
-        let place = Place::published();
+        Self::of(Place::published()).await
+    }
+
+    /// A server on the release of a place that has published.
+    pub async fn of(place: Place) -> Self {
         let files = DeclarationFiles::built_in();
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };

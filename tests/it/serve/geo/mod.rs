@@ -1,6 +1,7 @@
 //! Areas and schools: the release that most tests ask, and what is asked of it.
 
 mod compare;
+mod connecticut;
 mod profile;
 mod schools;
 

@@ -1,0 +1,32 @@
+//! What is known of each state's sales tax as a whole, for coverage.
+
+use crate::canonical::state;
+use crate::serve::json::Json;
+use crate::serve::tax::table::TaxTables;
+
+impl TaxTables {
+    /// Writes the states; `reach` writes whom a state's FIPS code reaches.
+    pub fn write_lists(&self, json: &mut Json, reach: &dyn Fn(&mut Json, &str)) {
+        for (rules, row) in self.rules.iter().flat_map(|rules| (0..rules.states.len()).map(move |row| (rules, row))) {
+            let code = rules.states.at(row);
+            json.object(|json| {
+                json.key("list").text(code);
+                json.key("name").text(rules.names.at(row));
+                json.key("state").text(code);
+                json.key("records").count(self.state(code).rates.iter().map(|rates| rates.codes.len()).sum::<usize>() as u64);
+                json.key("first_date").optional_day(rules.effective_day(row));
+                json.key("last_date").null();
+                json.key("kinds").texts([rules.coverages.at(row), rules.methods.at(row)]);
+                json.key("gaps").texts(rules.local_notes.get(row));
+                reach(json.key("reach"), state::fips(code).unwrap_or_default());
+            });
+        }
+    }
+
+    /// FIPS codes of the states each of whose addresses has its full rate: not only those that are named.
+    pub fn whole_states(&self) -> impl Iterator<Item = &'static str> {
+        let rows = self.rules.iter().flat_map(|rules| (0..rules.states.len()).map(move |row| (rules, row)));
+        rows.filter(|(rules, row)| rules.coverages.at(*row) == "full" && rules.methods.at(*row) != "places")
+            .filter_map(|(rules, row)| state::fips(rules.states.at(row)))
+    }
+}
