@@ -274,6 +274,16 @@ impl<'a> Context<'a> {
         Ok(malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect())
     }
 
+    /// Whether all files are there that a pipeline's build cannot do without.
+    ///
+    /// # Panics
+    /// When a build panicked while it numbered a member.
+    pub fn has_sources_of(&self, pipeline_id: &str) -> bool {
+        let inputs = self.inputs.lock().expect("no build panicked while numbering");
+        let needed = |declaration: &'a Declaration| declaration.sources.iter().filter(|source| source.required && source.on_demand.is_none());
+        self.declarations.pipelines.get(pipeline_id).into_iter().flat_map(needed).all(|source| inputs.of_source(&source.source_id).next().is_some())
+    }
+
     /// The tables of a pipeline that this one builds on, made from the same snapshots by its own code; their findings are told by its own build.
     /// In a build that is split they are those of the bucket; where none of their sources is split, they are made once for all buckets.
     ///

@@ -1,6 +1,6 @@
 //! Fetches what the selected tasks read and says what is to be done for each, and why. Nothing is built here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -81,6 +81,22 @@ struct Candidate<'a> {
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
 }
 
+impl Candidate<'_> {
+    /// Does without those of the pipelines it builds on, but for the first, whose files did not come, as long as one of them is there.
+    fn spare_missing_lists(&mut self, settings: &RunSettings, fetched: &BTreeMap<String, Fetched>) {
+        let pipeline_of = |source_id: &str| settings.declarations.source(source_id).map(|(owner, _)| owner.pipeline_id.as_str());
+        let others: BTreeSet<&str> = self.task.declaration.builds_on.iter().skip(1).map(String::as_str).collect();
+        let is_lacking = |(file, is_required): &&(Wanted, bool)| *is_required && !matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
+        let lacking: BTreeSet<&str> = self.files.iter().filter(is_lacking).filter_map(|(file, _)| pipeline_of(&file.request.source_id)).collect();
+        if others.iter().all(|pipeline_id| lacking.contains(pipeline_id)) {
+            return;
+        }
+        for (file, is_required) in &mut self.files {
+            *is_required &= !pipeline_of(&file.request.source_id).is_some_and(|pipeline_id| others.contains(pipeline_id) && lacking.contains(pipeline_id));
+        }
+    }
+}
+
 /// Fetches the selected sources and says what would be built from them, and why.
 ///
 /// # Errors
@@ -102,6 +118,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id)).map_or(&[][..], |entry| &entry.inputs);
         candidate.series.iter().for_each(|series| series.settle(&mut candidate.files, &fetched, previous));
     }
+    candidates.iter_mut().for_each(|candidate| candidate.spare_missing_lists(settings, &fetched));
     sources.extend(listing_pages);
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);

@@ -5,7 +5,7 @@ use super::settings::{Lookup, Parcel};
 use crate::canonical::{address, line, state, street};
 
 /// The address and parcel of a permit.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Location {
     pub(super) line1: Option<String>,
     pub(super) line2: Option<String>,

@@ -115,7 +115,7 @@ const ORGANIZATION_WORDS: &[&str] = &[
 const NO_NAMES: &[&str] = &["n/a", "na", "n-a", "n\\a", "none", "null", "unknown", "owner", "owne", "homeowner", "home owner", "same", "tbd", "pr"];
 
 /// A party of a permit.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contact {
     pub(super) role: String,
     pub(super) role_raw: Option<String>,

@@ -34,7 +34,7 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 7, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 8, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),
@@ -103,19 +103,15 @@ fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)],
     let mut made: Vec<Located> = Vec::with_capacity(groups.len());
     let mut issues = Vec::new();
     for (permit_id, group) in groups {
-        match rows::permit(rows, permit_id, group, settings) {
-            Ok(permit) => {
-                for warning in &permit.warnings {
-                    issues.push(located(context, rows, group[0], warning.code, Severity::Warning, Some(permit_id), warning.detail.clone()));
-                }
-                made.push((permit, group.iter().flat_map(|row| rows.pointers(*row)).copied().collect()));
+        let of_key = rows::permits(rows, permit_id, group, settings);
+        for (permit, own) in of_key.permits {
+            for warning in &permit.warnings {
+                issues.push(located(context, rows, own[0], warning.code, Severity::Warning, Some(&permit.permit_id), warning.detail.clone()));
             }
-            Err(count) => {
-                for row in group {
-                    let detail = format!("{} rows have the key {permit_id} and say {count} different things, expected one", group.len());
-                    issues.push(located(context, rows, *row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
-                }
-            }
+            made.push((permit, own.iter().flat_map(|row| rows.pointers(*row)).copied().collect()));
+        }
+        for (row, detail) in of_key.contradicting {
+            issues.push(located(context, rows, row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
         }
     }
     Ok(Made { permits: tables::permits(&made, settings, feed)?, contacts: tables::contacts(&made, settings, feed)?, issues })

@@ -1,7 +1,7 @@
 //! A row, or the rows of one permit, to one record.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::address::{self, Location};
 use super::cells::{Reader, Rows, Warning, date};
@@ -10,7 +10,7 @@ use super::settings::{Merge, Settings};
 use super::{description, tags};
 
 /// A permit as it is published.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permit {
     pub(super) permit_id: String,
     pub(super) permit_number: Option<String>,
@@ -42,6 +42,23 @@ pub(super) struct Permit {
     pub(super) contacts: Vec<Contact>,
     pub(super) warnings: Vec<Warning>,
     pub(super) unknown_values: Vec<String>,
+}
+
+impl Permit {
+    /// Its days, the one that says most of how late a row is first.
+    fn days(&self) -> [&Option<String>; 5] {
+        [&self.status_date, &self.completed_date, &self.issued_date, &self.expires_date, &self.applied_date]
+    }
+
+    /// The same without days.
+    fn undated(&self) -> Self {
+        let mut undated = self.clone();
+        for day in [&mut undated.status_date, &mut undated.completed_date, &mut undated.issued_date, &mut undated.expires_date, &mut undated.applied_date] {
+            *day = None;
+        }
+        undated.warnings.retain(|warning| warning.code != "bad_date");
+        undated
+    }
 }
 
 /// The key of a row: of the declared lists of columns the first whose columns have values.
@@ -92,23 +109,84 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     Grouped { permits: groups, without_key, of_another_list }
 }
 
-/// Makes one permit of the rows of one key.
-///
-/// # Errors
-/// The number of different permits, when the rows contradict each other and the declaration knows no rule to merge them.
-pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings) -> Result<Permit, usize> {
-    let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
-    let Some(merge) = &settings.merge else {
-        let mut permits: Vec<Permit> = Vec::new();
-        for row in group {
-            let permit = read_row(*row);
-            if !permits.contains(&permit) {
-                permits.push(permit);
+/// What became of the rows of one key.
+#[derive(Default)]
+pub(super) struct OfKey {
+    /// Permits with the rows they are made of, their own first: of a number that stands on rows of several kinds all of its rows, by which they are told apart.
+    pub(super) permits: Vec<(Permit, Vec<usize>)>,
+    /// Rows that contradict others, and how.
+    pub(super) contradicting: Vec<(usize, String)>,
+}
+
+/// Makes the permits of the rows of one key: one as the declaration merges them; else one for each kind that the rows name, and rows that differ in
+/// nothing but dates are the history of one.
+pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings) -> OfKey {
+    if let Some(merge) = &settings.merge {
+        return OfKey { permits: vec![(merged(rows, permit_id, group, settings, merge), group.to_vec())], ..OfKey::default() };
+    }
+    let mut kinds: BTreeMap<String, Vec<(usize, Permit)>> = BTreeMap::new();
+    for row in group {
+        let permit = read(Reader::new(rows, *row, settings), permit_id);
+        let kind = [&permit.type_raw, &permit.sub_type_raw].into_iter().flatten();
+        let words = kind.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())).filter(|word| !word.is_empty());
+        let kind = words.collect::<Vec<_>>().join("-");
+        kinds.entry(kind).or_default().push((*row, permit));
+    }
+    let are_several = kinds.len() > 1;
+    let mut made = OfKey::default();
+    for (kind, read) in kinds {
+        let (agreed, contradicting) = by_majority(read);
+        if let Some((mut permit, own)) = agreed {
+            if are_several {
+                permit.permit_id = format!("{permit_id}-{kind}");
             }
+            let others = group.iter().copied().filter(|row| are_several && !own.contains(row));
+            made.permits.push((permit, own.iter().copied().chain(others).collect()));
         }
-        let count = permits.len();
-        return permits.pop().filter(|_| count == 1).ok_or(count);
+        made.contradicting.extend(contradicting);
+    }
+    made
+}
+
+/// Of rows that should say the same but for their dates, the latest of those that more than half of them agree with, and the rows that stand against them,
+/// each with what is wrong; without a majority all of them.
+fn by_majority(read: Vec<(usize, Permit)>) -> (Option<(Permit, Vec<usize>)>, Vec<(usize, String)>) {
+    let all = read.len();
+    let mut forms: Vec<(Permit, Vec<(usize, Permit)>)> = Vec::new();
+    for (row, permit) in read {
+        let undated = permit.undated();
+        match forms.iter_mut().find(|(form, _)| *form == undated) {
+            Some((_, rows)) => rows.push((row, permit)),
+            None => forms.push((undated, vec![(row, permit)])),
+        }
+    }
+    let count = forms.len();
+    let most = forms.iter().position(|(_, rows)| 2 * rows.len() > all).map(|place| forms.swap_remove(place).1);
+    let agreeing = most.as_ref().map_or(0, Vec::len);
+    let reason = match agreeing {
+        0 => format!("{all} rows have this key and say {count} different things, expected one"),
+        _ => format!("{agreeing} of {all} rows with this key say the same, and this one does not"),
     };
+    let mut against: Vec<(usize, String)> = forms.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| (row, reason.clone())).collect();
+    against.sort();
+    (most.map(latest), against)
+}
+
+/// The latest of rows that differ in nothing but their dates, and all of these rows.
+fn latest(rows: Vec<(usize, Permit)>) -> (Permit, Vec<usize>) {
+    let own: Vec<usize> = rows.iter().map(|(row, _)| *row).collect();
+    let are_different = rows.iter().any(|(_, permit)| *permit != rows[0].1);
+    let (_, mut latest) = rows.into_iter().max_by(|(_, a), (_, b)| a.days().cmp(&b.days())).expect("a group has a row");
+    if are_different {
+        let detail = format!("{} rows of the permit differ in nothing but their dates; published are the latest", own.len());
+        latest.warnings.push(Warning { code: "dates_differ", detail });
+    }
+    (latest, own)
+}
+
+/// Makes one permit of the rows of one key, as the declaration says.
+fn merged(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings, merge: &Merge) -> Permit {
+    let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
     let latest = *group.iter().max_by(|a, b| latest_first(rows, **a, **b, merge, settings)).expect("a group has a row");
     let mut permit = read_row(latest);
     let earliest = |column: &str| {
@@ -129,7 +207,7 @@ pub(super) fn permit(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings
         permit.warnings.push(Warning { code: "addresses_differ", detail });
     }
     permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
-    Ok(permit)
+    permit
 }
 
 /// Compares two rows by the columns that say which is later; of equal ones the later in the file is.

@@ -68,8 +68,40 @@ async fn permit_rows_that_contradict_each_other_or_have_no_number_are_quarantine
     rules.sort_unstable();
     assert_eq!(rules, ["duplicate_key", "duplicate_key", "malformed_record", "missing_value"]);
     let contradiction = quarantine.values().find(|(row, _)| row["rule"] == "duplicate_key").unwrap();
-    assert_eq!(contradiction.0["reason"], "2 rows have the key us-il-chicago:199000001 and say 2 different things, expected one");
+    assert_eq!(contradiction.0["reason"], "2 rows have this key and say 2 different things, expected one");
     assert!(contradiction.1.len() == 1 && contradiction.1[0].length > 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_on_rows_of_several_trades_is_several_permits_and_one_on_rows_of_several_dates_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |number: &'static str, kind: &'static str, issued: &'static str, cost: &'static str| {
+        row(&[("PERMIT#", number), ("PERMIT_TYPE", kind), ("ISSUE_DATE", issued), ("ESTIMATED_COST", cost)])
+    };
+    let added = [
+        of("199000001", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
+        of("199000001", "PERMIT - ELECTRIC WIRING", "01/02/2016", "$10.00"),
+        of("199000002", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
+        of("199000002", "PERMIT - SIGNS", "03/04/2017", "$10.00"),
+        of("199000003", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
+        of("199000003", "PERMIT - SIGNS", "01/02/2016", "$20.00"),
+        of("199000003", "PERMIT - SIGNS", "01/03/2016", "$20.00"),
+    ];
+    chicago_with(folder.path(), &added).await;
+
+    let home = folder.path().join("home");
+    let permits = rows(&home, "permit.permit");
+    let of_number = |number: &str| -> Vec<&Record> { permits.values().filter(|(row, _)| row["permit_number"] == number).collect() };
+    let trades: Vec<_> = of_number("199000001").iter().map(|(row, pointers)| (row["permit_id"].clone(), row["type"].clone(), pointers.len())).collect();
+    let expected = [("us-il-chicago:199000001-PERMIT-ELECTRIC-WIRING", "electrical"), ("us-il-chicago:199000001-PERMIT-SIGNS", "sign")];
+    assert_eq!(trades, expected.map(|(id, kind)| (id.into(), kind.into(), 2)));
+    let [(latest, pointers)] = of_number("199000002")[..] else { panic!("{permits:#?}") };
+    assert_eq!((&latest["issued_date"], &latest["warnings"], pointers.len()), (&"2017-03-04".into(), &serde_json::json!(["dates_differ"]), 2));
+    let [(most, pointers)] = of_number("199000003")[..] else { panic!("{permits:#?}") };
+    assert_eq!((most["job_value"].to_string(), &most["issued_date"], pointers.len()), ("\"20\"".to_owned(), &"2016-01-03".into(), 2), "{most:?}");
+    let quarantine = rows(&home, "pubdata.quarantine");
+    let reasons: Vec<&str> = quarantine.values().map(|(row, _)| row["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["2 of 3 rows with this key say the same, and this one does not"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,6 +140,7 @@ async fn permit_cells_that_cannot_be_read_are_null_with_a_warning() {
 /// The owners and applicants of the fixtures that are organisations, and say so.
 const ORGANIZATIONS: &[&str] = &[
     "131-36 40 REALTY INC",
+    "SAMPLE BUILDERS LLC",
     "15 WEST 72ND ST OWNERS CORP",
     "193 22ND ST LLC",
     "435 WEST 50TH STREET LLC",
@@ -221,8 +254,15 @@ fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
     for source in case_sources("renewals") {
         copy_folder(&source, &place.mirror());
     }
+    // A number that stands on rows of two trades.
+    let trades =
+        ["PERMIT - SIGNS", "PERMIT - ELECTRIC WIRING"].map(|kind| row(&[("PERMIT#", "199000001"), ("PERMIT_TYPE", kind), ("ISSUE_DATE", "01/02/2016")]));
+    let chicago = place.mirror().join(EXPORT);
+    std::fs::write(&chicago, std::fs::read_to_string(&chicago).unwrap() + &trades.concat()).unwrap();
     place.run(&["permit"]).expect(0);
     for record_id in [
+        "permit.permit:us-il-chicago:199000001-PERMIT-ELECTRIC-WIRING",
+        "permit.permit:us-il-chicago:199000001-PERMIT-SIGNS",
         "permit.permit:us-ny-nyc:421044435-01-EW-OT",
         "permit.contact:us-ny-nyc:421044435-01-EW-OT:1",
         "permit.permit:us-tn-nashville:T2023007378",

@@ -5,6 +5,7 @@ mod business;
 mod evidence;
 mod geo;
 mod license;
+mod links;
 mod names;
 mod permits;
 mod sec;

@@ -8,6 +8,7 @@ mod changed_sources;
 mod command_line;
 mod dates;
 mod declaration_faults;
+mod declared_elsewhere;
 mod determinism;
 mod import;
 mod interrupted;

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::geo::draft;
 use super::home::Draft;
+use super::served::Served;
 use super::{World, collect_record_ids};
 
 fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
@@ -32,6 +33,33 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
     assert_eq!(entry(&answer, "geo.zcta_metric"), &expected);
     assert_eq!(entry(&answer, "geo.school")["rows"], 33);
     assert_eq!(world.ok("/v1/geo-demographics/coverage").await["data"], answer["data"]);
+}
+
+/// The figures are the Bureau's of 1 July 2024, as `fixtures/census/population` has them.
+#[tokio::test]
+async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_once() {
+    let served = Served::new().await;
+    let answer = served.ok("/v1/coverage").await;
+    let permits = entry(&answer, "permit.permit");
+    let list = |id: &str| permits["lists"].as_array().unwrap().iter().find(|list| list["list"] == id).unwrap_or_else(|| panic!("{id}"))["reach"].clone();
+    let new_york = json!({
+        "areas": [{"geoid": "3651000", "name": "New York city", "population": 8_478_072}], "population": 8_478_072, "population_share": 0.0249, "population_year": 2024,
+        "population_null_reason": null
+    });
+    assert_eq!(list("us-ny-nyc"), new_york, "two lists");
+    let areas: Vec<(&str, i64)> = permits["reach"]["areas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|area| (area["geoid"].as_str().unwrap(), area["population"].as_i64().unwrap_or_default()))
+        .collect();
+    assert_eq!(areas.iter().filter(|(geoid, _)| *geoid == "3651000").count(), 1);
+    // California's list and New York City's are of 39,431,263 and 8,478,072 people.
+    let licenses = entry(&answer, "license.license");
+    assert!(licenses["lists"].as_array().unwrap().iter().any(|list| list["reach"]["population"] == 39_431_263), "{licenses:#}");
+    assert_eq!(licenses["reach"]["population"], 340_110_988, "one of its lists is of the whole country");
+    let texas = entry(&answer, "tax.state")["lists"].as_array().unwrap().iter().find(|list| list["list"] == "TX").unwrap().clone();
+    assert_eq!(texas["reach"]["areas"][0]["name"], "Texas");
 }
 
 #[tokio::test]
