@@ -61,7 +61,8 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         category: Category::of(query.get("category")),
         is_at_origin: false,
     };
-    let found = look_up(call, location, &terms, "date")?;
+    let mut found = look_up(call, location, &terms, "date")?;
+    found.add_unread_notice(terms.category);
     found.write_rate(json, &call.release.manifest, &terms);
     Ok(describe(&found))
 }
