@@ -261,7 +261,7 @@ impl<'a> Found<'a> {
         let rates = || self.candidates.iter().map(|candidate| candidate.known(Category::General.into()));
         let (low, high) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
         let message = format!(
-            "{} counties have a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and what each has is in `match.alternatives`.",
+            "{} counties have a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and what each has is in `match.alternatives`. `county_fips` narrows.",
             self.candidates.len(),
             percent(low),
             percent(high)
@@ -350,7 +350,8 @@ fn wrong_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
 
 fn not_found(search: &Search<'_>, location: &Location) -> Problem {
     let place = if location.address.zip.is_empty() { location.address.city.clone() } else { format!("ZIP code {}", location.address.zip) };
+    let county = location.county_fips.as_ref().map(|county| format!(" in county {county}")).unwrap_or_default();
     let of_zip = search.zips.zip(location.zip_row).map(|(zips, row)| zips.states.at(row)).filter(|of_zip| *of_zip != location.state);
     let mismatch = of_zip.map(|of_zip| format!(", which is in {of_zip}: leave out the state, or correct it")).unwrap_or_default();
-    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{mismatch}", location.state))
+    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{county}{mismatch}", location.state))
 }

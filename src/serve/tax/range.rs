@@ -41,7 +41,7 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let search =
         Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
-    let location = Location { address, state, zip_row: Some(row), is_unincorporated: false, notices: Vec::new() };
+    let location = Location { address, state, zip_row: Some(row), county_fips: None, is_unincorporated: false, notices: Vec::new() };
     let sets = match search.method() {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
         _ if search.is_without_boundaries() => search.by_name(&location)?.sets,

@@ -143,6 +143,12 @@ impl<'a> Search<'a> {
         if location.is_unincorporated {
             matches.sets.retain(|(set, _)| set.place.is_none());
         }
+        if let Some(given) = &location.county_fips {
+            // A state may have other codes of counties than FIPS.
+            let is_there = |set: &Jurisdictions| set.county.as_ref().is_none_or(|code| code.len() != 3 || given.ends_with(code.as_str()));
+            matches.sets.retain(|(set, _)| is_there(set));
+            matches.around.retain(|(set, _)| is_there(set));
+        }
         (!matches.sets.is_empty()).then_some(matches)
     }
 
@@ -287,6 +293,7 @@ impl<'a> Search<'a> {
         let mut counties: Vec<String> = rows.into_iter().flat_map(|row| counties_of(zips, row)).collect();
         counties.sort();
         counties.dedup();
+        counties.retain(|county| location.county_fips.as_ref().is_none_or(|given| given == county));
         counties
     }
 

@@ -80,6 +80,14 @@ async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
     let sale = json!({"to": {"zip": "33598"}, "date": "2026-03-02", "amount": 100});
     let sale = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
     assert_eq!((&sale["tax_amount"], &sale["known_tax_amount"], &sale["unknown"][0]["reason"]), (&Value::Null, &json!(6.0), &json!("depends_on_county")));
+    // Who knows the county says it.
+    let manatee = rate(&world, "zip=33598&county_fips=12081&date=2026-03-02").await["data"].take();
+    assert_eq!((&manatee["combined_rate"], &manatee["coverage"]["level"]), (&json!(0.07), &json!("full")));
+    let sold = json!({"to": {"zip": "33598", "county_fips": "12057"}, "date": "2026-03-02", "amount": 100});
+    assert_eq!(world.post("/v1/tax/calculate", &sold).await.json()["data"]["tax_amount"], json!(7.5));
+    for (county, status) in [("12095", 404), ("48113", 400)] {
+        assert_eq!(world.get(&format!("/v1/tax/rate?zip=33598&county_fips={county}")).await.status, status, "{county}");
+    }
     // Food bears no tax in either.
     assert_eq!(rate(&world, "zip=33598&date=2026-03-02&category=grocery").await["data"]["combined_rate"], json!(0));
     // 33601, made up here to touch Hillsborough and Polk's neighbour Osceola, which have the same 1.5 percent: the rate is sure.
