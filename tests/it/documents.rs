@@ -110,6 +110,7 @@ fn readme_says_which_states_and_cities_are_covered() {
         let label = match (cells[1], cells[2]) {
             ("full", "boundaries") => "by ZIP code or address, with local rates",
             ("full", "places") => "by city or county, with local rates",
+            ("full", "counties") => "by county, which is all that taxes there",
             ("full", "statewide") => "one rate for the whole state",
             ("full", "no_tax") => "no sales tax",
             ("state_only", _) => "the state's own rate only",

@@ -4,6 +4,7 @@
 
 mod boundary;
 pub(super) mod california;
+mod local;
 mod names;
 mod rate;
 mod sst;

@@ -5,20 +5,16 @@ use std::collections::BTreeMap;
 
 use polars::prelude::*;
 
-use super::boundary::Boundary;
-use super::names::Names;
-use super::rate::Rate;
-use super::{Refusal, STATE, StateRows, quarantined, rate, required, state_name, taxability};
-use crate::canonical::state;
+use super::local::{self, StateOwn};
+use super::{Refusal, STATE, quarantined, rate, required, state_name, taxability};
 use crate::datasets::Fault;
 use crate::datasets::{Build, Builder, Context, Table};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::normalise::{pointer_column, pointers, text, text_column};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
 const STATES: &str = "tax.state_rule";
-const LOCAL: &str = "tax.local_rate";
 
 /// A row of `tax.state`.
 struct StateRule {
@@ -37,7 +33,14 @@ struct StateRule {
     pointers: Vec<u64>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: None };
+impl StateRule {
+    /// What rates and places of its counties are made with.
+    fn own(&self) -> StateOwn<'_> {
+        StateOwn { usps: &self.usps, source_id: STATES, rate: self.state_rate, begin_date: self.effective_date.as_deref(), pointers: &self.pointers }
+    }
+}
+
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
@@ -80,7 +83,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Err(refusal) => issues.push(quarantined(context, STATE, refusal, &pointers)),
         }
     }
-    let mut tables = local_tables(context, &rules)?;
+    let mut tables = local::tables(context, &rules.iter().map(StateRule::own).collect::<Vec<_>>())?;
     tables.insert(0, taxability::table(context)?);
     tables.insert(0, Table { dataset_id: STATE.to_owned(), partition: BTreeMap::new(), frame: frame(&rules)?, issues });
     Ok(tables)
@@ -114,87 +117,6 @@ fn frame(rules: &[StateRule]) -> Result<DataFrame> {
         pointer_column(rules.iter().map(|rule| rule.pointers.as_slice())),
     ];
     Ok(DataFrame::new(rules.len(), columns)?)
-}
-
-/// Rates and places of the states that have local rates in the table: one place per county, with the county's rate where it has one.
-fn local_tables(context: &Context<'_>, rules: &[StateRule]) -> Result<Vec<Table>> {
-    let names = Names::of_counties(context)?;
-    let file = context.read_one(LOCAL)?;
-    let column = |name: &str| text(&file.frame, name);
-    let (usps, county, value, begin) = (column("state")?, column("county_code")?, column("rate")?, column("begin_date")?);
-    let mut states: BTreeMap<String, StateRows> = BTreeMap::new();
-    for (row, pointers) in pointers(&file.frame, POINTERS)?.into_iter().enumerate() {
-        let own = pointers.unwrap_or_default();
-        let usps = usps.get(row).and_then(state::usps).ok_or_else(|| Error::format("tax.local_rate: a row has no state"))?;
-        let rows = states.entry(usps.to_owned()).or_default();
-        let read = || {
-            let code = required(county.get(row), "county code")?;
-            let known = names.county(&format!("{}{code}", state::fips(usps).unwrap_or_default()));
-            let value = rate(value.get(row), "rate")?;
-            let mut pointers = own.clone();
-            pointers.extend(known.iter().flat_map(|known| &known.pointers));
-            pointers.extend(rules.iter().filter(|rule| rule.usps == usps).flat_map(|rule| &rule.pointers));
-            Ok(Rate {
-                state: usps.to_owned(),
-                source_id: LOCAL.to_owned(),
-                kind: "county",
-                type_raw: "county".to_owned(),
-                code: code.to_owned(),
-                name: known.map(|known| known.text.clone()),
-                general_intrastate: value,
-                general_interstate: value,
-                begin_date: required(begin.get(row), "begin date")?.to_owned(),
-                pointers,
-                ..Rate::default()
-            })
-        };
-        match read() {
-            Ok(rate) => rows.rates.push(rate),
-            Err(refusal) => rows.rate_issues.push(quarantined(context, super::RATE, refusal, &own)),
-        }
-    }
-    let mut tables = Vec::new();
-    for (usps, mut rows) in states {
-        let fips = state::fips(&usps).unwrap_or_default().to_owned();
-        let rule = rules.iter().find(|rule| rule.usps == usps);
-        let Some((rule, begin)) = rule.and_then(|rule| Some((rule, rule.effective_date.clone()?))).filter(|(rule, _)| rule.state_rate.is_some()) else {
-            continue;
-        };
-        // That a state has rows here is why it is divided into counties: each record points to one.
-        let local_row: Vec<u64> = rows.rates.iter().flat_map(|rate| rate.pointers.iter().take(4)).take(4).copied().collect();
-        rows.rates.push(Rate {
-            state: usps.clone(),
-            source_id: STATES.to_owned(),
-            kind: "state",
-            type_raw: "state".to_owned(),
-            code: fips.clone(),
-            name: Some(state_name(&usps)),
-            general_intrastate: rule.state_rate,
-            general_interstate: rule.state_rate,
-            begin_date: begin.clone(),
-            pointers: rule.pointers.iter().chain(&local_row).copied().collect(),
-            ..Rate::default()
-        });
-        for (county, known) in names.counties_of(&fips) {
-            let code = &county[2..];
-            let local = rows.rates.iter().find(|rate| rate.kind == "county" && rate.code == code);
-            rows.boundaries.push(Boundary {
-                state: usps.clone(),
-                source_id: LOCAL.to_owned(),
-                key: vec!["place".to_owned(), begin.clone(), county.clone()],
-                record_type: "place",
-                begin_date: begin.clone(),
-                county_fips: Some(county.clone()),
-                has_state_tax: true,
-                county_code: local.map(|_| code.to_owned()),
-                // A rate points to its row first, then to the county's name, which is known here.
-                pointers: known.pointers.iter().chain(&rule.pointers).chain(local.map_or(&local_row[..], |rate| &rate.pointers[..4])).copied().collect(),
-                ..Boundary::default()
-            });
-        }
-        tables.extend(rows.tables(&usps, context)?);
-    }
-    Ok(tables)
 }
 
 #[cfg(test)]

@@ -70,7 +70,11 @@ fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a Ra
         Err(problem) => return (None, Err(problem)),
     };
     match fields.text("id", 120) {
-        Ok(id) => (id, location_of(call, &fields).and_then(|location| look_up(call, location, terms, "date"))),
+        Ok(id) => {
+            let mut outcome = location_of(call, &fields).and_then(|location| look_up(call, location, terms, "date"));
+            outcome.iter_mut().for_each(|found| found.add_unread_notice(terms.category));
+            (id, outcome)
+        }
         Err(problem) => (None, Err(problem)),
     }
 }

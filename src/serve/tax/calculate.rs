@@ -6,17 +6,18 @@ use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::tax::calculation::Taxed;
+use crate::serve::tax::calculation::{Taxed, rounded};
 use crate::serve::tax::candidate::Candidate;
 use crate::serve::tax::dates::date_of;
 use crate::serve::tax::fields::Fields;
 use crate::serve::tax::figures::{write_cents, write_known};
-use crate::serve::tax::goods::{CLASSES, Category, SHIPPING};
+use crate::serve::tax::goods::{CLASSES, Category, SHIPPING, unread_notice};
 use crate::serve::tax::invoice::Invoice;
 use crate::serve::tax::location::Location;
-use crate::serve::tax::lookup::{Found, Terms, look_up};
+use crate::serve::tax::lookup::{Found, RULE_NOT_READ, Terms, look_up};
 use crate::serve::tax::rate::describe;
 use crate::serve::tax::sale::{Basis, Bearing, Outcome};
+use crate::serve::tax::table::rates::Class as TaxClass;
 use crate::serve::tax::table::{STATES, TaxTables};
 use crate::store::Scope;
 
@@ -185,23 +186,30 @@ impl Answer<'_, '_> {
 
     /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
     fn effective_rate(&self, taxable: i64) -> Option<i64> {
-        let rate = |item: usize| self.sale.bearing(item)?.combined().ok();
-        let weighed = self.sale.taxed.iter().enumerate().filter_map(|(item, taxed)| Some(i128::from(taxed.taxable) * i128::from(rate(item)?)));
-        let sum: i128 = weighed.sum();
-        (taxable != 0).then(|| crate::serve::tax::calculation::rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+        let sum: i128 = (0..self.sale.items.len()).map(|item| self.weighed(item)).sum();
+        (taxable != 0).then(|| rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+    }
+
+    /// The unrounded tax of an item, in millionths of a cent.
+    fn weighed(&self, item: usize) -> i128 {
+        let rates = self.sale.bearing(item).map_or(&[][..], |bearing| &bearing.rates);
+        rates.iter().enumerate().map(|(part, rate)| i128::from(self.base(item, part)) * i128::from(rate.unwrap_or(0))).sum()
+    }
+
+    /// What of an item a component's tax is on.
+    fn base(&self, item: usize, part: usize) -> i64 {
+        let is_local = self.candidate.components[part].class != TaxClass::State;
+        self.sale.items[item].local.filter(|_| is_local).unwrap_or(self.sale.taxed[item].taxable)
     }
 
     /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
     fn write_breakdown(&self, json: &mut Json) {
         for (class, bearing) in self.sale.classes.iter().enumerate() {
-            let of_class =
-                || self.sale.items.iter().zip(&self.sale.taxed).filter(|(item, _)| item.class == Some(class) && item.amount != 0).map(|(_, taxed)| taxed);
-            if of_class().next().is_none() {
-                continue;
-            }
-            let taxable: i64 = of_class().map(|taxed| taxed.taxable).sum();
-            for part in 0..self.candidate.components.len() {
-                let tax = of_class().map(|taxed| taxed.parts[part]).sum();
+            let items: Vec<usize> =
+                (0..self.sale.items.len()).filter(|item| self.sale.items[*item].class == Some(class) && self.sale.items[*item].amount != 0).collect();
+            for part in (0..self.candidate.components.len()).filter(|_| !items.is_empty()) {
+                let taxable = items.iter().map(|item| self.base(*item, part)).sum();
+                let tax = items.iter().map(|item| self.sale.taxed[*item].parts[part]).sum();
                 self.write_part(json, bearing, part, (taxable, tax));
             }
         }
@@ -211,12 +219,13 @@ impl Answer<'_, '_> {
         let (taxed, bearing): (&Taxed, _) = (&self.sale.taxed[index], self.sale.bearing(index));
         let is_known = self.sale.is_item_known(index);
         write_cents(json.key("taxable_amount"), taxed.taxable);
-        write_known(json.key("rate"), bearing.map_or(Some(0), |bearing| bearing.combined().ok()));
+        let of_cap = self.sale.items[index].local.map(|_| rounded(self.weighed(index) * i128::from(taxed.taxable.signum()), i128::from(taxed.taxable.abs())));
+        write_known(json.key("rate"), bearing.map_or(Some(0), |bearing| bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))));
         write_money(json.key("tax_amount"), Some(taxed.tax).filter(|_| is_known));
         write_cents(json.key("known_tax_amount"), taxed.tax);
         json.key("breakdown").array(|json| {
             let Some(bearing) = bearing else { return };
-            taxed.parts.iter().enumerate().for_each(|(part, tax)| self.write_part(json, bearing, part, (taxed.taxable, *tax)));
+            taxed.parts.iter().enumerate().for_each(|(part, tax)| self.write_part(json, bearing, part, (self.base(index, part), *tax)));
         });
     }
 
@@ -256,6 +265,17 @@ impl Answer<'_, '_> {
         }
         if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", state)?.note("cap")) {
             meta.notice("CAPS_NOT_MODELLED", format!("In {state} {cap}: the cap is not applied."));
+        }
+        let is_used = |rule: &&crate::serve::tax::table::taxability::Rule<'_>| invoice.shipping != 0 || rule.class() != SHIPPING;
+        if let Some(message) = unread_notice(self.sale.rules.iter().filter(is_used).copied()) {
+            meta.notice(RULE_NOT_READ, message);
+        }
+        if let Some(cap) = self.sale.cap.filter(|_| self.sale.items.iter().any(|item| item.local.is_some())) {
+            let message = format!(
+                "Local taxes of {state} are on the first {} dollars of an item: each piece of a line is taken as an item. What is sold in bulk, or as parts of one working unit, is one item and one line.",
+                cap / 100
+            );
+            meta.notice("CAP_APPLIED", message);
         }
         meta.notice("HOLIDAYS_NOT_MODELLED", "Sales tax holidays are not applied.");
         meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is no tax advice, and does not say whether the seller must collect the tax.");

@@ -27,6 +27,15 @@ pub struct Item {
     pub amount: i64,
     /// Which of the sale's classes of goods it is; none when it is not taxed.
     pub class: Option<usize>,
+    /// Of the amount what local taxes are on, where that is less.
+    pub local: Option<i64>,
+}
+
+impl Item {
+    /// What the state's tax, or a local one, is on.
+    pub fn base(&self, is_local: bool) -> i64 {
+        self.local.filter(|_| is_local).unwrap_or(self.amount)
+    }
 }
 
 /// An invoice.
@@ -34,6 +43,8 @@ pub struct Item {
 pub struct Sale<'a> {
     /// Rates of each class of goods in millionths, one for each jurisdiction in the same order.
     pub classes: &'a [Vec<i64>],
+    /// Which of the jurisdictions are local.
+    pub is_local: &'a [bool],
     pub items: &'a [Item],
     pub rounding: Rounding,
     pub prices_include_tax: bool,
@@ -73,7 +84,7 @@ pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
 
 fn of_line(sale: &Sale<'_>, item: &Item) -> Vec<i64> {
     let Some(class) = item.class else { return Vec::new() };
-    let exact = exact_parts(sale, item.amount, class);
+    let exact = exact_parts(sale, item, class);
     let whole = denominator(sale, class);
     allocate(rounded(exact.iter().sum(), whole), &exact, whole)
 }
@@ -85,7 +96,7 @@ fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
     let whole: i128 = denominators.iter().product();
     let exact = |item: &Item, class: usize| -> Vec<i128> {
         let factor = whole / denominator(sale, class);
-        exact_parts(sale, item.amount, class).into_iter().map(|part| part * factor).collect()
+        exact_parts(sale, item, class).into_iter().map(|part| part * factor).collect()
     };
     let exact: Vec<Vec<i128>> = sale.items.iter().map(|item| item.class.map(|class| exact(item, class)).unwrap_or_default()).collect();
     let cells: Vec<(usize, usize)> = sale.classes.iter().enumerate().flat_map(|(class, rates)| (0..rates.len()).map(move |part| (class, part))).collect();
@@ -106,8 +117,9 @@ fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
 }
 
 /// The unrounded tax of each jurisdiction, in units of a cent divided by the class's denominator.
-fn exact_parts(sale: &Sale<'_>, amount: i64, class: usize) -> Vec<i128> {
-    sale.classes[class].iter().map(|rate| i128::from(amount) * i128::from(*rate)).collect()
+fn exact_parts(sale: &Sale<'_>, item: &Item, class: usize) -> Vec<i128> {
+    let rates = sale.classes[class].iter().zip(sale.is_local);
+    rates.map(|(rate, is_local)| i128::from(item.base(*is_local)) * i128::from(*rate)).collect()
 }
 
 /// Of a price that includes the tax, the tax is rate / (1 + rate).

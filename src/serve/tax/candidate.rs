@@ -39,6 +39,9 @@ pub struct Component<'a> {
     pub row: Option<(&'a Rates, usize)>,
 }
 
+/// Why a jurisdiction that taxes has no rate: its record says none.
+const NOT_ESTABLISHED: &str = "not_established";
+
 /// A rate in millionths, or why it is not known.
 pub type Known<'a> = Result<i64, &'a str>;
 
@@ -54,18 +57,20 @@ impl<'a> Component<'a> {
     ///
     /// A publisher's file may have a rate for food. Where it differs from its general rate it is the publisher's word; where it is the same, the file may not tell food apart.
     pub fn rate(&self, goods: Goods) -> Rated<'a> {
+        let level = if self.class == TaxClass::State { Level::State } else { Level::Local };
         if goods.category == Category::General {
-            return Rated { rate: self.general, rule: None };
+            // What is said of general goods at this level is on how much of an item the rate is.
+            let rule = self.rules.rule(goods.category.class(), level).filter(|rule| rule.cap().is_some());
+            return Rated { rate: self.general, rule };
         }
         let own = self.food_drug.filter(|own| goods.category.is_food() && Ok(*own) != self.general);
-        let level = if self.class == TaxClass::State { Level::State } else { Level::Local };
         let rule = self.rules.rule(goods.category.class(), level);
         let rate = match rule.map(|rule| rule.says(goods.price)) {
             None => own.ok_or(NO_RULE),
             Some(Says::Exempt) => Ok(0),
             Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => Ok(rate),
-            // The rule has the rate of all local taxes together.
-            Some(Says::Rate(_)) => own.ok_or("local_rate_not_divided"),
+            // The rule has the rate of all local taxes together; a file may have each one's.
+            Some(Says::Rate(_)) => self.food_drug.filter(|_| goods.category.is_food()).ok_or("local_rate_not_divided"),
             Some(Says::General) => own.map_or(self.general, Ok),
             Some(Says::Unknown(reason)) => own.ok_or(reason),
         };
@@ -212,13 +217,17 @@ fn component<'a>(search: &Search<'a>, rates: &'a Rates, row: usize) -> Option<Co
         TaxClass::Special | TaxClass::Local => format!("Special district {code}"),
     };
     let name = rates.names.get(row).map_or_else(named, str::to_owned);
+    let general = rates.general(row, search.is_interstate);
+    if general.is_none() && class == TaxClass::State {
+        return None;
+    }
     Some(Component {
         class,
         code: code.to_owned(),
         fips: fips.filter(|fips| !fips.is_empty()),
         name,
         type_raw: rates.types_raw.get(row),
-        general: Ok(rates.general(row, search.is_interstate)?),
+        general: general.ok_or(NOT_ESTABLISHED),
         food_drug: rates.food_drug(row, search.is_interstate),
         rules: search.rules_of_goods(),
         from: Some(rates.begin(row)),

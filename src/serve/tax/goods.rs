@@ -1,5 +1,7 @@
 //! What is bought, as far as states tax it differently, and the rules of a state on it.
 
+use std::collections::BTreeSet;
+
 use crate::serve::json::{Json, Trim};
 use crate::serve::tax::figures::write_known;
 use crate::serve::tax::table::taxability::{Level, Price, Rule, Taxability};
@@ -163,11 +165,20 @@ fn write_rule(json: &mut Json, class: &str, level: Level, rule: Option<Rule<'_>>
     json.key("record_id").optional_text(rule.map(|rule| rule.record_id()));
 }
 
+/// What to know of rules that decided a figure and whose text was not read; none where all were.
+pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<String> {
+    let unread: BTreeSet<String> = rules.into_iter().filter(Rule::is_unread).map(|rule| format!("{} ({})", rule.citation(), rule.record_id())).collect();
+    (!unread.is_empty()).then(|| {
+        let cited = unread.into_iter().collect::<Vec<_>>().join("; ");
+        format!("A rule that the answer rests on is told by its citation alone, whose text was not read: {cited}.")
+    })
+}
+
 /// Why there is no rate where no rule of the day is published here.
 pub const NO_RULE: &str = "no_rule_published";
 
 /// Millionths as a percentage: 1225 is `0.1225`.
-fn percent(rate: i64) -> String {
+pub fn percent(rate: i64) -> String {
     let text = format!("{}.{:04}", rate / 10_000, rate % 10_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

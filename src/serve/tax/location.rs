@@ -2,7 +2,7 @@
 
 use crate::canonical::address::{Address, city, city_key};
 use crate::canonical::line::parse_line;
-use crate::canonical::state::usps;
+use crate::canonical::state::{self, usps};
 use crate::canonical::street::parse_street;
 use crate::serve::http::meta::Notice;
 use crate::serve::http::problem::{Code, Problem, Result};
@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub city: Option<&'a str>,
     pub state: Option<&'a str>,
     pub zip: Option<&'a str>,
+    /// FIPS code of its county, where the caller knows it.
+    pub county_fips: Option<&'a str>,
     /// Whether it is outside of every city, whatever city its mail has.
     pub is_unincorporated: bool,
 }
@@ -28,6 +30,8 @@ pub struct Location {
     pub state: &'static str,
     /// Row of its ZIP code.
     pub zip_row: Option<usize>,
+    /// FIPS code of its county as given.
+    pub county_fips: Option<String>,
     /// Whether it is outside of every city.
     pub is_unincorporated: bool,
     pub notices: Vec<Notice>,
@@ -75,7 +79,8 @@ impl Location {
             );
         }
         address.state = state.to_owned();
-        Ok(Self { address, state, zip_row, is_unincorporated: asked.is_unincorporated, notices })
+        let county_fips = county_of(asked.county_fips, state, &field("county_fips"))?;
+        Ok(Self { address, state, zip_row, county_fips, is_unincorporated: asked.is_unincorporated, notices })
     }
 
     /// The ZIP code as a number.
@@ -87,6 +92,16 @@ impl Location {
     pub fn zip9(&self) -> Option<u32> {
         Some(self.zip()? * 10_000 + self.address.zip4.parse::<u32>().ok()?)
     }
+}
+
+/// The county that is given: five digits, of the state.
+fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
+    let Some(fips) = asked else { return Ok(None) };
+    let is_code = fips.len() == 5 && fips.bytes().all(|byte| byte.is_ascii_digit());
+    let of_state = state::fips(state).filter(|of_state| is_code && fips.starts_with(of_state));
+    of_state.map(|_| Some(fips.to_owned())).ok_or_else(|| {
+        Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: expected the FIPS code of a county of {state}, five digits, got `{}`", shown(fips)))
+    })
 }
 
 fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {

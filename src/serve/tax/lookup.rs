@@ -10,11 +10,12 @@ use crate::serve::http::meta::Notice;
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::tax::candidate::Candidate;
-use crate::serve::tax::goods::Category;
+use crate::serve::tax::goods::{Category, percent, unread_notice};
 use crate::serve::tax::location::Location;
 use crate::serve::tax::search::{Level, Matches, Search};
 use crate::serve::tax::table::boundaries::Jurisdictions;
 use crate::serve::tax::table::rates::Class as TaxClass;
+use crate::serve::tax::table::taxability::Rule;
 use crate::store::Manifest;
 
 /// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
@@ -65,6 +66,23 @@ impl Found<'_> {
     }
 }
 
+impl<'a> Found<'a> {
+    /// The rules that decide the rates of the place.
+    pub fn rules(&self, category: Category) -> Vec<Rule<'a>> {
+        self.candidates.first().into_iter().flat_map(|first| &first.components).filter_map(|component| component.rate(category.into()).rule).collect()
+    }
+
+    /// Says which of some rules that decided a figure were not read.
+    pub fn add_unread_notice(&mut self, category: Category) {
+        if let Some(message) = unread_notice(self.rules(category)) {
+            self.notice(RULE_NOT_READ, message);
+        }
+    }
+}
+
+/// The notice on rules of which only the citation is known.
+pub const RULE_NOT_READ: &str = "RULE_NOT_READ";
+
 /// Looks up the rates of a place. `field` names the date in messages.
 ///
 /// # Errors
@@ -84,7 +102,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
         return Ok(found);
     };
     let declared = coverage(&search);
-    match (declared, search.rules.methods.at(search.rule)) {
+    match (declared, search.method()) {
         ("none", _) => {
             found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()));
         }
@@ -92,7 +110,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
             check_day(&search, terms, field)?;
             found.candidates.push(Candidate::default());
         }
-        ("full", "boundaries" | "places") => found.find_local(&search, terms, field)?,
+        ("full", _) if search.has_local_rates() => found.find_local(&search, terms, field)?,
         (coverage, _) => {
             let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
@@ -107,7 +125,10 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     }
     found.finish(&search, terms, field)?;
     found.rates_until = rates_until(&search, &call.release.manifest);
-    found.coverage = coverage_of_day(&search, &call.release.manifest);
+    found.coverage = match coverage_of_day(&search, &call.release.manifest) {
+        "full" if found.is_of_several_counties(&search) => "partial",
+        level => level,
+    };
     found.add_age_notice(&search, terms);
     Ok(found)
 }
@@ -115,7 +136,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
 /// What is known of a state on the day of the question: less than all, where places are known by name only, districts that tax cannot be told, or the rate file is long past
 /// its quarter.
 pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
-    let is_by_name = search.rules.methods.at(search.rule) == "places" || search.is_without_boundaries();
+    let is_by_name = search.method() == "places" || search.is_without_boundaries();
     match coverage(search) {
         "full" if is_by_name || is_incomplete(search, manifest) => "partial",
         level => level,
@@ -142,9 +163,8 @@ fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
 /// What is known of a state. That local rates could be known is not enough: the release must have them.
 pub fn coverage(search: &Search<'_>) -> &'static str {
     let declared = search.rules.coverages.at(search.rule);
-    let is_local = matches!(search.rules.methods.at(search.rule), "boundaries" | "places");
     match declared {
-        "full" if !is_local || !search.state.rates.is_empty() => "full",
+        "full" if !search.has_local_rates() || !search.state.rates.is_empty() => "full",
         "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => "state_only",
         _ => "none",
     }
@@ -180,7 +200,7 @@ impl<'a> Found<'a> {
     fn find_local(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
         let matches = if search.state.boundaries.is_none() { self.by_name(search)? } else { self.by_boundaries(search, terms, field)? };
         self.level = matches.level;
-        let is_named_only = matches!(self.level, Level::Place | Level::County) && search.rules.methods.at(search.rule) == "places";
+        let is_named_only = matches!(self.level, Level::Place | Level::County) && search.method() == "places";
         if is_named_only && search.state.boundaries.is_some() {
             let message = format!(
                 "{} publishes its rates by the names of cities and counties, without boundaries: they are those of the ZIP code or of the address, and parts of either may lie in others.",
@@ -230,6 +250,28 @@ impl<'a> Found<'a> {
         Err(wrong_day(terms, field, message))
     }
 
+    /// Whether the place may lie in counties of different rates, where only counties tax.
+    fn is_of_several_counties(&self, search: &Search<'_>) -> bool {
+        let rates = || self.candidates.iter().map(|candidate| candidate.combined(Category::General.into()));
+        search.method() == "counties" && rates().any(|rate| Some(rate) != rates().next())
+    }
+
+    /// Puts in front what all counties of a ZIP code have alike: which of their rates the place has is not known.
+    fn set_apart(&mut self, search: &Search<'a>) {
+        let rates = || self.candidates.iter().map(|candidate| candidate.known(Category::General.into()));
+        let (low, high) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
+        let message = format!(
+            "{} counties have a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and what each has is in `match.alternatives`. `county_fips` narrows.",
+            self.candidates.len(),
+            percent(low),
+            percent(high)
+        );
+        self.notice("SEVERAL_RATES", message);
+        let mut common = Candidate::of(search, &Jurisdictions::state_only(), None);
+        common.add_unknown(search, TaxClass::Local, "local", "depends_on_county");
+        self.candidates.insert(0, common);
+    }
+
     /// Puts the candidates in order and says what they lack.
     fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
         let is_without_state = |candidate: &Candidate<'_>| candidate.missing.iter().any(|code| code == search.state_code);
@@ -238,7 +280,9 @@ impl<'a> Found<'a> {
         }
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
         self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
-        if let [first, .., last] = self.candidates.as_slice() {
+        if self.is_of_several_counties(search) && self.location.zip().is_some() {
+            self.set_apart(search);
+        } else if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
                 _ if last.rank == AROUND => (
                     "that of the city of the address or of the ZIP code, whose mail is brought outside of it too",
@@ -306,7 +350,8 @@ fn wrong_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
 
 fn not_found(search: &Search<'_>, location: &Location) -> Problem {
     let place = if location.address.zip.is_empty() { location.address.city.clone() } else { format!("ZIP code {}", location.address.zip) };
+    let county = location.county_fips.as_ref().map(|county| format!(" in county {county}")).unwrap_or_default();
     let of_zip = search.zips.zip(location.zip_row).map(|(zips, row)| zips.states.at(row)).filter(|of_zip| *of_zip != location.state);
     let mismatch = of_zip.map(|of_zip| format!(", which is in {of_zip}: leave out the state, or correct it")).unwrap_or_default();
-    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{mismatch}", location.state))
+    Problem::new(Code::NotFound, format!("no tax jurisdiction of {} is published for {place}{county}{mismatch}", location.state))
 }

@@ -41,11 +41,11 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let search =
         Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
-    let location = Location { address, state, zip_row: Some(row), is_unincorporated: false, notices: Vec::new() };
-    let sets = match search.rules.methods.at(search.rule) {
+    let location = Location { address, state, zip_row: Some(row), county_fips: None, is_unincorporated: false, notices: Vec::new() };
+    let sets = match search.method() {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
-        "boundaries" | "places" if search.state.boundaries.is_none() => search.by_name(&location)?.sets,
-        "boundaries" | "places" => match search.sets_of_zip(location.zip()?) {
+        _ if search.is_without_boundaries() => search.by_name(&location)?.sets,
+        _ if search.has_local_rates() => match search.sets_of_zip(location.zip()?) {
             sets if sets.is_empty() => {
                 let matches = search.by_boundaries(&location)?;
                 [matches.sets, matches.around].concat()

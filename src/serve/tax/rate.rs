@@ -34,6 +34,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
     Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state." },
     Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
+    Parameter { name: "county_fips", kind: Kind::Form("^[0-9]{5}$"), description: "FIPS code of the county, where the ZIP code or city has a part in several." },
     Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
     Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
     Parameter { name: "origin_state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State that the sale comes from; from within the state when absent." },
@@ -51,7 +52,8 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = call.query;
     let (street, city, state) = (query.get("street"), query.get("city"), query.get("state"));
     let is_unincorporated = query.get("unincorporated") == Some("true");
-    let asked = Asked { address: query.get("address"), street, city, state, zip: query.get("zip"), is_unincorporated };
+    let (zip, county_fips) = (query.get("zip"), query.get("county_fips"));
+    let asked = Asked { address: query.get("address"), street, city, state, zip, county_fips, is_unincorporated };
     let location = Location::of(call.release.table::<Zips>(), asked, "")?;
     let date = query.get("date");
     let terms = Terms {
@@ -61,7 +63,8 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         category: Category::of(query.get("category")),
         is_at_origin: false,
     };
-    let found = look_up(call, location, &terms, "date")?;
+    let mut found = look_up(call, location, &terms, "date")?;
+    found.add_unread_notice(terms.category);
     found.write_rate(json, &call.release.manifest, &terms);
     Ok(describe(&found))
 }

@@ -73,6 +73,8 @@ pub struct Outcome<'a> {
     /// What the known tax is if the delivery is not taxed, and if it is; none where it is known which.
     pub sums: Option<[i64; 2]>,
     pub rules: Vec<Rule<'a>>,
+    /// Up to how many cents of an item local taxes are.
+    pub cap: Option<i64>,
 }
 
 impl<'a> Outcome<'a> {
@@ -81,10 +83,10 @@ impl<'a> Outcome<'a> {
     /// # Errors
     /// `invalid_parameter`, when the prices of an invoice include more different rates than can be taken apart at once.
     pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
-        let mut sale = Builder { candidate, invoice, classes: Vec::new(), rules: Vec::new() };
+        let mut sale = Builder { candidate, invoice, classes: Vec::new(), rules: Vec::new(), cap: None, pieces: Vec::new() };
         let lines: Vec<Item> = invoice.lines.iter().map(|line| sale.line(line)).collect();
         let (shipping, delivery) = sale.delivery(&lines);
-        let sums = (delivery.basis == Basis::Unknown).then(|| {
+        let sums = (delivery.basis == Basis::Unknown && invoice.shipping != 0).then(|| {
             let goods = sale.delivered(&lines);
             let settled = |rates: &dyn Fn(usize, Known<'a>) -> Known<'a>| {
                 let bearing = shipping.as_ref().unwrap_or(&goods);
@@ -106,10 +108,12 @@ impl<'a> Outcome<'a> {
             let message = "prices that include the tax at more than three different rates are taken apart line by line: `rounding` must be `line`";
             return Err(Problem::of_field(Code::InvalidParameter, "rounding", message));
         }
-        let taxes = |items: &[Item]| calculate(&Sale { classes: &rates, items, rounding: invoice.rounding, prices_include_tax: invoice.prices_include_tax });
+        let is_local: Vec<bool> = candidate.components.iter().map(|component| component.class != TaxClass::State).collect();
+        let (rounding, prices_include_tax) = (invoice.rounding, invoice.prices_include_tax);
+        let taxes = |items: &[Item]| calculate(&Sale { classes: &rates, is_local: &is_local, items, rounding, prices_include_tax });
         let taxed = taxes(&items);
         let sums = sums.map(|sums| sums.map(|items| taxes(&items).iter().map(|taxed| taxed.tax).sum()));
-        Ok(Self { classes: sale.classes, items, taxed, delivery, sums, rules: sale.rules })
+        Ok(Self { classes: sale.classes, items, taxed, delivery, sums, rules: sale.rules, cap: sale.cap })
     }
 
     /// The tax as far as it is known, in cents.
@@ -144,6 +148,9 @@ struct Builder<'s, 'a> {
     invoice: &'s Invoice,
     classes: Vec<Bearing<'a>>,
     rules: Vec<Rule<'a>>,
+    /// Up to how many cents of an item local taxes are, and what the pieces that bear them cost.
+    cap: Option<i64>,
+    pieces: Vec<i64>,
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -156,7 +163,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn items(&self, lines: &[Item], class: Option<usize>) -> Vec<Item> {
-        lines.iter().copied().chain([Item { amount: self.invoice.shipping, class }]).collect()
+        lines.iter().copied().chain([Item { amount: self.invoice.shipping, class, local: None }]).collect()
     }
 
     fn bearing(&mut self, goods: Goods) -> Bearing<'a> {
@@ -167,28 +174,55 @@ impl<'a> Builder<'_, 'a> {
 
     /// A line as an item: what of it the tax is on, and what it bears.
     fn line(&mut self, line: &Line) -> Item {
-        let Some(category) = line.category else { return Item { amount: line.amount, class: None } };
+        let Some(category) = line.category else { return Item { amount: line.amount, class: None, local: None } };
         let price = line.price(self.invoice.prices_include_tax);
         let mut bearing = self.bearing(Goods { category, price });
         // The state's rule says what of an item is taxed; a local tax is on the same only where its rule says so.
         let rule_of = |level: Level| self.candidate.components.first().and_then(|component| component.rules.rule(category.class(), level));
         let state = rule_of(Level::State);
         let base = state.zip(price).map_or(line.amount.abs(), |(rule, price)| rule.base(price));
-        if base != line.amount.abs() && rule_of(Level::Local).and_then(|rule| rule.threshold()) != state.and_then(|rule| rule.threshold()) {
-            let local = self.candidate.components.iter().zip(&mut bearing.rates).filter(|(component, _)| component.class != TaxClass::State);
-            local.for_each(|(_, rate)| *rate = Err("depends_on_price"));
+        let cap = rule_of(Level::Local).and_then(|rule| rule.cap());
+        let is_other = rule_of(Level::Local).and_then(|rule| rule.threshold()) != state.and_then(|rule| rule.threshold());
+        // An amount without lines may be of one item or of many.
+        let item = price.filter(|_| self.invoice.has_lines);
+        let is_above = cap.is_some_and(|cap| item.is_none() && line.amount.abs() > cap);
+        if is_above || (base != line.amount.abs() && is_other) {
+            self.set_local(&mut bearing, Err("depends_on_price"));
         }
-        Item { amount: base * line.amount.signum(), class: Some(self.class(bearing)) }
+        if let Some(cap) = cap {
+            self.cap = Some(cap);
+            // What is not told by items may be of pieces of any price up to it.
+            self.pieces.extend(item.map_or([0, line.amount.abs()], |price| [price.of_piece(); 2]));
+        }
+        let sign = line.amount.signum();
+        let local = cap.zip(item).map(|(cap, price)| price.up_to(cap)).filter(|local| *local < base).map(|local| local * sign);
+        Item { amount: base * sign, class: Some(self.class(bearing)), local }
+    }
+
+    /// Puts a rate in place of the local ones that are known and not zero.
+    fn set_local(&self, bearing: &mut Bearing<'a>, rate: Known<'a>) {
+        let local = self.candidate.components.iter().zip(&mut bearing.rates).filter(|(component, _)| component.class != TaxClass::State);
+        local.filter(|(_, own)| own.is_ok_and(|own| own != 0)).for_each(|(_, own)| *own = rate);
     }
 
     /// What the delivery bears, where the state taxes it: what the taxed goods bear, where they bear all the same.
     fn delivered(&mut self, lines: &[Item]) -> Bearing<'a> {
         let taxed = lines.iter().filter(|item| item.amount != 0).filter_map(|item| item.class).filter(|class| self.classes[*class].is_taxed());
         let classes: BTreeSet<usize> = taxed.collect();
-        match classes.into_iter().collect::<Vec<_>>().as_slice() {
+        let mut bearing = match classes.into_iter().collect::<Vec<_>>().as_slice() {
             [class] => self.classes[*class].clone(),
             _ => self.bearing(Category::General.into()),
+        };
+        // The charge is a part of the price of what it delivers, of which local taxes stop at the cap.
+        if let Some(cap) = self.cap {
+            let is_reached = |piece: &i64| *piece >= cap;
+            if !self.pieces.is_empty() && self.pieces.iter().all(is_reached) {
+                self.set_local(&mut bearing, Ok(0));
+            } else if self.pieces.iter().any(|piece| piece + self.invoice.shipping.abs() > cap) {
+                self.set_local(&mut bearing, Err("depends_on_price"));
+            }
         }
+        bearing
     }
 
     fn delivery(&mut self, lines: &[Item]) -> (Option<Bearing<'a>>, Delivery) {

@@ -143,6 +143,12 @@ impl<'a> Search<'a> {
         if location.is_unincorporated {
             matches.sets.retain(|(set, _)| set.place.is_none());
         }
+        if let Some(given) = &location.county_fips {
+            // A state may have other codes of counties than FIPS.
+            let is_there = |set: &Jurisdictions| set.county.as_ref().is_none_or(|code| code.len() != 3 || given.ends_with(code.as_str()));
+            matches.sets.retain(|(set, _)| is_there(set));
+            matches.around.retain(|(set, _)| is_there(set));
+        }
         (!matches.sets.is_empty()).then_some(matches)
     }
 
@@ -150,7 +156,7 @@ impl<'a> Search<'a> {
     fn outside(&self, location: &Location) -> Option<Matches<'a>> {
         let (counties, state_fips) = (self.counties(location), state::fips(self.state_code)?);
         let is_here = counties.iter().any(|county| county.starts_with(state_fips)) && self.in_counties(&counties).is_empty();
-        let is_listed = location.is_unincorporated && self.rules.methods.at(self.rule) == "places";
+        let is_listed = location.is_unincorporated && self.method() == "places";
         (is_listed && is_here).then(|| Matches::of(Level::County, vec![(Jurisdictions::state_only(), None)]))
     }
 
@@ -287,6 +293,7 @@ impl<'a> Search<'a> {
         let mut counties: Vec<String> = rows.into_iter().flat_map(|row| counties_of(zips, row)).collect();
         counties.sort();
         counties.dedup();
+        counties.retain(|county| location.county_fips.as_ref().is_none_or(|given| given == county));
         counties
     }
 
@@ -295,9 +302,19 @@ impl<'a> Search<'a> {
         zips.of_city(self.state_code, &location.address.city).iter().filter_map(|row| zips.codes.at(*row as usize).parse().ok()).collect()
     }
 
+    /// Whether the state's local rates are published one by one.
+    pub fn has_local_rates(&self) -> bool {
+        matches!(self.method(), "boundaries" | "places" | "counties")
+    }
+
+    /// How a rate of the state is found.
+    pub fn method(&self) -> &'a str {
+        self.rules.methods.at(self.rule)
+    }
+
     /// Whether local rates are known, and no boundaries of them.
     pub fn is_without_boundaries(&self) -> bool {
-        self.state.boundaries.is_none() && matches!(self.rules.methods.at(self.rule), "boundaries" | "places")
+        self.state.boundaries.is_none() && self.has_local_rates()
     }
 
     /// Whether districts tax on the day, and nothing here says where.

@@ -42,8 +42,7 @@ impl Found<'_> {
             json.key("effective_date").optional_day(first.and_then(|first| first.effective_day().or(self.search.and_then(|search| search.rule_day()))));
             self.write_coverage(json.key("coverage"));
             self.write_rules(json.key("rules"), &CLASSES);
-            let rules: Vec<Rule<'_>> = first.into_iter().flat_map(|first| &first.components).filter_map(|component| component.rate(goods).rule).collect();
-            self.write_provenance(json.key("provenance"), manifest, &rules);
+            self.write_provenance(json.key("provenance"), manifest, &self.rules(category));
         });
     }
 

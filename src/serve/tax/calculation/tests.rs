@@ -3,8 +3,11 @@
 use crate::serve::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
 
+/// The state and its local jurisdictions.
+const LOCAL: [bool; 9] = [false, true, true, true, true, true, true, true, true];
+
 fn sale<'a>(classes: &'a [Vec<i64>], items: &'a [Item], rounding: Rounding) -> Sale<'a> {
-    Sale { classes, items, rounding, prices_include_tax: false }
+    Sale { classes, is_local: &LOCAL, items, rounding, prices_include_tax: false }
 }
 
 fn taxes(sale: &Sale<'_>) -> Vec<i64> {
@@ -15,18 +18,18 @@ fn taxes(sale: &Sale<'_>) -> Vec<i64> {
 fn the_combined_rate_is_rounded_and_not_each_jurisdiction() {
     // Minneapolis in 2019: 6.875 + 0.15 + 0.5 + 0.5 percent of 9.99 is 0.8017…
     let rates = [vec![68_750, 1_500, 5_000, 5_000]];
-    let taxed = calculate(&sale(&rates, &[Item { amount: 999, class: Some(0) }], Rounding::Line));
+    let taxed = calculate(&sale(&rates, &[Item { amount: 999, class: Some(0), local: None }], Rounding::Line));
     assert_eq!(taxed[0].tax, 80);
     assert_eq!(taxed[0].parts, [69, 1, 5, 5]);
     // Two jurisdictions of 0.4 cents each owe a cent together; each alone would owe none.
-    let taxed = calculate(&sale(&[vec![4_000, 4_000]], &[Item { amount: 100, class: Some(0) }], Rounding::Line));
+    let taxed = calculate(&sale(&[vec![4_000, 4_000]], &[Item { amount: 100, class: Some(0), local: None }], Rounding::Line));
     assert_eq!((taxed[0].tax, taxed[0].parts.as_slice()), (1, &[1, 0][..]));
 }
 
 #[test]
 fn line_and_invoice_differ_by_what_is_rounded() {
     // 7 percent of 0.07 is 0.0049: nothing on each of ten lines, five cents on the invoice.
-    let items = vec![Item { amount: 7, class: Some(0) }; 10];
+    let items = vec![Item { amount: 7, class: Some(0), local: None }; 10];
     let rates = [vec![50_000, 20_000]];
     assert_eq!(taxes(&sale(&rates, &items, Rounding::Line)).iter().sum::<i64>(), 0);
     let taxed = calculate(&sale(&rates, &items, Rounding::Invoice));
@@ -37,14 +40,27 @@ fn line_and_invoice_differ_by_what_is_rounded() {
 #[test]
 fn half_a_cent_goes_up_and_for_a_refund_down() {
     // 5 percent of 0.10 is half a cent.
-    assert_eq!(taxes(&sale(&[vec![50_000]], &[Item { amount: 10, class: Some(0) }, Item { amount: -10, class: Some(0) }], Rounding::Line)), [1, -1]);
+    assert_eq!(
+        taxes(&sale(&[vec![50_000]], &[Item { amount: 10, class: Some(0), local: None }, Item { amount: -10, class: Some(0), local: None }], Rounding::Line)),
+        [1, -1]
+    );
     assert_eq!(rounded(-15, 10), -2);
     assert_eq!(rounded(14, 10), 1);
 }
 
 #[test]
+fn a_local_tax_that_stops_at_an_amount_is_rounded_with_the_states() {
+    // Orange County, Florida, in 2026: 6 percent of 6,000.05 is 360.003, and 0.5 percent of the first 5,000 is 25.
+    for rounding in [Rounding::Line, Rounding::Invoice] {
+        let item = Item { amount: 600_005, class: Some(0), local: Some(500_000) };
+        let taxed = calculate(&sale(&[vec![60_000, 5_000]], &[item], rounding));
+        assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()), (600_005, 38_500, &[36_000, 2_500][..]));
+    }
+}
+
+#[test]
 fn a_price_with_the_tax_in_it_is_taken_apart() {
-    let (rates, items) = ([vec![60_000, 10_000]], [Item { amount: 10_700, class: Some(0) }]);
+    let (rates, items) = ([vec![60_000, 10_000]], [Item { amount: 10_700, class: Some(0), local: None }]);
     let taxed = calculate(&Sale { prices_include_tax: true, ..sale(&rates, &items, Rounding::Line) });
     assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.as_slice()), (10_000, 700, &[600, 100][..]));
 }
@@ -52,7 +68,7 @@ fn a_price_with_the_tax_in_it_is_taken_apart() {
 #[test]
 fn what_is_not_taxed_has_no_tax() {
     for rounding in [Rounding::Line, Rounding::Invoice] {
-        let taxed = calculate(&sale(&[vec![60_000]], &[Item { amount: 10_000, class: None }], rounding));
+        let taxed = calculate(&sale(&[vec![60_000]], &[Item { amount: 10_000, class: None, local: None }], rounding));
         assert_eq!((taxed[0].taxable, taxed[0].tax, taxed[0].parts.len()), (0, 0, 0));
     }
 }
@@ -69,7 +85,7 @@ fn classes() -> impl Strategy<Value = Vec<Vec<i64>>> {
 
 fn items() -> impl Strategy<Value = Vec<Item>> {
     let amount = prop_oneof![-2_000i64..2_000, -100_000_000_000_000i64..100_000_000_000_000];
-    let item = (amount, prop_oneof![Just(None), Just(Some(0usize)), Just(Some(1))]).prop_map(|(amount, class)| Item { amount, class });
+    let item = (amount, prop_oneof![Just(None), Just(Some(0usize)), Just(Some(1))]).prop_map(|(amount, class)| Item { amount, class, local: None });
     prop::collection::vec(item, 0..12)
 }
 
@@ -83,7 +99,7 @@ fn by_the_agreement(amount: i64, combined: i64) -> i64 {
 proptest! {
     #[test]
     fn parts_add_up_and_are_less_than_a_cent_off(classes in classes(), items in items(), rounding in rounding(), including: bool) {
-        let sale = Sale { classes: &classes, items: &items, rounding, prices_include_tax: including };
+        let sale = Sale { classes: &classes, is_local: &LOCAL, items: &items, rounding, prices_include_tax: including };
         let taxed = calculate(&sale);
         for (item, taxed) in items.iter().zip(&taxed) {
             prop_assert_eq!(taxed.parts.iter().sum::<i64>(), taxed.tax);
@@ -122,7 +138,7 @@ proptest! {
     #[test]
     fn a_refund_undoes_its_sale(classes in classes(), items in items(), rounding in rounding(), including: bool) {
         let refund: Vec<Item> = items.iter().map(|item| Item { amount: -item.amount, ..*item }).collect();
-        let of = |items: &[Item]| calculate(&Sale { classes: &classes, items, rounding, prices_include_tax: including });
+        let of = |items: &[Item]| calculate(&Sale { classes: &classes, is_local: &LOCAL, items, rounding, prices_include_tax: including });
         for (sold, refunded) in of(&items).iter().zip(of(&refund)) {
             prop_assert_eq!(sold.tax, -refunded.tax);
             prop_assert_eq!(sold.taxable, -refunded.taxable);
@@ -136,8 +152,8 @@ proptest! {
     #[test]
     fn a_price_with_its_tax_added_is_taken_apart_to_the_cent(rates in prop::collection::vec(0i64..200_000, 1..6), amount in -10_000_000i64..10_000_000) {
         let classes = [rates];
-        let added = calculate(&sale(&classes, &[Item { amount, class: Some(0) }], Rounding::Line))[0].tax;
-        let items = [Item { amount: amount + added, class: Some(0) }];
+        let added = calculate(&sale(&classes, &[Item { amount, class: Some(0), local: None }], Rounding::Line))[0].tax;
+        let items = [Item { amount: amount + added, class: Some(0), local: None }];
         let taken = calculate(&Sale { prices_include_tax: true, ..sale(&classes, &items, Rounding::Line) });
         prop_assert!((taken[0].tax - added).abs() <= 1);
         prop_assert_eq!(taken[0].taxable + taken[0].tax, amount + added);

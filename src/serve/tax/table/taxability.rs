@@ -35,9 +35,16 @@ impl Level {
 /// The reason of a rule whose rate is the level's general one.
 pub const GENERAL_RATE: &str = "general_rate";
 
+/// The evidence of a rule of which only the citation is known.
+const UNREAD: &str = "unread_statute";
+
+/// The kind of a threshold up to which an item is taxed.
+const TAXED_TO: &str = "taxed_to_per_item";
+
 /// Rules of all states.
 #[derive(Debug)]
 pub struct Taxability {
+    classes: DictionaryColumn,
     levels: DictionaryColumn,
     taxable: DictionaryColumn,
     rates: Decimal128Array,
@@ -75,6 +82,7 @@ impl Taxability {
             return Err(Error::store("column `threshold`: amounts are expected in cents"));
         }
         Ok(Self {
+            classes,
             levels: table.words("level")?,
             taxable: table.words("taxable")?,
             rates: millionths(&table, "rate")?,
@@ -120,6 +128,16 @@ impl Price {
         i128::from(self.cents) * 1_000_000 > i128::from(threshold) * i128::from(self.quantity)
     }
 
+    /// Cents of a piece, in whole.
+    pub fn of_piece(self) -> i64 {
+        crate::serve::tax::calculation::rounded(i128::from(self.cents) * 1_000_000, i128::from(self.quantity))
+    }
+
+    /// Cents of the line that are at most so many for each piece.
+    pub fn up_to(self, threshold: i64) -> i64 {
+        self.cents - self.above(threshold)
+    }
+
     /// Cents of the line that are above so many for each piece.
     fn above(self, threshold: i64) -> i64 {
         let below = crate::serve::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
@@ -157,6 +175,10 @@ impl<'a> Rule<'a> {
         (of(&self.table.firsts), of(&self.table.lasts))
     }
 
+    pub fn class(&self) -> &'a str {
+        self.table.classes.at(self.row)
+    }
+
     pub fn taxable(&self) -> Option<&'a str> {
         self.table.taxable.get(self.row)
     }
@@ -188,6 +210,11 @@ impl<'a> Rule<'a> {
         self.table.evidence.at(self.row)
     }
 
+    /// Whether its text was not at hand.
+    pub fn is_unread(&self) -> bool {
+        self.evidence() == UNREAD
+    }
+
     pub fn note(&self) -> Option<&'a str> {
         self.table.notes.get(self.row)
     }
@@ -205,6 +232,7 @@ impl<'a> Rule<'a> {
     pub fn says(&self, price: Option<Price>) -> Says<'a> {
         let reason = self.null_reason();
         match (self.threshold(), price) {
+            (Some((_, TAXED_TO)), _) => {}
             (Some(_), None) => return Says::Unknown("depends_on_price"),
             (Some((threshold, "rate_above_per_item")), Some(price)) if !price.is_above(threshold) => return Says::General,
             (Some((_, "rate_above_per_item")), Some(_)) => {}
@@ -218,6 +246,11 @@ impl<'a> Rule<'a> {
             (None, Some(GENERAL_RATE)) => Says::General,
             (None, reason) => Says::Unknown(reason.unwrap_or("not_established")),
         }
+    }
+
+    /// Up to how many cents of an item the tax is on; none where it is on all.
+    pub fn cap(&self) -> Option<i64> {
+        self.threshold().filter(|(_, kind)| *kind == TAXED_TO).map(|(cap, _)| cap)
     }
 
     /// Of a line what the tax is on, in cents: all of it, or what its pieces cost above the threshold.

@@ -2,6 +2,7 @@
 
 mod batch;
 mod calculate;
+mod counties;
 mod limits;
 mod rate;
 mod rows;

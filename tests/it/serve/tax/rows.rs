@@ -151,16 +151,50 @@ pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<
     })
 }
 
-/// All rows of `tax.taxability` as they are kept by hand.
-pub fn taxability() -> Vec<Value> {
-    let text = std::fs::read(project("pipelines/tax/taxability.csv")).unwrap();
+/// Rates and places of a state whose counties are all that taxes, as they are kept by hand: one place per county.
+pub fn counties(state: &str, fips: &str) -> (Vec<Value>, Vec<Value>) {
+    let rows: Vec<_> = by_hand("pipelines/tax/local_rates.csv").into_iter().filter(|row| row["state"] == state).collect();
+    let rate = |row: &serde_json::Map<String, Value>| {
+        let (kind, code) = (row["type"].as_str().unwrap(), row["code"].as_str().unwrap());
+        json!({
+            "record_id": format!("tax.rate:{state}:{kind}:{code}:{}", row["begin_date"].as_str().unwrap()), "state": state, "state_fips": fips, "source_id": "test.places_file",
+            "type": if kind == "county" { "county" } else { "special" }, "type_raw": kind, "code": code, "name": row["name"], "general_intrastate": row["rate"], "general_interstate": row["rate"],
+            "food_drug_intrastate": row["food_rate"], "food_drug_interstate": row["food_rate"], "begin_date": row["begin_date"], "end_date": row["end_date"],
+        })
+    };
+    let mut codes: Vec<&str> = rows.iter().filter(|row| row["type"] == "county").map(|row| row["code"].as_str().unwrap()).collect();
+    codes.dedup();
+    let districts = |county: &str| {
+        let has = |row: &&serde_json::Map<String, Value>| row["counties"].as_str().is_some_and(|counties| counties.split(' ').any(|known| known == county));
+        let mut codes: Vec<String> = rows.iter().filter(has).map(|row| format!("district={}", row["code"].as_str().unwrap())).collect();
+        codes.dedup();
+        codes
+    };
+    let place = |(number, code): (usize, &&str)| {
+        let special = districts(code);
+        let special: Vec<&str> = special.iter().map(String::as_str).collect();
+        let mut row = place(state, number, None, Some(&format!("{fips}{code}")), None, &special);
+        row["begin_date"] = json!("2013-07-01");
+        row
+    };
+    (rows.iter().map(rate).collect(), codes.iter().enumerate().map(place).collect())
+}
+
+fn by_hand(path: &str) -> Vec<serde_json::Map<String, Value>> {
+    let text = std::fs::read(project(path)).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_slice());
     let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
     let rows = reader.records().map(|record| {
         let record = record.unwrap();
         let cells = names.iter().map(String::as_str).zip(&record);
-        let mut row: serde_json::Map<String, Value> =
-            cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect();
+        cells.map(|(name, cell)| (name.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) })).collect()
+    });
+    rows.collect()
+}
+
+/// All rows of `tax.taxability` as they are kept by hand.
+pub fn taxability() -> Vec<Value> {
+    let rows = by_hand("pipelines/tax/taxability.csv").into_iter().map(|mut row| {
         let word = |name: &str| row[name].as_str().unwrap_or("undated").to_owned();
         let key = format!("{}:{}:{}:{}", word("state"), word("class"), word("level"), word("valid_from"));
         row.insert("record_id".to_owned(), json!(format!("tax.taxability:{key}")));
