@@ -61,7 +61,7 @@ pub async fn publish(case: &Case) -> Published {
             files = files.with(&[(path, &earlier)]);
         }
         // A few rows, most of which are wrong on purpose: their share says nothing.
-        "bad_rows" => {
+        "bad_rows" | "bad_records" => {
             let path = format!("pipelines/{}.toml", case.pipeline_id.replace('.', "/"));
             let text = std::fs::read_to_string(project(&path)).unwrap();
             let lax = text.lines().map(|line| match line.split(' ').next() {
@@ -71,17 +71,6 @@ pub async fn publish(case: &Case) -> Published {
             files = files.with(&[(path.as_str(), lax.collect::<Vec<_>>().join("\n").as_str())]);
         }
         "api_key" => selector.push_str("/vintage=2023"),
-        // A few records that are set aside are a large share of so few.
-        "bad_records" => {
-            let path = format!("pipelines/{}.toml", case.pipeline_id.replace('.', "/"));
-            let text = std::fs::read_to_string(project(&path)).unwrap();
-            let lenient = |line: &str| match line.split_once(" = ") {
-                Some((key @ ("warn_quarantined_percent" | "max_quarantined_percent"), _)) => format!("{key} = 100.0\n"),
-                _ => format!("{line}\n"),
-            };
-            let lenient: String = text.lines().map(lenient).collect();
-            files = files.with(&[(&path, &lenient)]);
-        }
         _ => {}
     }
     let home = tempfile::tempdir().unwrap();
