@@ -126,7 +126,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     found.finish(&search, terms, field)?;
     found.rates_until = rates_until(&search, &call.release.manifest);
     found.coverage = match coverage_of_day(&search, &call.release.manifest) {
-        "full" if found.is_of_several_counties(&search) => "partial",
+        "full" if found.lacks_county(&search) => "partial",
         level => level,
     };
     found.add_age_notice(&search, terms);
@@ -248,6 +248,12 @@ impl<'a> Found<'a> {
         let message =
             format!("no boundary record of {} holds on {}; those of this place hold from {} {until}", search.state_name(), terms.date, days::date(first));
         Err(wrong_day(terms, field, message))
+    }
+
+    /// Whether the rate of the place is not known, or which of several it has, where only counties tax.
+    fn lacks_county(&self, search: &Search<'_>) -> bool {
+        let is_unknown = |candidate: &Candidate<'_>| candidate.combined(Category::General.into()).is_err();
+        self.is_of_several_counties(search) || (search.method() == "counties" && self.candidates.iter().any(is_unknown))
     }
 
     /// Whether the place may lie in counties of different rates, where only counties tax.

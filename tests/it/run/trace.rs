@@ -63,6 +63,9 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
     let parts = texts(&geography).into_iter().filter(|(id, text)| id == "census.zcta_county" && text.contains("|42223|")).count();
     assert_eq!(parts, geography.json()["record"]["county_count"].as_u64().unwrap() as usize, "every part of the ZCTA");
 
+    let surtax = matched("tax.taxability:FL:general:local:undated");
+    assert!(text_of(&surtax, "tax.taxability_rule").starts_with("FL,general,local,yes,,general_rate,5000.00,taxed_to_per_item,Fla. Stat. § 212.054(2)(b)1."));
+
     let connecticut = matched("geo.geography:06010");
     assert_eq!(text_of(&connecticut, "census.ct_planning_region"), "06010,09140,Naugatuck Valley Planning Region,yes,Bristol");
 
@@ -83,6 +86,11 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
         "tax.rate:CA:state:06:2017-01-01",
         "tax.rate:CA:district:LOS-ANGELES:2022-04-01",
         "tax.boundary:PA:place~2013-01-01~42003~003",
+        "tax.rate:FL:county:095:2026-01-01",
+        "tax.rate:VA:district:central-virginia:2020-10-01",
+        "tax.boundary:NY:place~2009-08-01~36103~103~~district=mctd",
+        "tax.state:FL",
+        "tax.taxability:FL:grocery:state:undated",
     ] {
         matched(record_id);
     }

@@ -186,6 +186,7 @@ async fn new_yorks_counties_are_answered_and_westchester_is_not() {
     // Yonkers has another rate than the rest of the county.
     let westchester = rate(&world, "zip=10601&date=2026-03-02").await["data"].take();
     assert_eq!((&westchester["combined_rate"], &westchester["known_rate"]), (&Value::Null, &json!(0.04375)));
+    assert_eq!(westchester["coverage"]["level"], "partial");
     assert_eq!(westchester["components"][1]["null_reason"], "not_established");
     // A day before the publication's.
     assert_eq!(rate(&world, "zip=11717&date=2025-02-28").await["data"]["combined_rate"], Value::Null);
