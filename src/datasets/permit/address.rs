@@ -36,6 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
         city.clone_into(&mut address.city);
     }
     let line1 = published.map(|text| if settings.has_whole_addresses { text.split(',').next().unwrap_or_default().trim().to_owned() } else { text });
+    let line1 = line1.filter(|text| !text.is_empty());
     if line1.is_some() && address.city.is_empty() {
         address.city = settings.jurisdiction.city.clone().unwrap_or_default();
     }

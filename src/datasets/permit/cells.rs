@@ -132,8 +132,11 @@ impl<'a> Reader<'a> {
         self.known(table.get(word), word, column, code)
     }
 
-    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`.
+    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or that of every permit of the list.
     pub(super) fn kind(&mut self) -> Option<String> {
+        if let Some(kind) = &self.settings.only_type {
+            return Some(kind.clone());
+        }
         let word = self.text("type")?;
         let types = &self.settings.types;
         let below = self.text("sub_type").and_then(|below| types.get(&format!("{word}/{below}")));
@@ -196,6 +199,7 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>>
         DateFormat::MonthDayYear => us_date(day),
         DateFormat::Iso => Day::from_iso(day.as_bytes()).map(|day| day.to_string()),
         DateFormat::YearMonthDay => Day::from_pattern(day, "YYYY/MM/DD").map(|day| day.to_string()),
+        DateFormat::EightDigits => Day::from_pattern(day, "YYYYMMDD").map(|day| day.to_string()),
         DateFormat::EpochSeconds => Day::from_epoch(text, 86_400).map(|day| day.to_string()),
         DateFormat::EpochMilliseconds => Day::from_epoch(text, 86_400_000).map(|day| day.to_string()),
     };
@@ -231,6 +235,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(date(text, &all), Some(Some(expected.to_owned())), "{text}");
         }
+        assert_eq!(date("20260813", &[DateFormat::EightDigits]), Some(Some("2026-08-13".to_owned())));
         // Midnight in Nashville, in summer and in winter.
         for (text, expected) in [("1681189200000", "2023-04-11"), ("1704866400000", "2024-01-10")] {
             assert_eq!(date(text, &[DateFormat::EpochMilliseconds]), Some(Some(expected.to_owned())));

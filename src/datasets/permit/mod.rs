@@ -40,6 +40,7 @@ const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),
     words: &[
         Words { setting: "type", dataset_id: PERMIT, column: "type" },
+        Words { setting: "only_type", dataset_id: PERMIT, column: "type" },
         Words { setting: "status", dataset_id: PERMIT, column: "status" },
         Words { setting: "work_class", dataset_id: PERMIT, column: "work_class" },
         Words { setting: "property_class", dataset_id: PERMIT, column: "property_class" },

@@ -206,7 +206,9 @@ fn merged(rows: &Rows<'_>, permit_id: &str, group: &[usize], settings: &Settings
         let detail = format!("another row of the permit has the address `{other}`; published is that of the latest");
         permit.warnings.push(Warning { code: "addresses_differ", detail });
     }
-    permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
+    if !merge.renewals.is_empty() {
+        permit.renewals = Some(group.iter().filter(is_renewal).map(renewal).collect::<BTreeSet<_>>().len() as i64);
+    }
     permit
 }
 

@@ -78,6 +78,8 @@ pub(super) struct Settings {
     pub(super) merge: Option<Merge>,
     #[serde(default, rename = "contact")]
     pub(super) contacts: Vec<ContactGroup>,
+    /// Type of every permit of a list that has no column for it.
+    pub(super) only_type: Option<String>,
     #[serde(default, rename = "type")]
     pub(super) types: Lookup,
     #[serde(default)]
@@ -120,6 +122,8 @@ pub(super) enum DateFormat {
     Iso,
     /// `YYYY/MM/DD`.
     YearMonthDay,
+    /// `YYYYMMDD`.
+    EightDigits,
     EpochSeconds,
     EpochMilliseconds,
 }

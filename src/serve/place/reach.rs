@@ -57,20 +57,14 @@ impl Population {
         (states.len() == STATES).then(|| states.iter().sum())
     }
 
-    /// Writes how many people live in some areas, each counted once; null where the estimates lack one.
+    /// Writes how many people live in some areas, each counted once, and how many of the areas the estimates lack.
     pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
-        let is_inside = |code: &str| code.len() > 2 && (areas.contains("us") || areas.contains(&code[..2]));
-        let counted: Vec<&str> = areas.iter().copied().filter(|code| !is_inside(code) && !(areas.contains("us") && *code != "us")).collect();
-        let of_area = |code: &&str| if *code == "us" { self.country() } else { self.people(code) };
-        let people: Option<i64> = counted.iter().map(of_area).sum();
-        let people = people.filter(|_| !counted.is_empty());
+        let is_inside = |code: &str| code != "us" && (areas.contains("us") || (code.len() > 2 && areas.contains(&code[..2])));
+        let counted: Vec<&str> = areas.iter().copied().filter(|code| !is_inside(code)).collect();
+        let of_area = |code: &str| if code == "us" { self.country() } else { self.people(code) };
+        let known: Vec<i64> = counted.iter().filter_map(|code| of_area(code)).collect();
+        let people: Option<i64> = (!known.is_empty()).then(|| known.iter().sum());
         let share = people.zip(self.country()).map(|(people, all)| (people as f64 / all as f64 * SHARE_STEPS).round() / SHARE_STEPS);
-        let reason = match (people, self.areas.is_empty()) {
-            (Some(_), _) => None,
-            (None, _) if counted.is_empty() => Some("of_no_area"),
-            (None, true) => Some("no_estimates"),
-            (None, false) => Some("area_without_estimate"),
-        };
         json.object(|json| {
             json.key("areas").array(|json| {
                 for code in &counted {
@@ -84,7 +78,7 @@ impl Population {
             json.key("population").optional_integer(people);
             json.key("population_share").value(&share);
             json.key("population_year").value(&people.and(self.year));
-            json.key("population_null_reason").optional_text(reason);
+            json.key("areas_without_estimate").count((counted.len() - known.len()) as u64);
         });
     }
 }

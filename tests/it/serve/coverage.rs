@@ -24,7 +24,7 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
         "dataset_id": "geo.zcta_metric", "title": contract.title, "grain": contract.grain, "publisher": "U.S. Census Bureau", "licence": "Public domain",
         "homepage": "https://publisher.example/", "schema_version": contract.version, "is_sample": false,
         "vintages": [{"survey": "ACS 5-year estimates", "period": "2018-2022", "year": 2022}, {"survey": "ACS 5-year estimates", "period": "2019-2023", "year": 2023}],
-        "geography_types": [{"geography_type": "zcta", "count": 5}], "lists": [], "reach": {"areas": [], "population": null, "population_share": null, "population_year": null, "population_null_reason": "of_no_area"}, "rows": 118, "quarantined_rows": 1, "quarantined": {"value_or_reason": 1}, "warnings": {"tenure_adds_up": 1},
+        "geography_types": [{"geography_type": "zcta", "count": 5}], "lists": [], "reach": {"areas": [], "population": null, "population_share": null, "population_year": null, "areas_without_estimate": 0}, "rows": 118, "quarantined_rows": 1, "quarantined": {"value_or_reason": 1}, "warnings": {"tenure_adds_up": 1},
         "source_versions": [{"source_id": "test.metrics_file", "source_version": "2018-2022"}, {"source_id": "test.metrics_file", "source_version": "2019-2023"}],
         "findings": [], "source_rows": [{"source_id": "test.metrics_file", "read": 128, "records": 118, "merged": 2, "quarantined": 4, "left_out": {"repeated": 4}}],
         "source_date": "2024-12-12", "published_at": "2026-01-10T01:00:00Z", "validation_status": "passed_with_warnings", "is_stale": false, "not_covered": contract.not_covered,
@@ -44,7 +44,7 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
     let list = |id: &str| permits["lists"].as_array().unwrap().iter().find(|list| list["list"] == id).unwrap_or_else(|| panic!("{id}"))["reach"].clone();
     let new_york = json!({
         "areas": [{"geoid": "3651000", "name": "New York city", "population": 8_478_072}], "population": 8_478_072, "population_share": 0.0249, "population_year": 2024,
-        "population_null_reason": null
+        "areas_without_estimate": 0
     });
     assert_eq!(list("us-ny-nyc"), new_york, "two lists");
     let areas: Vec<(&str, i64)> = permits["reach"]["areas"]
