@@ -127,6 +127,11 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let Some(number_raw) = number(settings, row) else {
         return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
     };
+    for (column, allowed) in &settings.only {
+        if let Some(text) = row.text(column).filter(|text| !allowed.iter().any(|known| known == text)) {
+            return Err(("malformed_record", format!("`{column}` is `{text}`, expected one of `{}`: a cell is out of place", allowed.join("`, `"))));
+        }
+    }
     let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {
         return Err(("missing_state", format!("license {number_raw} is of no known state: `{}`", row.text("license_state").unwrap_or_default())));
     };
