@@ -145,9 +145,11 @@ pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> 
     let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
     contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
     let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
-    let mut code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), datasets::builder(declaration)?.code_version);
+    // Of a declaration without a builder nothing is built: its task is refused with the reason, and no other.
+    let version = |declaration: &Declaration| datasets::builder(declaration).map_or(0, |builder| builder.code_version);
+    let mut code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), version(declaration));
     for other in declaration.builds_on.iter().filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id)) {
-        code_version.push_str(&format!("-{}", datasets::builder(other)?.code_version));
+        code_version.push_str(&format!("-{}", version(other)));
     }
     Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
 }

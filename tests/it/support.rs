@@ -23,6 +23,18 @@ use tempfile::TempDir;
 
 use crate::publisher::archive;
 
+/// What a release of the fixtures depends on: the program, the fixtures, and the day, which files without a date of their own are of.
+fn state_of_the_fixtures() -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_pubdata"));
+    let files = case_sources("basic").into_iter().flat_map(|folder| files_below(&folder)).chain([program.to_owned()]);
+    let mut text = Timestamp::now().strftime("%Y-%m-%d").to_string();
+    for file in files {
+        let known = file.metadata().unwrap();
+        text.push_str(&format!("{} {} {:?}\n", file.display(), known.len(), known.modified().unwrap()));
+    }
+    pubdata::ids::Digest::of(text.as_bytes()).to_string()[..16].to_owned()
+}
+
 /// A folder of this project.
 pub fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -120,10 +132,21 @@ impl Place {
         place
     }
 
-    /// A place that has published once.
+    /// A place that has published once, which the first test of a day does for all: of the same program and fixtures it is the same.
     pub fn published() -> Self {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("published-{}", state_of_the_fixtures()));
+        std::fs::create_dir_all(&kept).unwrap();
+        let lock = std::fs::File::create(kept.join("lock")).unwrap();
+        lock.lock().unwrap();
         let place = Self::new();
-        place.run(&[]).expect(0);
+        if !kept.join("home").exists() {
+            place.run(&[]).expect(0);
+            // Whole or not at all: a test may be killed here.
+            copy_folder(&place.home(), &kept.join("copying"));
+            std::fs::rename(kept.join("copying"), kept.join("home")).unwrap();
+        } else {
+            copy_folder(&kept.join("home"), &place.home());
+        }
         place
     }
 
