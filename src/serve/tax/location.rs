@@ -100,7 +100,11 @@ fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<Str
     let is_code = fips.len() == 5 && fips.bytes().all(|byte| byte.is_ascii_digit());
     let of_state = state::fips(state).filter(|of_state| is_code && fips.starts_with(of_state));
     of_state.map(|_| Some(fips.to_owned())).ok_or_else(|| {
-        Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: expected the FIPS code of a county of {state}, five digits, got `{}`", shown(fips)))
+        Problem::of_field(
+            Code::InvalidParameter,
+            field,
+            format!("`{field}`: expected the FIPS code of a county of {state}, five digits, got `{}`", shown(fips)),
+        )
     })
 }
 

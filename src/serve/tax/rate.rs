@@ -34,7 +34,11 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
     Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state." },
     Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
-    Parameter { name: "county_fips", kind: Kind::Form("^[0-9]{5}$"), description: "FIPS code of the county, where the ZIP code or city has a part in several." },
+    Parameter {
+        name: "county_fips",
+        kind: Kind::Form("^[0-9]{5}$"),
+        description: "FIPS code of the county, where the ZIP code or city has a part in several.",
+    },
     Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
     Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
     Parameter { name: "origin_state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State that the sale comes from; from within the state when absent." },
