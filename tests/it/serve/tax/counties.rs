@@ -10,13 +10,14 @@ use crate::serve::{World, notices};
 use pubdata::store::PartReport;
 
 /// ZIP codes with the counties that their areas touch.
-const ZIPS: [(&str, &str, &str, &[&str]); 17] = [
+const ZIPS: [(&str, &str, &str, &[&str]); 18] = [
     ("10002", "New York", "NY", &["36061"]),
     ("10601", "White Plains", "NY", &["36119"]),
     ("11717", "Brentwood", "NY", &["36103"]),
     ("12866", "Saratoga Springs", "NY", &["36091"]),
     ("14604", "Rochester", "NY", &["36055"]),
     ("15222", "Pittsburgh", "PA", &["42003"]),
+    ("23015", "Beaverdam", "VA", &["51085", "51109"]),
     ("23185", "Williamsburg", "VA", &["51095", "51199", "51830"]),
     ("23220", "Richmond", "VA", &["51760"]),
     ("24011", "Roanoke", "VA", &["51770"]),
@@ -180,6 +181,14 @@ async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
         let is_known = (data["combined_rate"].as_f64().unwrap(), data["coverage"]["level"].as_str().unwrap());
         assert_eq!(is_known, (combined, "full"), "{query}: {data}");
     }
+    // Beaverdam lies in Hanover (6 percent) and Louisa (5.3), which tax food alike.
+    let general = rate(&world, "zip=23015&date=2026-03-02").await["data"].take();
+    assert_eq!((&general["combined_rate"], &general["components"][1]["null_reason"]), (&Value::Null, &json!("depends_on_county")));
+    let food = rate(&world, "zip=23015&date=2026-03-02&category=grocery").await["data"].take();
+    assert_eq!((&food["combined_rate"], &food["match"]["is_ambiguous"]), (&json!(0.01), &json!(true)));
+    let sale = json!({"to": {"zip": "23015"}, "date": "2026-03-02", "line_items": [{"unit_price": 100, "category": "grocery"}]});
+    let sold = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
+    assert_eq!((&sold["tax_amount"], &sold["unknown"]), (&json!(1.0), &json!([])));
     let triangle = rate(&world, "zip=23185&date=2026-03-02").await["data"].take();
     assert_eq!((&triangle["county_rate"], &triangle["special_rate"]), (&json!(0.01), &json!(0.017)));
 }
