@@ -10,12 +10,14 @@ use crate::serve::{World, notices};
 use pubdata::store::PartReport;
 
 /// ZIP codes with the counties that their areas touch.
-const ZIPS: [(&str, &str, &str, &[&str]); 15] = [
+const ZIPS: [(&str, &str, &str, &[&str]); 18] = [
     ("10002", "New York", "NY", &["36061"]),
     ("10601", "White Plains", "NY", &["36119"]),
     ("11717", "Brentwood", "NY", &["36103"]),
     ("12866", "Saratoga Springs", "NY", &["36091"]),
     ("14604", "Rochester", "NY", &["36055"]),
+    ("15222", "Pittsburgh", "PA", &["42003"]),
+    ("23015", "Beaverdam", "VA", &["51085", "51109"]),
     ("23185", "Williamsburg", "VA", &["51095", "51199", "51830"]),
     ("23220", "Richmond", "VA", &["51760"]),
     ("24011", "Roanoke", "VA", &["51770"]),
@@ -26,13 +28,20 @@ const ZIPS: [(&str, &str, &str, &[&str]); 15] = [
     ("33601", "Tampa", "FL", &["12057", "12097"]),
     ("33602", "Tampa", "FL", &["12057"]),
     ("34102", "Naples", "FL", &["12021"]),
+    ("96813", "Honolulu", "HI", &["15003"]),
 ];
 
 async fn world() -> World {
     let table = |dataset_id, folders, rows| Table { dataset_id, vintage_year: None, bucket: None, folders, rows, report: PartReport::default() };
     let zips = ZIPS.iter().map(|(code, city, state, counties)| zip(&format!("{code}|{city}|{state}|{}|0|0|standard|{code}|same_code", counties[0])));
     let touched = ZIPS.iter().flat_map(|(code, _, _, counties)| counties.iter().map(move |county| zip_county(code, county, "", 0.5)));
-    let states = [("FL", "Florida", "0.06", "12"), ("NY", "New York", "0.04", "36"), ("VA", "Virginia", "0.043", "51")];
+    let states = [
+        ("FL", "Florida", "0.06", "12"),
+        ("HI", "Hawaii", "0.04", "15"),
+        ("NY", "New York", "0.04", "36"),
+        ("PA", "Pennsylvania", "0.06", "42"),
+        ("VA", "Virginia", "0.043", "51"),
+    ];
     let mut tables = vec![
         table("zip.zip", &[], zips.collect()),
         table("zip.county", &[], touched.collect()),
@@ -172,8 +181,33 @@ async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
         let is_known = (data["combined_rate"].as_f64().unwrap(), data["coverage"]["level"].as_str().unwrap());
         assert_eq!(is_known, (combined, "full"), "{query}: {data}");
     }
+    // Beaverdam lies in Hanover (6 percent) and Louisa (5.3), which tax food alike.
+    let general = rate(&world, "zip=23015&date=2026-03-02").await["data"].take();
+    assert_eq!((&general["combined_rate"], &general["components"][1]["null_reason"]), (&Value::Null, &json!("depends_on_county")));
+    let food = rate(&world, "zip=23015&date=2026-03-02&category=grocery").await["data"].take();
+    assert_eq!((&food["combined_rate"], &food["match"]["is_ambiguous"]), (&json!(0.01), &json!(true)));
+    let sale = json!({"to": {"zip": "23015"}, "date": "2026-03-02", "line_items": [{"unit_price": 100, "category": "grocery"}]});
+    let sold = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
+    assert_eq!((&sold["tax_amount"], &sold["unknown"]), (&json!(1.0), &json!([])));
     let triangle = rate(&world, "zip=23185&date=2026-03-02").await["data"].take();
     assert_eq!((&triangle["county_rate"], &triangle["special_rate"]), (&json!(0.01), &json!(0.017)));
+}
+
+#[tokio::test]
+async fn groceries_bear_no_tax_of_a_county_in_pennsylvania_and_all_of_it_in_hawaii() {
+    let world = world().await;
+    for (zip, category, combined) in [
+        ("15222", "general", 0.07),
+        ("15222", "grocery", 0.0),
+        ("15222", "clothing", 0.0),
+        ("15222", "otc_drug", 0.0),
+        ("15222", "prepared_food", 0.07),
+        ("96813", "grocery", 0.045),
+        ("96813", "prescription_drug", 0.0),
+    ] {
+        let data = rate(&world, &format!("zip={zip}&date=2026-03-02&category={category}")).await["data"].take();
+        assert_eq!((data["combined_rate"].as_f64(), &data["coverage"]["level"]), (Some(combined), &json!("full")), "{zip} {category}: {data}");
+    }
 }
 
 #[tokio::test]

@@ -222,6 +222,34 @@ fn every_state_has_each_class_and_rules_follow_each_other() {
 }
 
 #[test]
+fn eleven_states_tax_sales_within_them_at_the_sellers_place_each_by_a_law_that_is_cited() {
+    let text = std::fs::read(project("pipelines/tax/states.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_slice());
+    let names = reader.headers().unwrap().clone();
+    let column = |name: &str| names.iter().position(|column| column == name).unwrap();
+    let (state, sourcing, cited) = (column("state"), column("sourcing"), column("sourcing_citation"));
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).filter(|row| !row[sourcing].is_empty()).collect();
+    let sourced: Vec<(&str, &str)> = rows.iter().filter(|row| &row[sourcing] != "destination").map(|row| (&row[state], &row[sourcing])).collect();
+    let states = ["AZ", "CA", "IL", "MO", "MS", "OH", "PA", "TN", "TX", "UT", "VA"];
+    assert_eq!(sourced, states.map(|state| (state, if state == "CA" { "mixed" } else { "origin" })));
+    assert!(rows.iter().all(|row| row[cited].contains(|letter: char| letter.is_ascii_digit())), "{rows:?}");
+}
+
+/// What a state's law says of the classes that most sales are of, read in the law itself or its regulation.
+#[test]
+fn the_rules_of_the_largest_states_on_food_and_medicine_were_read() {
+    let rows = taxability();
+    let not_read: Vec<String> = rows
+        .iter()
+        .filter(|row| row["level"] == "state" && ["grocery", "prescription_drug"].contains(&row["class"].as_str().unwrap()))
+        .filter(|row| row["evidence"] == "unread_statute" && row["valid_to"].is_null())
+        .map(|row| format!("{}:{}", row["state"].as_str().unwrap(), row["class"].as_str().unwrap()))
+        .filter(|rule| ["CA", "TX", "FL", "NY", "NJ", "WA", "MI", "IN", "MD", "MN", "WI"].contains(&&rule[..2]))
+        .collect();
+    assert_eq!(not_read, Vec::<String>::new());
+}
+
+#[test]
 fn no_rule_of_a_state_is_the_word_of_a_vendor() {
     for (path, columns) in [
         ("pipelines/tax/taxability.csv", &["url"][..]),
