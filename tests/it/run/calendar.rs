@@ -15,10 +15,10 @@ use pubdata::run::{ExitCode, Plan, PlannedTask, RunSettings, TaskReport, TaskSta
 use crate::publisher::{Publisher, Reply};
 use crate::support::{ClockAt, Place, plan_here, run_here, settings};
 
-const QUARTERS: &str = "permit.cincinnati";
-const YEARS: &str = "permit.nola";
+const QUARTERS: &str = "permit.raleigh";
+const YEARS: &str = "permit.pittsburgh";
 const MONTHS: &str = "permit.sf";
-const DAYS: &str = "permit.chicago";
+const DAYS: &str = "permit.denver";
 const VINTAGES: &str = "census.acs5";
 
 /// A declaration of one pipeline over made-up files of `example.org`.
