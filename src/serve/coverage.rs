@@ -17,7 +17,7 @@ use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::table::Licenses;
 use crate::serve::permit::datasets::PERMITS;
 use crate::serve::permit::table::Permits;
-use crate::serve::place::reach::{self, Population};
+use crate::serve::place::reach::{self, Population, Reaches};
 use crate::serve::release::bucketed::BUCKET;
 use crate::serve::release::freshness::source_date;
 use crate::serve::release::loaded::Release;
@@ -139,20 +139,16 @@ fn write_geography_types(json: &mut Json, geo: &Geo<'_>, dataset_id: &str) {
 
 /// What each list of a dataset holds and lacks, and whom it reaches, where lists differ in that.
 fn write_lists(json: &mut Json, release: &Release, dataset_id: &str, dataset: &DatasetEntry) {
-    let population = Population::of(release);
-    let of_partition = |json: &mut Json, wanted: &[(&str, &str)]| {
-        let is_of = |part: &&Part| wanted.iter().all(|(column, value)| part.partition.get(*column).is_some_and(|known| known == value));
-        population.write(json, &reach::areas(dataset.parts.iter().filter(is_of).filter_map(|part| release.manifest.tasks.get(&part.task_id))));
-    };
+    let reaches = Reaches { release, dataset };
     json.key("lists").array(|json| match dataset_id {
-        PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &of_partition)),
-        LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &of_partition)),
-        STATES => TaxTables::of(release).write_lists(json, &|json, fips| population.write(json, &BTreeSet::from([fips]))),
+        PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &reaches)),
+        LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &reaches)),
+        STATES => TaxTables::of(release).write_lists(json, Population::of(release)),
         _ => {}
     });
 }
 
-/// The states each of whose addresses has its full rate, of the dataset that says so; none of others.
+/// The states whose rates are all known where they apply, of the dataset that says so; none of others.
 fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&'a str>> {
     (dataset_id == STATES).then(|| TaxTables::of(release).whole_states().collect())
 }

@@ -48,7 +48,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("geo", "http json place release"),
     ("sec", "days http json release search"),
     ("business", "http json release search"),
-    ("license", "days http json release search"),
+    ("license", "days http json place release search"),
     ("permit", "days http json license place release search"),
     ("tax", "days http json place release"),
     ("zip_code", "geo http json place release tax"),

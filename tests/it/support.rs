@@ -139,13 +139,17 @@ impl Place {
         let lock = std::fs::File::create(kept.join("lock")).unwrap();
         lock.lock().unwrap();
         let place = Self::new();
-        if !kept.join("home").exists() {
+        if kept.join("home").exists() {
+            copy_folder(&kept.join("home"), &place.home());
+        } else {
+            let of_before = folders(kept.parent().unwrap()).into_iter().filter(|folder| *folder != kept);
+            of_before
+                .filter(|folder| folder.file_name().unwrap().to_str().unwrap().starts_with("published-"))
+                .for_each(|folder| drop(std::fs::remove_dir_all(folder)));
             place.run(&[]).expect(0);
             // Whole or not at all: a test may be killed here.
             copy_folder(&place.home(), &kept.join("copying"));
             std::fs::rename(kept.join("copying"), kept.join("home")).unwrap();
-        } else {
-            copy_folder(&kept.join("home"), &place.home());
         }
         place
     }

@@ -109,13 +109,19 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     Grouped { permits: groups, without_key, of_another_list }
 }
 
+/// A row and what it says.
+type Read = (usize, Permit);
+
+/// A row and what is wrong with it.
+type Refused = (usize, String);
+
 /// What became of the rows of one key.
 #[derive(Default)]
 pub(super) struct OfKey {
     /// Permits with the rows they are made of, their own first: of a number that stands on rows of several kinds all of its rows, by which they are told apart.
     pub(super) permits: Vec<(Permit, Vec<usize>)>,
     /// Rows that contradict others, and how.
-    pub(super) contradicting: Vec<(usize, String)>,
+    pub(super) contradicting: Vec<Refused>,
 }
 
 /// Makes the permits of the rows of one key: one as the declaration merges them; else one for each kind that the rows name, and rows that differ in
@@ -124,7 +130,7 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
     if let Some(merge) = &settings.merge {
         return OfKey { permits: vec![(merged(rows, permit_id, group, settings, merge), group.to_vec())], ..OfKey::default() };
     }
-    let mut kinds: BTreeMap<String, Vec<(usize, Permit)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Vec<Read>> = BTreeMap::new();
     for row in group {
         let permit = read(Reader::new(rows, *row, settings), permit_id);
         let kind = [&permit.type_raw, &permit.sub_type_raw].into_iter().flatten();
@@ -135,8 +141,8 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
     let are_several = kinds.len() > 1;
     let mut made = OfKey::default();
     for (kind, read) in kinds {
-        let (agreed, contradicting) = by_majority(read);
-        if let Some((mut permit, own)) = agreed {
+        let (agreeing, contradicting) = by_majority(read);
+        if let Some((mut permit, own)) = latest(agreeing) {
             if are_several {
                 permit.permit_id = format!("{permit_id}-{kind}");
             }
@@ -148,11 +154,11 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
     made
 }
 
-/// Of rows that should say the same but for their dates, the latest of those that more than half of them agree with, and the rows that stand against them,
-/// each with what is wrong; without a majority all of them.
-fn by_majority(read: Vec<(usize, Permit)>) -> (Option<(Permit, Vec<usize>)>, Vec<(usize, String)>) {
+/// Of rows that should say the same but for their dates, those that more than half of them are, and those that stand against them, each with what is
+/// wrong; without a majority all of them.
+fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     let all = read.len();
-    let mut forms: Vec<(Permit, Vec<(usize, Permit)>)> = Vec::new();
+    let mut forms: Vec<(Permit, Vec<Read>)> = Vec::new();
     for (row, permit) in read {
         let undated = permit.undated();
         match forms.iter_mut().find(|(form, _)| *form == undated) {
@@ -161,27 +167,27 @@ fn by_majority(read: Vec<(usize, Permit)>) -> (Option<(Permit, Vec<usize>)>, Vec
         }
     }
     let count = forms.len();
-    let most = forms.iter().position(|(_, rows)| 2 * rows.len() > all).map(|place| forms.swap_remove(place).1);
-    let agreeing = most.as_ref().map_or(0, Vec::len);
+    let most = forms.iter().position(|(_, rows)| 2 * rows.len() > all).map(|place| forms.swap_remove(place).1).unwrap_or_default();
+    let agreeing = most.len();
     let reason = match agreeing {
         0 => format!("{all} rows have this key and say {count} different things, expected one"),
         _ => format!("{agreeing} of {all} rows with this key say the same, and this one does not"),
     };
-    let mut against: Vec<(usize, String)> = forms.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| (row, reason.clone())).collect();
+    let mut against: Vec<Refused> = forms.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| (row, reason.clone())).collect();
     against.sort();
-    (most.map(latest), against)
+    (most, against)
 }
 
-/// The latest of rows that differ in nothing but their dates, and all of these rows.
-fn latest(rows: Vec<(usize, Permit)>) -> (Permit, Vec<usize>) {
+/// The latest of rows that differ in nothing but their dates, and all of these rows; none where there are none.
+fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     let own: Vec<usize> = rows.iter().map(|(row, _)| *row).collect();
     let are_different = rows.iter().any(|(_, permit)| *permit != rows[0].1);
-    let (_, mut latest) = rows.into_iter().max_by(|(_, a), (_, b)| a.days().cmp(&b.days())).expect("a group has a row");
+    let (_, mut latest) = rows.into_iter().max_by(|(_, a), (_, b)| a.days().cmp(&b.days()))?;
     if are_different {
         let detail = format!("{} rows of the permit differ in nothing but their dates; published are the latest", own.len());
         latest.warnings.push(Warning { code: "dates_differ", detail });
     }
-    (latest, own)
+    Some((latest, own))
 }
 
 /// Makes one permit of the rows of one key, as the declaration says.

@@ -140,7 +140,7 @@ fn is_of_answers(finding: &SourceFinding) -> bool {
 
 /// Why the dataset's code cannot be run on what came.
 fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
-    if let Ok(builder) = datasets::builder(&task.declaration)
+    if let Ok(builder) = datasets::builder(task.declaration)
         && matches!(builder.build, Build::Sharded(_))
     {
         return Some(super::excerpt::documents());

@@ -8,6 +8,7 @@ use crate::serve::days;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::meta::Meta;
 use crate::serve::json::Json;
+use crate::serve::place::reach::Reaches;
 use crate::serve::release::freshness::source_date;
 
 /// Says what the lists that were looked at may lack: records that were set aside, and what happened since their newest license.
@@ -50,8 +51,8 @@ pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked
 }
 
 impl Licenses {
-    /// Writes the lists by state and source; `reach` writes whom the records of a partition reach.
-    pub fn write_lists(&self, json: &mut Json, reach: &dyn Fn(&mut Json, &[(&str, &str)])) {
+    /// Writes the lists by state and source; each with whom it reaches.
+    pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
         for ((state, source), list) in &self.lists {
             let gaps = [(list.is_self_reported, "only what holders state of themselves"), (list.oldest.is_none(), "no dates of issue")];
             json.object(|json| {
@@ -63,7 +64,7 @@ impl Licenses {
                 json.key("last_date").optional_day(list.newest);
                 json.key("kinds").texts(list.professions.iter().map(String::as_str));
                 json.key("gaps").texts(gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap));
-                reach(json.key("reach"), &[("state", state), ("source", source)]);
+                reaches.write(json.key("reach"), &[("state", state), ("source", source)]);
             });
         }
     }

@@ -3,13 +3,14 @@
 use crate::serve::days;
 use crate::serve::json::Json;
 use crate::serve::permit::table::{DATES, PermitList, Permits};
+use crate::serve::place::reach::Reaches;
 
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 
 impl Permits {
-    /// Writes the lists by jurisdiction; `reach` writes whom the records of a partition reach.
-    pub fn write_lists(&self, json: &mut Json, reach: &dyn Fn(&mut Json, &[(&str, &str)])) {
+    /// Writes the lists by jurisdiction; each with whom it reaches.
+    pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
         for (id, list) in &self.lists {
             // The first kind of date that the list has: few have none of issue.
             let days = list.days.iter().find_map(|days| *days);
@@ -22,7 +23,7 @@ impl Permits {
                 json.key("last_date").optional_text(days.map(|(_, last)| days::date(last).to_string()).as_deref());
                 json.key("kinds").texts(list.types.iter().map(String::as_str));
                 json.key("gaps").texts(gaps(list, self.with_license_numbers.contains(id)).iter().map(String::as_str));
-                reach(json.key("reach"), &[("jurisdiction", id)]);
+                reaches.write(json.key("reach"), &[("jurisdiction", id)]);
             });
         }
     }

@@ -7,7 +7,7 @@ use crate::serve::json::Json;
 use crate::serve::release::loaded::Release;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::table::Table;
-use crate::store::TaskEntry;
+use crate::store::{DatasetEntry, Part, TaskEntry};
 
 const POPULATION: &str = "geo.population";
 
@@ -80,6 +80,21 @@ impl Population {
             json.key("population_year").value(&people.and(self.year));
             json.key("areas_without_estimate").count((counted.len() - known.len()) as u64);
         });
+    }
+}
+
+/// Whom the lists of a dataset reach.
+pub struct Reaches<'a> {
+    pub release: &'a Release,
+    pub dataset: &'a DatasetEntry,
+}
+
+impl Reaches<'_> {
+    /// Writes whom the records of a partition reach, which is given by columns and their values.
+    pub fn write(&self, json: &mut Json, partition: &[(&str, &str)]) {
+        let is_of = |part: &&Part| partition.iter().all(|(column, value)| part.partition.get(*column).is_some_and(|known| known == value));
+        let tasks = self.dataset.parts.iter().filter(is_of).filter_map(|part| self.release.manifest.tasks.get(&part.task_id));
+        Population::of(self.release).write(json, &areas(tasks));
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::canonical::state;
 use crate::serve::json::Json;
+use crate::serve::place::reach::Population;
 use crate::serve::tax::table::TaxTables;
 
 impl TaxTables {
-    /// Writes the states; `reach` writes whom a state's FIPS code reaches.
-    pub fn write_lists(&self, json: &mut Json, reach: &dyn Fn(&mut Json, &str)) {
+    /// Writes the states, each with its people.
+    pub fn write_lists(&self, json: &mut Json, population: &Population) {
         for (rules, row) in self.rules.iter().flat_map(|rules| (0..rules.states.len()).map(move |row| (rules, row))) {
             let code = rules.states.at(row);
             json.object(|json| {
@@ -18,12 +19,12 @@ impl TaxTables {
                 json.key("last_date").null();
                 json.key("kinds").texts([rules.coverages.at(row), rules.methods.at(row)]);
                 json.key("gaps").texts(rules.local_notes.get(row));
-                reach(json.key("reach"), state::fips(code).unwrap_or_default());
+                population.write(json.key("reach"), &state::fips(code).into_iter().collect());
             });
         }
     }
 
-    /// FIPS codes of the states each of whose addresses has its full rate: not only those that are named.
+    /// FIPS codes of the states whose rates are all known and found by boundaries or counties, or are one: not by names of places alone.
     pub fn whole_states(&self) -> impl Iterator<Item = &'static str> {
         let rows = self.rules.iter().flat_map(|rules| (0..rules.states.len()).map(move |row| (rules, row)));
         rows.filter(|(rules, row)| rules.coverages.at(*row) == "full" && rules.methods.at(*row) != "places")

@@ -212,7 +212,8 @@ fn personal_names() -> BTreeSet<String> {
             names.extend(owners.filter_map(|place| record.get(place + 1)).map(str::to_owned));
         }
     }
-    names.retain(|name| name.len() > 4);
+    // `EXAMPLE` also stands for streets and kinds of work.
+    names.retain(|name| name.len() > 4 && name != "EXAMPLE" && !ORGANIZATIONS.contains(&name.as_str()));
     names
 }
 
