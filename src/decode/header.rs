@@ -1,6 +1,8 @@
 //! Which columns of a file are read, and under which of our names. A file that lacks a wanted column is refused; one that nobody declared
 //! is told of, and refused where the plan is closed.
 
+use std::collections::HashSet;
+
 use super::archive::is_text;
 use crate::error::{Error, Result};
 use crate::pipeline::nearest;
@@ -107,10 +109,10 @@ impl ColumnPlan {
         // A trailing delimiter makes a last column without a name (data.census.gov).
         let has_unnamed = self.ignore.iter().any(String::is_empty);
         let header = header.strip_suffix(&[""]).filter(|_| !has_unnamed).unwrap_or(header);
-        let is_mapped = |name: &&str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|known| known == name));
-        let is_twice =
-            |(index, name): &(usize, &&str)| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty()) && header[..*index].contains(name);
-        if let Some((_, twice)) = header.iter().enumerate().find(is_twice) {
+        let is_mapped = |name: &str| self.wanted.iter().any(|wanted| wanted.source_names.iter().any(|known| known == name));
+        let mut seen: HashSet<&str> = HashSet::with_capacity(header.len());
+        let mut repeated = header.iter().copied().filter(|name| !seen.insert(name));
+        if let Some(twice) = repeated.find(|name| (self.is_closed || is_mapped(name)) && !(has_unnamed && name.is_empty())) {
             return Err(Error::format(format!("column `{twice}` occurs twice in the header")));
         }
         let mut new: Vec<String> = header.iter().filter(|column| !self.knows(column)).map(|column| (*column).to_owned()).collect();
@@ -138,10 +140,14 @@ impl ColumnPlan {
     }
 }
 
+/// So many new columns are looked through for the one that is missing, and so many stand in a message: a header may have any number.
+const MOST_COMPARED: usize = 1_000;
+const MOST_TOLD: usize = 40;
+
 /// Says which columns are not as declared, and of a missing one which new one may be meant.
 fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
     let quoted = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let candidates: Vec<&str> = new.iter().map(String::as_str).collect();
+    let candidates: Vec<&str> = new.iter().take(MOST_COMPARED).map(String::as_str).collect();
     let mut parts = Vec::new();
     for wanted in missing {
         let names = wanted.source_names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
@@ -152,7 +158,9 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
         });
     }
     if !new.is_empty() {
-        parts.push(format!("neither mapped nor ignored: {}", quoted(new)));
+        let (told, rest) = new.split_at(new.len().min(MOST_TOLD));
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        parts.push(format!("neither mapped nor ignored: {}{more}", quoted(told)));
     }
     Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
         .hint("look at the file; where the publisher renamed a column, add its new name to the mapping of ours in the declaration, and list under `ignore` what is not used")

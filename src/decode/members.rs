@@ -14,6 +14,9 @@ use zip::unstable::read::ZipIterable;
 use super::archive::MAX_RATIO;
 use crate::error::{Error, IoExt, Result};
 
+/// Bytes of a member's own header before its name.
+const HEADER_BYTES: u64 = 30;
+
 /// A ZIP archive of very many documents, each read whole. Several threads may read members at the same time; the directory is read once
 /// and only what is needed of it is kept.
 #[derive(Debug)]
@@ -82,6 +85,7 @@ impl Archive {
             let shown = repeated.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(Error::format(format!("{} members are there twice, and which one counts cannot be told: {shown}", repeated.len())));
         }
+        refuse_impossible_places(&mut members, file.metadata().at("read", path)?.len())?;
         members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { file, members })
     }
@@ -142,15 +146,29 @@ impl Archive {
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.7.
     fn data_start(&self, member: &Member) -> Result<u64> {
-        const FIXED_BYTES: u64 = 30;
-        let mut header = [0_u8; FIXED_BYTES as usize];
+        let mut header = [0_u8; HEADER_BYTES as usize];
         self.file.read_exact_at(&mut header, member.header_start).map_err(|error| Error::format(format!("has no readable header: {error}")))?;
         if !header.starts_with(b"PK\x03\x04") {
             return Err(Error::format("has no header where the archive's directory says it begins"));
         }
         let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
-        Ok(member.header_start + FIXED_BYTES + length(26) + length(28))
+        Ok(member.header_start + HEADER_BYTES + length(26) + length(28))
     }
+}
+
+/// Refuses members that go beyond the file, whose sizes must not decide how much memory is asked for, and members that share bytes, by which a small archive
+/// unpacks without end. Leaves the members in the order of their places.
+fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<()> {
+    let end = |member: &Member| member.header_start.saturating_add(HEADER_BYTES).saturating_add(member.compressed_bytes);
+    members.sort_unstable_by_key(|member| member.header_start);
+    if let Some(beyond) = members.iter().find(|member| end(member) > file_bytes) {
+        let detail = format!("member `{}` declares {} packed bytes, and the file ends before", beyond.name, beyond.compressed_bytes);
+        return Err(Error::format(detail));
+    }
+    if let Some(pair) = members.windows(2).find(|pair| end(&pair[0]) > pair[1].header_start) {
+        return Err(Error::format(format!("members `{}` and `{}` share bytes", pair[0].name, pair[1].name)));
+    }
+    Ok(())
 }
 
 fn is_match(pattern: &str, name: &str) -> bool {

@@ -210,12 +210,12 @@ impl Fetcher {
 
     async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {
         use std::io::ErrorKind::{NotADirectory, NotFound};
-        let file = match tokio::fs::File::open(&path).await {
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Outcome::Absent),
-            file => file.map_err(|error| Error::fetch(format!("cannot open {}: {error}", path.display())))?,
-        };
         let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
-        let before = file.metadata().await.map_err(unreadable)?;
+        // Before it is opened: a pipe would wait for somebody to write to it.
+        let before = match tokio::fs::metadata(&path).await {
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Outcome::Absent),
+            known => known.map_err(unreadable)?,
+        };
         if !before.is_file() {
             return Ok(Outcome::Absent);
         }
@@ -232,7 +232,7 @@ impl Fetcher {
         let mut partial = self.partial(request, url).await?;
         let total_bytes = Some(before.len());
         partial.begin(PartialOf { origin: origin.clone(), last_modified: last_modified.clone(), total_bytes, ..PartialOf::default() })?;
-        let mut file = file.into_std().await;
+        let mut file = tokio::fs::File::open(&path).await.map_err(unreadable)?.into_std().await;
         loop {
             let total = before.len();
             // Off the runtime's thread, so that files are copied and hashed side by side.

@@ -170,14 +170,15 @@ fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
 
 fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
     let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
-    let mut file = match std::fs::File::open(path) {
+    // Before it is opened: a pipe would wait for somebody to write to it.
+    let metadata = match std::fs::metadata(path) {
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(Head::Absent { status: None }),
-        file => file.map_err(unreadable)?,
+        known => known.map_err(unreadable)?,
     };
-    let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
         return Ok(Head::Absent { status: None });
     }
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
     let total = metadata.len();
     let (start, length) = piece.within(total);
     let dated = metadata.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok()).map(utc_date);

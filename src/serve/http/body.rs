@@ -1,9 +1,10 @@
 //! Strict reading of a JSON body: one object, known fields only, each of the expected type.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::serve::http::nearest;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::{nearest, object};
 
 /// A body whose fields are all known.
 #[derive(Debug)]
@@ -15,9 +16,11 @@ impl Body {
     /// # Errors
     /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
     pub fn read(bytes: &[u8], fields: &[&str]) -> Result<Self> {
-        let value: Value =
-            serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
-        let Value::Object(object) = value else { return Err(Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")) };
+        let wrong = |error: serde_json::Error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON that can be read: {error}"));
+        let fields_there = object::read(bytes).map_err(wrong)?;
+        let fields_there = fields_there.ok_or_else(|| Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"))?;
+        let read = |(name, text): (String, &RawValue)| Ok((name, serde_json::from_str::<Value>(text.get()).map_err(wrong)?));
+        let object = fields_there.into_iter().map(read).collect::<Result<Map<String, Value>>>()?;
         match object.keys().find(|key| !fields.contains(&key.as_str())) {
             Some(key) => {
                 let key: String = key.chars().take(64).collect();

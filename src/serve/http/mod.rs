@@ -15,6 +15,7 @@ pub mod meta;
 pub mod metrics;
 pub mod middleware;
 pub mod nearest;
+pub mod object;
 pub mod openapi;
 pub mod paging;
 pub mod parameters;

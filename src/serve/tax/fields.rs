@@ -1,18 +1,16 @@
 //! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes through binary floating point.
 
-use std::collections::BTreeMap;
-
 use serde_json::value::RawValue;
 
-use crate::serve::http::nearest;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::{nearest, object};
 
 /// An object whose fields are all known.
 #[derive(Debug)]
 pub struct Fields<'a> {
     /// Where it stands in the body, as it stands before the names of its fields: `line_items[2].`.
     place: String,
-    fields: BTreeMap<String, &'a RawValue>,
+    fields: object::Fields<'a>,
 }
 
 impl<'a> Fields<'a> {
@@ -21,18 +19,19 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not known and the nearest that is.
     pub fn of_body(bytes: &'a [u8], known: &[&str]) -> Result<Self> {
-        let value: &RawValue =
-            serde_json::from_slice(bytes).map_err(|error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON: {error}")))?;
-        if !value.get().starts_with('{') {
-            return Err(Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"));
-        }
-        Self::read(value, String::new(), known)
+        let wrong = |error: serde_json::Error| Problem::of_field(Code::InvalidJson, "body", format!("the body is not JSON that can be read: {error}"));
+        let fields = object::read(bytes).map_err(wrong)?;
+        Self::of(fields.ok_or_else(|| Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"))?, String::new(), known)
     }
 
     fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
-        let fields: BTreeMap<String, &'a RawValue> = serde_json::from_str(value.get()).map_err(|_| {
-            Problem::of_field(Code::InvalidParameter, place.trim_end_matches('.'), format!("`{}` must be an object", place.trim_end_matches('.')))
-        })?;
+        let here = place.trim_end_matches('.');
+        let fields = object::read(value.get().as_bytes()).map_err(|error| Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}")))?;
+        let fields = fields.ok_or_else(|| Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object")))?;
+        Self::of(fields, place, known)
+    }
+
+    fn of(fields: object::Fields<'a>, place: String, known: &[&str]) -> Result<Self> {
         match fields.keys().find(|key| !known.contains(&key.as_str())) {
             Some(key) => {
                 let key: String = key.chars().take(64).collect();

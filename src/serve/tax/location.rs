@@ -97,15 +97,14 @@ impl Location {
 /// The county that is given: five digits, of the state.
 fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
     let Some(fips) = asked else { return Ok(None) };
-    let is_code = fips.len() == 5 && fips.bytes().all(|byte| byte.is_ascii_digit());
-    let of_state = state::fips(state).filter(|of_state| is_code && fips.starts_with(of_state));
-    of_state.map(|_| Some(fips.to_owned())).ok_or_else(|| {
-        Problem::of_field(
-            Code::InvalidParameter,
-            field,
-            format!("`{field}`: expected the FIPS code of a county of {state}, five digits, got `{}`", shown(fips)),
-        )
-    })
+    if fips.len() != 5 || !fips.bytes().all(|byte| byte.is_ascii_digit()) {
+        let message = format!("`{field}`: expected the FIPS code of a county, five digits, got `{}`", shown(fips));
+        return Err(Problem::of_field(Code::InvalidParameter, field, message));
+    }
+    match state::fips(state).filter(|of_state| fips.starts_with(of_state)) {
+        Some(_) => Ok(Some(fips.to_owned())),
+        None => Err(Problem::of_field(Code::NotFound, field, format!("`{field}`: {fips} is no county of {state}"))),
+    }
 }
 
 fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {

@@ -129,3 +129,18 @@ fn bombs_and_giants_are_refused_before_a_byte_is_unpacked() {
     }
     assert!(refusal(&zipped(&[("CIK1.json", &giant, true)])).contains("declares 1200000 bytes, more than the 1048576"));
 }
+
+/// The size is believed before the bytes are read, so that it decides how much memory is asked for.
+#[test]
+fn a_member_that_goes_beyond_the_file_or_into_another_is_refused() {
+    let text = b"0123456789".repeat(50);
+    let honest = zipped(&[("CIK1.json", &text, true), ("CIK2.json", &text, true)]);
+    let packed: [u8; 4] = honest[18..22].try_into().unwrap();
+    let beyond = replaced(&honest, &packed, &0x7fff_ff00_u32.to_le_bytes());
+    assert!(refusal(&beyond).contains("`CIK1.json` declares 2147483392 packed bytes, and the file ends before"), "{}", refusal(&beyond));
+    // Both entries of the directory lead to the first member.
+    let mut shared = honest.clone();
+    let second = memchr::memmem::rfind(&honest, b"PK\x01\x02").unwrap();
+    shared[second + 42..second + 46].copy_from_slice(&0_u32.to_le_bytes());
+    assert!(refusal(&shared).contains("`CIK1.json` and `CIK2.json` share bytes"), "{}", refusal(&shared));
+}

@@ -94,6 +94,8 @@ async fn a_mirror_folder_stands_in_for_the_publisher() {
     assert_eq!(desk.fetch(&desk.request_url("https://www2.example/other.dat")).await, Outcome::Absent);
     assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs")).await, Outcome::Absent, "a folder is not a file");
     assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs/table.dat/deeper")).await, Outcome::Absent);
+    assert!(std::process::Command::new("mkfifo").arg(folder.join("www2.example/acs/pipe.dat")).status().unwrap().success());
+    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/acs/pipe.dat")).await, Outcome::Absent, "nobody writes to a pipe");
     assert_eq!(desk.partials(), []);
 }
 

@@ -17,6 +17,13 @@ fn a_city_that_only_a_folder_declares_is_published_and_traced() {
     let trace = place.pubdata(&[&["trace", "permit.permit:us-oh-elsewhere:2099P00001", "--json"], &declared[..]].concat()).expect(0).json();
     assert_eq!(trace["is_match"], true, "{trace:#}");
 
+    // The folder may hold nothing but it.
+    let alone = place.root().join("alone");
+    copy_folder(&project("schemas"), &alone.join("schemas"));
+    std::fs::create_dir_all(alone.join("pipelines/permit")).unwrap();
+    std::fs::copy(folder.join("pipelines/permit/elsewhere.toml"), alone.join("pipelines/permit/elsewhere.toml")).unwrap();
+    place.pubdata(&["check", "--declarations", alone.to_str().unwrap()]).expect(0);
+
     let path = folder.join("pipelines/permit/elsewhere.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     let without = text.replace("builder = \"permit\"\n", "");

@@ -31,7 +31,7 @@ fn an_unchanged_second_run_builds_nothing_and_leaves_everything_as_it_is() {
     let second = place.run(&[]).expect(0);
     assert_eq!(second.json()["outcome"], "unchanged");
     assert_eq!(second.release_id(), first.release_id());
-    let fresh = json!({ "census.acs5/vintage=2022": "fresh", ACS_2023: "fresh", "census.gazetteer": "fresh", "nces.ccd_directory": "fresh", "sec.financials": "fresh", "sec.submissions": "fresh", "sec.taxonomy": "fresh" });
+    let fresh = json!({ "census.acs5/vintage=2022": "fresh", ACS_2023: "fresh", "census.gazetteer": "fresh", "census.population": "fresh", "nces.ccd_directory": "fresh", "sec.financials": "fresh", "sec.submissions": "fresh", "sec.taxonomy": "fresh" });
     assert_eq!(outcomes(&second), fresh);
     assert!(first.stderr.contains(" building ") && !second.stderr.contains(" building "), "nothing is decoded: {}", second.stderr);
     assert_eq!(state(), before);
@@ -44,7 +44,7 @@ fn one_changed_source_rebuilds_its_task_and_links_all_other_parts() {
     let first = place.current();
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
     let second = place.run(&[]).expect(0);
-    let expected = json!({ "census.acs5/vintage=2022": "fresh", ACS_2023: "built", "census.gazetteer": "fresh", "nces.ccd_directory": "fresh", "sec.financials": "fresh", "sec.submissions": "fresh", "sec.taxonomy": "fresh" });
+    let expected = json!({ "census.acs5/vintage=2022": "fresh", ACS_2023: "built", "census.gazetteer": "fresh", "census.population": "fresh", "nces.ccd_directory": "fresh", "sec.financials": "fresh", "sec.submissions": "fresh", "sec.taxonomy": "fresh" });
     assert_eq!(outcomes(&second), expected);
     assert!(second.reasons(ACS_2023).contains("source changed: https://www2.census.gov/"), "{second:#?}");
     assert_ne!(second.release_id(), first);
@@ -65,7 +65,7 @@ fn a_source_missing_on_the_first_run_leaves_its_task_out_and_publishes_the_rest(
     std::fs::rename(&income, &aside).unwrap();
     let first = place.run(&[]).expect(30);
     assert_eq!(first.json()["outcome"], "published");
-    let expected = json!({ "census.acs5/vintage=2022": "built", ACS_2023: "missing", "census.gazetteer": "built", "nces.ccd_directory": "built", "sec.financials": "built", "sec.submissions": "built", "sec.taxonomy": "built" });
+    let expected = json!({ "census.acs5/vintage=2022": "built", ACS_2023: "missing", "census.gazetteer": "built", "census.population": "built", "nces.ccd_directory": "built", "sec.financials": "built", "sec.submissions": "built", "sec.taxonomy": "built" });
     assert_eq!(outcomes(&first), expected);
     assert!(first.reasons(ACS_2023).contains(INCOME_2023), "{first:#?}");
     assert!(!place.part("geo.zcta_metric/2023.parquet").exists());

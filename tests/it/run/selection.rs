@@ -20,7 +20,7 @@ fn a_selector_names_a_family_a_pipeline_a_dataset_or_a_task() {
     let acs5 = ["census.acs5/vintage=2022", ACS_2023];
     for (selector, expected) in [
         ("nces", vec!["nces.ccd_directory"]),
-        ("census", vec![acs5[0], acs5[1], "census.gazetteer"]),
+        ("census", vec![acs5[0], acs5[1], "census.gazetteer", "census.population"]),
         ("census.acs5", acs5.to_vec()),
         ("geo.county", vec!["census.gazetteer"]),
         ("geo.zcta_metric", acs5.to_vec()),

@@ -54,6 +54,9 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
         .map(|area| (area["geoid"].as_str().unwrap(), area["population"].as_i64().unwrap_or_default()))
         .collect();
     assert_eq!(areas.iter().filter(|(geoid, _)| *geoid == "3651000").count(), 1);
+    let share = |dataset: &Value| dataset["reach"]["population_share"].as_f64().unwrap();
+    assert!(permits["lists"].as_array().unwrap().len() >= 60 && share(permits) >= 0.15, "{}", share(permits));
+    assert!(share(entry(&answer, "tax.state")) >= 0.6);
     // California's list and New York City's are of 39,431,263 and 8,478,072 people.
     let licenses = entry(&answer, "license.license");
     assert!(licenses["lists"].as_array().unwrap().iter().any(|list| list["reach"]["population"] == 39_431_263), "{licenses:#}");

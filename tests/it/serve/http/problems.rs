@@ -103,6 +103,8 @@ async fn bodies_that_http_would_call_413_and_415_are_400() {
     assert_eq!(post("text/plain", "{}".to_owned()).await.problem(), (400, "invalid_json".to_owned()));
     assert_eq!(post("application/json", "{".to_owned()).await.problem(), (400, "invalid_json".to_owned()));
     assert_eq!(post("application/json", format!("\"{}\"", "x".repeat(70_000))).await.problem(), (400, "invalid_parameter".to_owned()));
+    let twice = post("application/json", r#"{"locations":["90210","10001"],"locations":["90210","00627"]}"#.to_owned()).await;
+    assert!(twice.json()["detail"].as_str().unwrap().contains("the field `locations` is there twice"), "{}", twice.json());
     let large = post("application/json", " ".repeat(70_000)).await;
     assert_eq!(large.json()["detail"], "the body is larger than 65536 bytes, the most that is taken: send less at once");
     assert_eq!(post("application/json; charset=utf-8", r#"{"locations":["90210","10001"]}"#.to_owned()).await.status, 200);

@@ -103,6 +103,9 @@ async fn numbers_of_a_sale_are_read_to_the_digit() {
         (r#"{"to": {"state": "OR"}, "amount": 1}"#.to_owned(), "to.zip", "missing_parameter"),
         (r#"{"to": {"zip": "97201"}, "amount": 1, "date": "tomorrow"}"#.to_owned(), "date", "invalid_parameter"),
         (r#"{"to": {"zip": "97201"}, "amount": 1, "rounding": "up"}"#.to_owned(), "rounding", "invalid_parameter"),
+        (r#"{"to": {"zip": "97201"}, "amount": 1, "amount": 2}"#.to_owned(), "body", "invalid_json"),
+        (r#"{"to": {"zip": "97201", "zip": "10001"}, "amount": 1}"#.to_owned(), "to", "invalid_json"),
+        (line(r#"{"unit_price": 1, "unit_price": 2}"#), "line_items[0]", "invalid_json"),
         ("[1]".to_owned(), "body", "invalid_json"),
         ("{".to_owned(), "body", "invalid_json"),
     ] {

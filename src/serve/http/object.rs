@@ -1,0 +1,47 @@
+//! Reads a JSON object whose fields are each there once: of two values of a field nobody can say which was meant.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object with their texts.
+pub type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+/// Reads an object; none where the text is another value.
+///
+/// # Errors
+/// What is wrong with the text, and which field is there twice.
+pub fn read(text: &[u8]) -> serde_json::Result<Option<Fields<'_>>> {
+    let value: &RawValue = serde_json::from_slice(text)?;
+    if !value.get().starts_with('{') {
+        return Ok(None);
+    }
+    serde_json::Deserializer::from_str(value.get()).deserialize_map(Once).map(Some)
+}
+
+struct Once;
+
+impl<'de> Visitor<'de> for Once {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Fields::new();
+        while let Some(name) = map.next_key::<String>()? {
+            match fields.entry(name) {
+                Entry::Vacant(place) => drop(place.insert(map.next_value()?)),
+                Entry::Occupied(known) => {
+                    let shown: String = known.key().chars().take(64).collect();
+                    return Err(serde::de::Error::custom(format_args!("the field `{shown}` is there twice")));
+                }
+            }
+        }
+        Ok(fields)
+    }
+}
