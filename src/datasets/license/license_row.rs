@@ -127,9 +127,9 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let Some(number_raw) = number(settings, row) else {
         return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
     };
-    for (column, allowed) in &settings.only {
-        if let Some(text) = row.text(column).filter(|text| !allowed.iter().any(|known| known == text)) {
-            return Err(("malformed_record", format!("`{column}` is `{text}`, expected one of `{}`: a cell is out of place", allowed.join("`, `"))));
+    for column in &settings.never_days {
+        if let Some(text) = row.text(column).filter(|text| matches!(date(text, &settings.date_formats), Read::Value(_))) {
+            return Err(("malformed_record", format!("`{column}` is the day `{text}`: cells are out of place")));
         }
     }
     let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {

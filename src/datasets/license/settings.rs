@@ -102,9 +102,9 @@ pub(super) struct Settings {
     #[serde(default)]
     pub(super) number_from: Vec<String>,
     pub(super) date_formats: Vec<DateFormat>,
-    /// The only texts that a column may have: in a row with another a cell is out of place, and it is set aside.
+    /// Columns that never say a day: in a row in which one does, cells are out of place, and it is set aside.
     #[serde(default)]
-    pub(super) only: BTreeMap<String, Vec<String>>,
+    pub(super) never_days: Vec<String>,
     /// Cells that say nothing, such as `-`.
     #[serde(default)]
     pub(super) withheld: Vec<String>,

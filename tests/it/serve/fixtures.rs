@@ -76,10 +76,13 @@ async fn coverage_names_states_lists_and_jurisdictions() {
         partitions.iter().find(|part| part["partition"]["state"] == state).unwrap()["layout_evidence"].clone()
     };
     assert_eq!((evidence("FL"), evidence("CO")), (json!("file"), json!("documented")));
-    assert_eq!(values("business.entity", "state"), ["CO", "CT", "FL", "IA", "NY", "OR", "PA", "TX"]);
-    assert_eq!(values("license.license", "state"), ["AZ", "CA", "CO", "CT", "FL", "NY", "OR", "TX", "WA"]);
+    assert_eq!(values("business.entity", "state"), ["AK", "CO", "CT", "FL", "IA", "NY", "OR", "PA", "TX"]);
+    assert_eq!(
+        values("license.license", "state"),
+        ["AK", "AL", "AZ", "CA", "CO", "CT", "DE", "FL", "IL", "LA", "MN", "NY", "OH", "OR", "TX", "VA", "VT", "WA"]
+    );
     assert!(values("permit.permit", "jurisdiction").contains(&"us-il-chicago".to_owned()));
     let problem = served.get("/v1/business/search?name=acme&state=DE").await;
     assert_eq!(problem.problem(), (404, "coverage_unavailable".to_owned()));
-    assert!(problem.json()["detail"].as_str().unwrap().contains("CO, CT, FL, IA, NY, OR, PA, TX"));
+    assert!(problem.json()["detail"].as_str().unwrap().contains("AK, CO, CT, FL, IA, NY, OR, PA, TX"));
 }
