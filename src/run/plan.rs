@@ -82,15 +82,17 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Does without those of the pipelines it builds on, but for the first, whose files did not come, as long as one of them is there.
-    fn spare_missing_lists(&mut self, settings: &RunSettings, fetched: &BTreeMap<String, Fetched>) {
+    /// Does without those of the pipelines it builds on, but for the first, whose files have never come, as long as one of them is there. One that the last build
+    /// was made from is waited for: without it records would be gone that were there, and what was ambiguous would look clear.
+    fn spare_missing_lists(&mut self, settings: &RunSettings, fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) {
         let pipeline_of = |source_id: &str| settings.declarations.source(source_id).map(|(owner, _)| owner.pipeline_id.as_str());
-        let others: BTreeSet<&str> = self.task.declaration.builds_on.iter().skip(1).map(String::as_str).collect();
+        let mut others: BTreeSet<&str> = self.task.declaration.builds_on.iter().skip(1).map(String::as_str).collect();
         let is_lacking = |(file, is_required): &&(Wanted, bool)| *is_required && !matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
         let lacking: BTreeSet<&str> = self.files.iter().filter(is_lacking).filter_map(|(file, _)| pipeline_of(&file.request.source_id)).collect();
         if others.iter().all(|pipeline_id| lacking.contains(pipeline_id)) {
             return;
         }
+        others.retain(|other| !previous.iter().any(|known| pipeline_of(&known.source_id) == Some(*other)));
         for (file, is_required) in &mut self.files {
             *is_required &= !pipeline_of(&file.request.source_id).is_some_and(|pipeline_id| others.contains(pipeline_id) && lacking.contains(pipeline_id));
         }
@@ -117,8 +119,8 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     for candidate in &mut candidates {
         let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id)).map_or(&[][..], |entry| &entry.inputs);
         candidate.series.iter().for_each(|series| series.settle(&mut candidate.files, &fetched, previous));
+        candidate.spare_missing_lists(settings, &fetched, previous);
     }
-    candidates.iter_mut().for_each(|candidate| candidate.spare_missing_lists(settings, &fetched));
     sources.extend(listing_pages);
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);

@@ -111,7 +111,7 @@ struct Link {
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut licenses = Licenses::default();
     let mut permits: Option<Arc<Vec<Table>>> = None;
-    // A list of licenses that did not come is done without, as long as there is another.
+    // A list of licenses that has never come is done without, as long as there is another.
     for pipeline_id in context.declaration.builds_on.iter().filter(|pipeline_id| context.has_sources_of(pipeline_id)) {
         let tables = context.tables_of(pipeline_id)?;
         for table in tables.iter().filter(|table| table.dataset_id == LICENSE) {

@@ -130,6 +130,9 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
     if let Some(merge) = &settings.merge {
         return OfKey { permits: vec![(merged(rows, permit_id, group, settings, merge), group.to_vec())], ..OfKey::default() };
     }
+    if let [row] = group {
+        return OfKey { permits: vec![(read(Reader::new(rows, *row, settings), permit_id), vec![*row])], ..OfKey::default() };
+    }
     let mut kinds: BTreeMap<String, Vec<Read>> = BTreeMap::new();
     for row in group {
         let permit = read(Reader::new(rows, *row, settings), permit_id);
@@ -143,7 +146,7 @@ pub(super) fn permits(rows: &Rows<'_>, permit_id: &str, group: &[usize], setting
     for (kind, read) in kinds {
         let (agreeing, contradicting) = by_majority(read);
         if let Some((mut permit, own)) = latest(agreeing) {
-            if are_several {
+            if are_several && !kind.is_empty() {
                 permit.permit_id = format!("{permit_id}-{kind}");
             }
             let others = group.iter().copied().filter(|row| are_several && !own.contains(row));

@@ -81,6 +81,7 @@ async fn a_number_on_rows_of_several_trades_is_several_permits_and_one_on_rows_o
     let added = [
         of("199000001", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
         of("199000001", "PERMIT - ELECTRIC WIRING", "01/02/2016", "$10.00"),
+        of("199000001", "", "01/02/2016", "$10.00"),
         of("199000002", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
         of("199000002", "PERMIT - SIGNS", "03/04/2017", "$10.00"),
         of("199000003", "PERMIT - SIGNS", "01/02/2016", "$10.00"),
@@ -93,8 +94,12 @@ async fn a_number_on_rows_of_several_trades_is_several_permits_and_one_on_rows_o
     let permits = rows(&home, "permit.permit");
     let of_number = |number: &str| -> Vec<&Record> { permits.values().filter(|(row, _)| row["permit_number"] == number).collect() };
     let trades: Vec<_> = of_number("199000001").iter().map(|(row, pointers)| (row["permit_id"].clone(), row["type"].clone(), pointers.len())).collect();
-    let expected = [("us-il-chicago:199000001-PERMIT-ELECTRIC-WIRING", "electrical"), ("us-il-chicago:199000001-PERMIT-SIGNS", "sign")];
-    assert_eq!(trades, expected.map(|(id, kind)| (id.into(), kind.into(), 2)));
+    let expected = [
+        ("us-il-chicago:199000001", "unknown"),
+        ("us-il-chicago:199000001-PERMIT-ELECTRIC-WIRING", "electrical"),
+        ("us-il-chicago:199000001-PERMIT-SIGNS", "sign"),
+    ];
+    assert_eq!(trades, expected.map(|(id, kind)| (id.into(), kind.into(), 3)));
     let [(latest, pointers)] = of_number("199000002")[..] else { panic!("{permits:#?}") };
     assert_eq!((&latest["issued_date"], &latest["warnings"], pointers.len()), (&"2017-03-04".into(), &serde_json::json!(["dates_differ"]), 2));
     let [(most, pointers)] = of_number("199000003")[..] else { panic!("{permits:#?}") };
@@ -333,6 +338,34 @@ fn a_permit_is_linked_to_a_contractor_of_its_numbers_scheme_and_to_nobody_else()
         assert_eq!(sources, BTreeSet::from(["license", "permit"]), "{record_id}");
         assert_eq!(place.trace(record_id).expect(0).json()["is_match"], true, "{record_id}");
     }
+}
+
+/// The permits' list is linked to Consumer and Worker Protection's licenses and the Department of Buildings'.
+#[test]
+fn a_list_of_licenses_that_never_came_is_done_without_and_one_that_came_is_waited_for() {
+    const LINKS: &str = "permit.nyc_bis_links";
+    const BUILDINGS: &str = "t8hj-ruu2.csv@";
+    let list_of = |place: &Place| -> std::path::PathBuf {
+        files_below(&place.mirror()).into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(BUILDINGS)).unwrap()
+    };
+    let linked = || {
+        let place = Place::new();
+        case_sources("linked").iter().for_each(|source| copy_folder(source, &place.mirror()));
+        place
+    };
+    let without = linked();
+    std::fs::remove_file(list_of(&without)).unwrap();
+    let run = without.run(&["permit", "license"]).expect(30);
+    assert_eq!((&run.task(LINKS)["outcome"], &run.task("license.nyc_dob")["outcome"]), (&"built".into(), &"missing".into()));
+    assert!(without.rows("permit.license_link").values().any(|(link, _)| link["license_id"] == "NY-dcwp-9000001"));
+
+    let with = linked();
+    with.run(&["permit", "license"]).expect(0);
+    let before: BTreeSet<String> = with.rows("permit.license_link").into_keys().collect();
+    std::fs::remove_file(list_of(&with)).unwrap();
+    let run = with.run(&["permit", "license"]).expect(30);
+    assert_eq!((&run.task(LINKS)["outcome"], &run.task(LINKS)["is_carried"]), (&"missing".into(), &true.into()), "{run:#?}");
+    assert_eq!(with.rows("permit.license_link").into_keys().collect::<BTreeSet<_>>(), before);
 }
 
 fn text<'r>(record: &'r serde_json::Map<String, Value>, column: &str) -> &'r str {
