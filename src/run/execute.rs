@@ -145,7 +145,11 @@ fn previous_reason(plan: &Plan, task_id: &str) -> Option<String> {
 fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
     let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason, due: due.clone() };
-    let mut report = TaskReport { late_since: task.late_since, ..TaskReport::of_state(&task.task_id, &task.state) };
+    let mut report = TaskReport {
+        late_since: task.late_since,
+        input_hash: task.entry.as_ref().map(|entry| entry.input_hash),
+        ..TaskReport::of_state(&task.task_id, &task.state)
+    };
     match (&task.state, &task.entry) {
         (TaskState::Fresh, entry) => {
             let before = plan.current.as_ref().and_then(|manifest| manifest.tasks.get(&task.task_id));
@@ -188,7 +192,8 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                     // Whoever tells of a task names it first.
                     let text = error.to_string();
                     let text = text.strip_prefix(&format!("{}: ", task.pipeline_id)).unwrap_or(&text);
-                    report.reasons = vec![error.way_out().map_or_else(|| text.to_owned(), |hint| format!("{text} ({hint})"))];
+                    report.reasons = vec![text.to_owned()];
+                    report.next_step = error.way_out().map(str::to_owned);
                     for input in &entry.inputs {
                         report.reasons.extend(word_on(settings, input)?);
                     }

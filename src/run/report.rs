@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::exit_code::ExitCode;
 use super::plan::TaskState;
 use super::wanted::Fetched;
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, ReleaseId};
 use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;
 use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
@@ -58,6 +58,12 @@ pub struct TaskReport {
     pub is_carried: bool,
     /// Why it was built, carried or blocked.
     pub reasons: Vec<String>,
+    /// What a person can do about it.
+    pub next_step: Option<String>,
+    /// Whether the operator has said that the night can do without it.
+    pub is_optional: bool,
+    /// Of the build that was tried or made.
+    pub input_hash: Option<Digest>,
     /// How much of a sharded pipeline was built; none for other tasks, and for a build that was resumed.
     pub subjects: Option<SubjectCounts>,
     /// Rows of each dataset the task made, without the table of records set aside.
@@ -85,6 +91,9 @@ impl TaskReport {
             outcome,
             is_carried: false,
             reasons,
+            next_step: None,
+            is_optional: false,
+            input_hash: None,
             subjects: None,
             rows: BTreeMap::new(),
             source_rows: BTreeMap::new(),
@@ -143,6 +152,11 @@ impl RunReport {
             rows: report.rows.values().sum(),
             quarantined_rows: report.quarantined_total(),
             findings: report.findings.clone(),
+            next_step: report.next_step.clone(),
+            late_since: report.late_since,
+            is_above_warning_level: report.is_above_warning_level,
+            is_optional: report.is_optional,
+            input_hash: report.input_hash,
             duration_ms: report.duration_ms,
         };
         LedgerEntry {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{Home, KnownUrl, lines};
@@ -62,7 +63,7 @@ pub struct ImportedFile {
 /// What became of one task in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerTask {
-    /// `built`, `resumed`, `fresh`, `carried`, `blocked`, `absent` or `failed`.
+    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`.
     pub outcome: String,
     /// Why it was done, or why it failed.
     pub reason: Option<String>,
@@ -71,6 +72,21 @@ pub struct LedgerTask {
     /// What needed attention about its sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
+    /// What a person can do about it; runs of earlier versions say it in the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
+    /// The day since which an edition of its sources is late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_since: Option<Date>,
+    /// Whether more records were set aside than the declared level.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_above_warning_level: bool,
+    /// Whether the operator has said that the night can do without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_optional: bool,
+    /// Of the build that was tried or made: an equal one would end alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_hash: Option<Digest>,
     pub duration_ms: u64,
 }
 

@@ -12,6 +12,11 @@ fn entry(run_id: &str) -> LedgerEntry {
         rows: 3,
         quarantined_rows: 2,
         findings: Vec::new(),
+        next_step: Some("look".to_owned()),
+        late_since: Some("2026-11-20".parse().unwrap()),
+        is_above_warning_level: true,
+        is_optional: false,
+        input_hash: None,
         duration_ms: 15,
     };
     LedgerEntry {
