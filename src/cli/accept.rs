@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::{Global, output, user};
 use crate::error::{Error, Result};
 use crate::run::{self, Word};
-use crate::store::{self, Acceptance, Accepted};
+use crate::store::{self, Acceptance, Accepted, LedgerEntry, LedgerTask};
 
 const AFTER_HELP: &str = "\
 What can be accepted:
@@ -18,30 +18,37 @@ What can be accepted:
       this is the key of the source's SFTP server, for all sources there
   pubdata accept license.tx_tdlr
       the files of this source have the layout that the documentation describes
-  pubdata accept permit.denver:shrink
-      the losses of this source or dataset are right, for 7 days or --until
+  pubdata accept permit.nashville:shrink
+      what blocked this task is right: of this rule and no other, for one run or --until a day.
+      Rules are shrink (rows or bytes lost), floor (fewer rows than declared), quarantined and warned
+      (a larger share than declared), drift (figures jumped), and the names of findings that block;
+      `pubdata status` shows the command to type
 
 It is written to HOME/accepted.jsonl with your name and the time, applies from the next run on, and \
 is shown by --list. Where the same thing was accepted twice, the newer entry applies. \
-`pubdata run --accept ID` accepts losses for that run only.
+`pubdata run --accept TASK:RULE` accepts for that run only.
 
 Exit codes:
   0   written down, withdrawn or listed
-  40  no such source, pipeline or dataset; nothing of that kind to accept for it; a layout of which
+  40  no such task, pipeline, source or dataset; nothing of that kind to accept for it; a layout of which
       no file was ever read; nothing to withdraw
   60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct AcceptArgs {
-    /// What you have looked at: SOURCE, SOURCE:shrink, DATASET:shrink or SOURCE:host_key=SHA256:….
+    /// What you have looked at: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
+    #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// The last day on which it applies; losses apply for 7 days, anything else until it is withdrawn.
+    /// The last day on which it applies; a rule applies to one run otherwise, anything else until it is withdrawn.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     until: Option<String>,
     /// Takes back what was accepted before.
     #[arg(long)]
     withdraw: bool,
+    /// Shows what would be accepted and what it lets through, and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
     /// Shows what applies today.
     #[arg(long, conflicts_with_all = ["until", "withdraw"])]
     list: bool,
@@ -59,20 +66,43 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
     let by = user::name();
     let declarations = global.declarations()?;
-    let word = |what: &String| run::acceptance(&declarations, &Word { what, until, by: &by, is_withdrawn: arguments.withdraw }, now);
-    let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
     // Before the home is made: what is refused leaves nothing behind.
     let known = if global.home.is_dir() { Some(global.home()?) } else { None };
+    let mut runs = known.as_ref().map(store::read_ledger).transpose()?.unwrap_or_default();
+    runs.reverse();
+    let word = |what: &String| {
+        let is_known_rule = blocked_task(what, &runs).is_some();
+        run::acceptance(&declarations, &Word { what, until, by: &by, is_known_rule, is_withdrawn: arguments.withdraw }, now)
+    };
+    let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
     said.iter().try_for_each(|acceptance| run::check_acceptance(known.as_ref(), &declarations, acceptance))?;
-    let home = global.home()?;
-    said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
+    if !arguments.dry_run {
+        let home = global.home()?;
+        said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
+    }
     show(global, &said);
+    if !global.json {
+        for (what, task) in arguments.what.iter().filter_map(|what| Some((what, blocked_task(what, &runs)?))).filter(|_| !arguments.withdraw) {
+            anstream::println!("\n{what} lets through what blocked the last run:\n  {}", task.reason.as_deref().unwrap_or_default());
+        }
+        if arguments.dry_run {
+            anstream::println!("\nnothing was written: --dry-run");
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What became of a task in the newest run that tried it, where the rule named in `TASK:RULE` blocked it.
+fn blocked_task<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
+    let (task_id, _) = what.split_once(':')?;
+    let last = runs.iter().find_map(|run| run.tasks.get(task_id))?;
+    let names_it = |step: &String| step.split(['`', ' ']).any(|word| word == what);
+    Some(last).filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
 fn show(global: &Global, acceptances: &[Acceptance]) {
     if global.json {
-        output::json(&acceptances);
+        output::document("accepted", &acceptances);
         return;
     }
     let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];
@@ -84,6 +114,7 @@ fn show(global: &Global, acceptances: &[Acceptance]) {
         let until = match &acceptance.until {
             _ if acceptance.is_withdrawn => "withdrawn".to_owned(),
             Some(until) => until.clone(),
+            None if matches!(acceptance.what, Accepted::Rule { .. }) => "the end of the next run".to_owned(),
             None => "it is withdrawn".to_owned(),
         };
         rows.push(vec![acceptance.id.clone(), what, acceptance.by.clone(), output::to_seconds(&acceptance.at), until]);

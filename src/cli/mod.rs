@@ -2,6 +2,7 @@
 //! is elsewhere.
 
 mod accept;
+mod attention;
 mod check;
 mod follow;
 mod import;
@@ -13,6 +14,7 @@ mod releases;
 mod run;
 mod schema;
 mod serve;
+mod settings;
 mod status;
 mod trace;
 mod user;
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
 
@@ -31,8 +33,9 @@ use crate::declared::DeclarationFiles;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::FetchSettings;
 use crate::pipeline::Declarations;
-use crate::run::{self as runs, RunSettings};
-use crate::store::{Home, Releases};
+use crate::run::{self as runs, Chosen, RunSettings};
+use crate::store::{Home, Releases, SETTINGS_FILE};
+use settings::SettingsFile;
 
 /// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
 #[derive(Parser)]
@@ -79,6 +82,8 @@ struct Global {
     /// Prints JSON for machines.
     #[arg(long, global = true)]
     json: bool,
+    #[arg(skip)]
+    chosen: Chosen,
 }
 
 #[derive(Subcommand)]
@@ -113,20 +118,17 @@ enum Command {
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
     Schema(schema::SchemaArgs),
+    /// Shows which settings are in force and where each was set; HOME/pubdata.toml has a place for all.
+    Settings(settings::SettingsArgs),
 }
 
 /// Runs the program on its command line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse().map_err(Refused::Usage).and_then(with_settings) {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            let is_asked_for = matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion);
-            return ExitCode::from(if is_asked_for { 0 } else { ErrorKind::Config.exit_code() });
-        }
+        Err(refused) => return refused.print(),
     };
-    // What a probe goes through stands in its table, tries that failed among it.
-    set_up_tracing(if matches!(cli.command, Command::Probe(_)) { Some("warn,pubdata::fetch::retry=error") } else { None });
+    set_up_tracing(&cli);
     let is_json = cli.global.json;
     match dispatch(cli) {
         Ok(code) => code,
@@ -135,6 +137,56 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+/// Why a command was not begun.
+enum Refused {
+    Usage(clap::Error),
+    Settings(Error, bool),
+}
+
+impl Refused {
+    fn print(self) -> ExitCode {
+        match self {
+            Self::Settings(error, is_json) => {
+                output::error(&error, is_json);
+                ExitCode::from(error.kind().exit_code())
+            }
+            Self::Usage(error) => {
+                if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) {
+                    let _ = error.print();
+                    return ExitCode::SUCCESS;
+                }
+                if std::env::args_os().any(|argument| argument == "--json") {
+                    let text = error.render().to_string();
+                    let message = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).filter(|line| !line.is_empty());
+                    let message = message.collect::<Vec<_>>().join(" ");
+                    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+                    output::error(&Error::config(message).hint("`pubdata --help`, or `pubdata COMMAND --help`"), true);
+                } else {
+                    let _ = error.print();
+                }
+                ExitCode::from(ErrorKind::Config.exit_code())
+            }
+        }
+    }
+}
+
+/// Reads the command line again with what the home's settings file says.
+fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
+    let is_json = cli.global.json;
+    let of_file = |error: Error| Refused::Settings(error, is_json);
+    // What shows the settings also shows those of a file that is wrong, with the fault.
+    let file = SettingsFile::read(&cli.global.home, &Cli::command()).map_err(of_file)?;
+    let command = file.applied_to(Cli::command());
+    let matches = command.try_get_matches().map_err(|error| {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        of_file(Error::config(format!("{}: {message}", cli.global.home.join(SETTINGS_FILE).display())).hint("`pubdata settings` shows what is in force"))
+    })?;
+    let mut cli = Cli::from_arg_matches(&matches).map_err(Refused::Usage)?;
+    cli.global.chosen = file.chosen;
+    Ok(cli)
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
@@ -157,17 +209,24 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Accept(arguments) => accept::accept(global, arguments),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
+        Command::Settings(arguments) => settings::settings(global, arguments, &Cli::command()),
     }
 }
 
 /// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG` sets a filter and
-/// `PUBDATA_LOG_FORMAT=json` a form for machines.
-fn set_up_tracing(filter: Option<&str>) {
+/// `PUBDATA_LOG_FORMAT=json` a form for machines. What a command prints at its end (`pubdata::told`) is not logged where a person reads both.
+fn set_up_tracing(cli: &Cli) {
     let is_terminal = std::io::stderr().is_terminal();
-    let default = filter.unwrap_or(if is_terminal { "warn" } else { "info" });
+    let default = match &cli.command {
+        // What a probe goes through stands in its table, tries that failed among it.
+        Command::Probe(_) => "warn,pubdata::fetch::retry=error",
+        Command::Run(arguments) if arguments.quiet => "error,pubdata::told=off",
+        _ if is_terminal => "warn,pubdata::told=off",
+        _ => "info",
+    };
     let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(is_coloured);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(progress::above_the_bar).with_ansi(is_coloured);
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {
@@ -208,6 +267,7 @@ impl Global {
     /// What commands that make releases work with; a home that is not there is made.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         let home = self.home()?;
+        runs::check_chosen(&declarations, &self.chosen, jiff::Timestamp::now())?;
         let accepted = runs::accepted_ids(&home, jiff::Timestamp::now())?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
@@ -218,6 +278,7 @@ impl Global {
             fetch: FetchSettings::default(),
             channel: channel.to_owned(),
             selectors: Vec::new(),
+            chosen: self.chosen.clone(),
             is_forced: false,
             is_offline: false,
         })

@@ -4,7 +4,6 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;
-use crate::issue::SourceFinding;
 use crate::provenance::SourceRows;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -26,6 +25,21 @@ pub(super) fn error(error: &Error, is_json: bool) {
     }
 }
 
+/// Version of the JSON documents that commands print; a field that goes or changes its meaning raises it.
+const DOCUMENT_VERSION: u32 = 1;
+
+/// Prints what a command says as a document of its kind: an object that names kind and version first. Their schemas are in `docs/json`.
+pub(super) fn document(kind: &str, value: &impl serde::Serialize) {
+    let mut document = serde_json::Map::from_iter([("format".to_owned(), format!("pubdata.{kind}").into()), ("version".to_owned(), DOCUMENT_VERSION.into())]);
+    match serde_json::to_value(value).expect("reports are plain data") {
+        serde_json::Value::Object(fields) => document.extend(fields),
+        other => {
+            document.insert("items".to_owned(), other);
+        }
+    }
+    json(&document);
+}
+
 /// Prints a value as JSON.
 pub(super) fn json(value: &impl serde::Serialize) {
     anstream::println!("{}", serde_json::to_string_pretty(value).expect("reports are plain data"));
@@ -40,6 +54,10 @@ pub(super) fn coloured(word: &str) -> String {
         | "column_turned_empty"
         | "optional_file_missing"
         | "unconfirmed_layout"
+        | "to_build"
+        | "late"
+        | "set_aside"
+        | "never_run"
         | "stale"
         | "carried"
         | "absent"
@@ -88,12 +106,6 @@ pub(super) fn size(bytes: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
     }
-}
-
-/// A finding about a source, for people who see which task it is of.
-pub(super) fn finding(finding: &SourceFinding, task_id: &str) -> String {
-    let source = if finding.source_id == task_id { String::new() } else { format!(" {}", finding.source_id) };
-    format!("{}{source}: {}", coloured(&finding.code), finding.detail)
 }
 
 /// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.

@@ -118,7 +118,15 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         ..FetchSettings::default()
     };
     run::check_selectors(&declarations, &arguments.selectors, fetch.clock.now())?;
-    Ok(ProbeSettings { declarations, fetch, selectors: arguments.selectors.clone(), rows: arguments.sample as usize, published, home })
+    Ok(ProbeSettings {
+        declarations,
+        fetch,
+        selectors: arguments.selectors.clone(),
+        chosen: global.chosen.clone(),
+        rows: arguments.sample as usize,
+        published,
+        home,
+    })
 }
 
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
@@ -169,7 +177,7 @@ fn print_task(task: &ProbedTask) {
     if !is_not_renewed && task.reasons.is_empty() {
         return;
     }
-    let what_stays = match (is_not_renewed, task.is_carried) {
+    let what_stays = match (is_not_renewed, task.is_in_release) {
         (true, true) => ": the last good build stays",
         (true, false) => ": not in the release",
         (false, _) => "",

@@ -1,12 +1,37 @@
 //! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it runs.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
 use crate::fetch::FetchProgress;
 use crate::run::{Observer, TaskReport};
+
+/// The bar that is shown now, if any.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Standard error for log lines, which go above the bar that is shown.
+pub(super) fn above_the_bar() -> impl Write {
+    AboveTheBar
+}
+
+struct AboveTheBar;
+
+impl Write for AboveTheBar {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match bar {
+            Some(bar) => bar.suspend(|| io::stderr().write(bytes)),
+            None => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
 
 /// Shows how a run goes on: bars on a terminal, log lines otherwise.
 pub(super) struct Progress {
@@ -16,15 +41,19 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new() -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
+        let is_terminal = io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(0), if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
         let style = ProgressStyle::with_template("{spinner} [{bar:30}] {pos}/{len} {msg}").expect("the template is valid");
         bar.set_style(style.progress_chars("=> "));
+        if is_terminal {
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        }
         Self { bar, is_terminal }
     }
 
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn line(&self, text: &str) {
@@ -49,14 +78,15 @@ impl FetchProgress for Progress {
 
 impl Observer for Progress {
     fn fetching(&self, files: usize) {
-        self.bar.set_length(files as u64);
+        // Asked for in turns: pages of lists, what these name, earlier editions.
+        self.bar.inc_length(files as u64);
         tracing::info!(files, "fetching");
     }
 
     fn fetched(&self, url: &str, outcome: &str) {
         self.bar.inc(1);
         if outcome == "failed" {
-            tracing::warn!(url, "a source is not available");
+            tracing::warn!(target: "pubdata::told", url, "a source is not available");
         }
     }
 

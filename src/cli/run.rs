@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::attention::Extent;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
 use crate::ids::Cik;
-use crate::run::{self, FetchedSource, Plan, RunReport, RunSettings, SharedObserver, TaskReport, TaskState};
+use crate::run::{self, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState};
+use crate::store::{self, LedgerEntry};
 
 /// Where files come from and what to work on.
 #[derive(Args)]
@@ -59,10 +61,16 @@ pub(super) struct RunArgs {
     /// Builds again even when nothing changed.
     #[arg(long)]
     force: bool,
-    /// Takes a source's or dataset's losses against the last release, and members that cannot be read, as they are, in this run; may be
-    /// given several times. `pubdata accept ID:shrink` does it for the runs of a week.
-    #[arg(long, value_name = "ID")]
+    /// Takes what a rule says of a task as it is, in this run, as in permit.nashville:shrink; may be given several times. `pubdata status`
+    /// shows what to give, `pubdata accept` does it for more runs than one.
+    #[arg(long, value_name = "TASK:RULE")]
     accept: Vec<String>,
+    /// Prints only what needs a person, and nothing when all is well: for cron.
+    #[arg(long, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Prints every task and what became of each source's rows.
+    #[arg(long)]
+    verbose: bool,
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
@@ -70,32 +78,31 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
+    run::check_chosen(&declarations, &global.chosen, fetch.clock.now())?;
     Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
 }
 
 pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {
     let settings = RunSettings { is_offline: arguments.offline, ..settings(global, &arguments.source)? };
     let plan = planned(&settings).await?;
+    let mut runs = store::read_ledger(&settings.home)?;
+    runs.reverse();
+    let tasks: Vec<TaskReport> = plan.tasks.iter().map(|task| foreseen(&settings, &plan, task, &runs)).collect();
     if global.json {
-        let task = |task: &run::PlannedTask| {
-            let (state, reasons) = words(&task.state);
-            serde_json::json!({ "task_id": task.task_id, "state": state, "reasons": reasons })
-        };
-        output::json(&serde_json::json!({ "tasks": plan.tasks.iter().map(task).collect::<Vec<_>>(), "untouched": plan.untouched, "sources": plan.sources }));
+        output::document("plan", &serde_json::json!({ "channel": settings.channel, "tasks": tasks, "untouched": plan.untouched, "sources": plan.sources }));
     } else {
         let mut rows = vec![vec!["TASK".into(), "STATE".into(), "WHY".into()]];
-        for task in &plan.tasks {
-            let (state, reasons) = words(&task.state);
-            rows.push(vec![task.task_id.clone(), output::coloured(state), shortened(&reasons)]);
+        for task in &tasks {
+            rows.push(vec![task.task_id.clone(), output::coloured(task.outcome), shortened(&task.reasons)]);
         }
         output::table(&rows);
     }
     // The worse of what a run would end with because of files: one that is not believed before one that is not there.
-    let problems = || plan.tasks.iter().filter_map(|task| if let TaskState::Blocked(problems) = &task.state { Some(problems) } else { None }).flatten();
-    let code = match (problems().next(), problems().any(|problem| !problem.is_source_missing)) {
-        (None, _) => run::ExitCode::Ok,
-        (Some(_), true) => run::ExitCode::Blocked,
-        (Some(_), false) => run::ExitCode::SourceMissing,
+    let has = |outcome: &str| tasks.iter().any(|task| task.outcome == outcome && !(task.is_optional && outcome == "missing"));
+    let code = match (has("blocked"), has("missing")) {
+        (true, _) => run::ExitCode::Blocked,
+        (false, true) => run::ExitCode::SourceMissing,
+        (false, false) => run::ExitCode::Ok,
     };
     Ok(ExitCode::from(u8::from(code)))
 }
@@ -105,7 +112,7 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
     let _lock = settings.home.lock()?;
     let sources = if arguments.cik.is_empty() { planned(&settings).await?.sources } else { refresh(&settings, &arguments.cik).await? };
     if global.json {
-        output::json(&sources);
+        output::document("fetch", &serde_json::json!({ "sources": sources }));
     } else {
         print_sources(&sources);
     }
@@ -114,7 +121,7 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
     let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
-    run::check_accepted(&settings.declarations, &arguments.accept)?;
+    run::check_accepted(&settings.declarations, &arguments.accept, settings.fetch.clock.now())?;
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());
@@ -123,9 +130,9 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     progress.finish();
     let report = report?;
     if global.json {
-        output::json(&report);
+        output::document("run", &report);
     } else {
-        print_report(&report);
+        print_report(&report, arguments);
     }
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }
@@ -149,17 +156,23 @@ async fn planned(settings: &RunSettings) -> Result<Plan> {
     plan
 }
 
-fn words(state: &TaskState) -> (&'static str, Vec<String>) {
-    match state {
-        TaskState::Fresh => ("fresh", Vec::new()),
-        TaskState::Stale(reasons) => ("stale", reasons.clone()),
-        // As the run will call it: a file that is not there, or one that is not believed.
-        TaskState::Blocked(problems) => {
-            let is_missing = problems.iter().all(|problem| problem.is_source_missing);
-            (if is_missing { "missing" } else { "blocked" }, problems.iter().map(|problem| problem.message.clone()).collect())
-        }
-        TaskState::NotPublished(reasons) => ("not_published", reasons.clone()),
+/// A task as the run would tell of it. One that was blocked on the very same files is said to be, with the same words.
+fn foreseen(settings: &RunSettings, plan: &Plan, task: &PlannedTask, runs: &[LedgerEntry]) -> TaskReport {
+    let mut report = TaskReport::of_state(&task.task_id, &task.state);
+    report.is_in_release = plan.current.as_ref().is_some_and(|current| current.tasks.contains_key(&task.task_id));
+    report.is_optional = task.is_optional;
+    report.late_since = task.late_since;
+    let input_hash = task.entry.as_ref().map(|entry| entry.input_hash);
+    let before = input_hash.and_then(|input_hash| run::blocked_before(settings, &task.task_id, input_hash, runs));
+    if let Some(before) = before.filter(|_| matches!(task.state, TaskState::Stale(_))) {
+        report.outcome = "blocked";
+        report.reasons = before.reason.iter().cloned().collect();
+        report.next_step.clone_from(&before.next_step);
     }
+    if matches!(report.outcome, "blocked" | "missing") {
+        report.since = run::not_renewed_since(settings, &task.task_id, runs);
+    }
+    report
 }
 
 fn shortened(reasons: &[String]) -> String {
@@ -179,22 +192,32 @@ fn print_sources(sources: &[FetchedSource]) {
     output::table(&rows);
 }
 
-fn print_report(report: &RunReport) {
-    let mut rows = vec![vec!["TASK".into(), "OUTCOME".into(), "ROWS".into(), "QUARANTINED".into(), "TIME".into()]];
-    for task in report.tasks.iter().filter(|task| task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty()) {
-        rows.push(vec![
-            task.task_id.clone(),
-            output::coloured(task.outcome),
-            if task.rows.is_empty() { String::new() } else { output::grouped(task.rows.values().sum()) },
-            if task.rows.is_empty() { String::new() } else { output::grouped(task.quarantined_total()) },
-            if task.duration_ms == 0 { String::new() } else { format!("{:.1} s", task.duration_ms as f64 / 1e3) },
-        ]);
+/// Tasks of which the summary of a run has a line each; of more there are counts.
+const TASKS_SHOWN: usize = 12;
+
+fn print_report(report: &RunReport, arguments: &RunArgs) {
+    let attention = run::attention(&report.tasks);
+    if arguments.quiet {
+        if u8::from(report.exit_code) != 0 {
+            super::attention::print(&attention, Extent::Short);
+            anstream::println!("\nexit {}; `pubdata status` shows this again", u8::from(report.exit_code));
+        }
+        return;
     }
-    output::table(&rows);
-    report.tasks.iter().for_each(print_details);
+    let is_told = |task: &&TaskReport| task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty();
+    let told: Vec<&TaskReport> = report.tasks.iter().filter(is_told).collect();
+    if arguments.verbose || told.len() <= TASKS_SHOWN {
+        print_tasks(&told);
+        report.tasks.iter().for_each(print_details);
+    }
+    super::attention::print(&attention, if arguments.verbose { Extent::Full } else { Extent::Short });
+    let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
+    let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
+    let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
+    anstream::println!("\n{} tasks: {counts}; {} rows built, {} set aside", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     anstream::println!(
-        "\nsources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",
+        "sources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",
         count("new"),
         count("unchanged"),
         count("failed"),
@@ -209,31 +232,29 @@ fn print_report(report: &RunReport) {
     }
 }
 
+fn print_tasks(tasks: &[&TaskReport]) {
+    let mut rows = vec![vec!["TASK".into(), "OUTCOME".into(), "ROWS".into(), "QUARANTINED".into(), "TIME".into()]];
+    for task in tasks {
+        rows.push(vec![
+            task.task_id.clone(),
+            output::coloured(task.outcome),
+            if task.rows.is_empty() { String::new() } else { output::grouped(task.rows.values().sum()) },
+            if task.rows.is_empty() { String::new() } else { output::grouped(task.quarantined_total()) },
+            if task.duration_ms == 0 { String::new() } else { format!("{:.1} s", task.duration_ms as f64 / 1e3) },
+        ]);
+    }
+    output::table(&rows);
+}
+
 /// What there is to say about a task beyond its row of the table, under its name.
 fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
-    if is_not_renewed || task.late_since.is_some() || has_counts || task.subjects.is_some() || !task.notes.is_empty() || !task.findings.is_empty() {
-        let what_stays = match (is_not_renewed, task.is_carried) {
-            (true, true) => ": the last good build stays",
-            (true, false) => ": not in the release",
-            (false, _) => "",
-        };
-        anstream::println!("\n{} {}{what_stays}", output::coloured(task.outcome), task.task_id);
-    }
-    if is_not_renewed {
-        for reason in task.reasons.iter().take(5) {
-            anstream::println!("  {reason}");
-        }
-        if task.reasons.len() > 5 {
-            anstream::println!("  {}", output::dim(&format!("and {} more; --json shows all", task.reasons.len() - 5)));
-        }
+    if !is_not_renewed && (has_counts || task.subjects.is_some() || !task.notes.is_empty()) {
+        anstream::println!("\n{} {}", output::coloured(task.outcome), task.task_id);
     }
     if let Some(subjects) = task.subjects {
         anstream::println!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
-    }
-    if let Some(day) = task.late_since {
-        anstream::println!("  {}: the publisher's next edition should be there by its calendar", output::warning(&format!("late since {day}")));
     }
     for (source_id, rows) in task.source_rows.iter().filter(|(_, rows)| rows.records < rows.read) {
         anstream::println!("  {source_id}: {}", output::source_rows(rows));
@@ -250,5 +271,4 @@ fn print_details(task: &TaskReport) {
         task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
     }
     task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
-    task.findings.iter().for_each(|finding| anstream::println!("  {}", output::finding(finding, &task.task_id)));
 }

@@ -1,5 +1,5 @@
-//! `pubdata status`: what the channel's release holds, what is late or was not renewed and why, files by hand, and the last runs. Asks no
-//! publisher.
+//! `pubdata status`: what needs a person first, with the command to type; then what the channel's release holds, files by hand, and the last
+//! runs. Asks no publisher.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -8,11 +8,12 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::attention::Extent;
 use super::{Global, output};
 use crate::error::Result;
 use crate::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
-use crate::run::{self, FileByHand, NeverBuilt};
-use crate::serve::freshness_of_task;
+use crate::run::{self, FileByHand, TaskReport};
+use crate::serve::{freshness_of, freshness_of_task};
 use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
@@ -23,6 +24,9 @@ pub(super) struct StatusArgs {
     /// Runs to show, newest first.
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Shows datasets, tasks, and what became of every row of their sources.
+    #[arg(long)]
+    verbose: bool,
 }
 
 pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<ExitCode> {
@@ -33,46 +37,131 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     };
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
-    let newest_run = runs.iter().find(|run| run.import.is_none() && run.outcome != store::IMPORTED).cloned();
-    let never_built = run::never_built(&settings, manifest.as_ref(), &runs)?;
+    let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
+    let attention = run::attention(&tasks);
     let by_hand = run::files_by_hand(&settings)?;
     let is_running = settings.home.is_running()?;
+    let others = not_chosen(&settings, manifest.as_ref(), &tasks);
+    let shown_runs = &runs[..runs.len().min(arguments.runs)];
     if global.json {
-        let late: BTreeMap<&String, Date> = manifest.iter().flat_map(late_tasks).collect();
-        output::json(&serde_json::json!({
-            "channel": arguments.channel,
-            "is_running": is_running,
-            "release": manifest,
-            "never_built": never_built,
-            "by_hand": by_hand,
-            "late_since": late,
-            "runs": runs.iter().take(arguments.runs).collect::<Vec<_>>(),
-        }));
+        output::document(
+            "status",
+            &serde_json::json!({
+                "channel": arguments.channel,
+                "is_running": is_running,
+                "attention": attention,
+                "release": manifest.as_ref().map(release),
+                "tasks": tasks,
+                "not_chosen": others,
+                "by_hand": by_hand,
+                "runs": shown_runs.iter().map(run_line).collect::<Vec<_>>(),
+            }),
+        );
         return Ok(ExitCode::SUCCESS);
     }
-    match &manifest {
-        Some(manifest) => {
-            print_release(manifest, &arguments.channel, &runs);
-            print_findings(manifest, newest_run.as_ref());
-        }
-        None => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
+    let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
+    match (&manifest, runs.first()) {
+        (Some(manifest), _) => print_summary(manifest, &arguments.channel),
+        (None, Some(_)) => anstream::println!("channel {} has no release: no run could publish anything yet", arguments.channel),
+        (None, None) => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
-    print_never_built(&never_built);
+    if let Some(failed) = runs.iter().find(|run| is_run(run)).filter(|run| run.outcome == "failed") {
+        anstream::println!("\n{} the last run ended with {}: {}", output::coloured("failed"), failed.exit_code, failed.error.as_deref().unwrap_or_default());
+    }
+    super::attention::print(&attention, extent);
+    if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
+        anstream::println!("\nnothing needs a person");
+    }
+    anstream::println!("\n{} tasks: {}", tasks.len(), super::attention::counts(tasks.iter().map(|task| task.outcome)));
+    let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome == "never_run").map(|task| task.task_id.as_str()).collect();
+    if !untried.is_empty() {
+        anstream::println!("no run has tried: {}", names(&untried, extent));
+    }
+    if !others.is_empty() {
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        anstream::println!("in the release and not chosen to run (`pubdata settings`): {}", names(&others, extent));
+    }
+    if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
+        print_release(manifest);
+    }
     print_by_hand(&by_hand);
     if is_running {
         anstream::println!("\na run is under way");
     }
-    print_runs(&runs[..runs.len().min(arguments.runs)]);
+    print_runs(shown_runs);
+    if !arguments.verbose {
+        anstream::println!("\n{}", output::dim("--verbose shows datasets, tasks and what became of every row; --json all of it for machines"));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_run(entry: &LedgerEntry) -> bool {
+    entry.import.is_none() && entry.outcome != store::IMPORTED
+}
+
+/// Tasks that the release has and no night renews.
+fn not_chosen(settings: &run::RunSettings, manifest: Option<&Manifest>, tasks: &[TaskReport]) -> Vec<String> {
+    let is_chosen = |task_id: &&String| tasks.iter().any(|task| task.task_id == **task_id);
+    let is_declared = |task_id: &&String| settings.declarations.pipelines.contains_key(task_id.split('/').next().unwrap_or_default());
+    let of_release = manifest.iter().flat_map(|manifest| manifest.tasks.keys());
+    of_release.filter(|task_id| !is_chosen(task_id) && is_declared(task_id)).cloned().collect()
+}
+
+/// Names that a line has room for.
+const NAMES: usize = 12;
+
+fn names(names: &[&str], extent: Extent) -> String {
+    match names.len() {
+        count if count > NAMES && extent == Extent::Short => format!("{} and {} more", names[..NAMES].join(", "), count - NAMES),
+        _ => names.join(", "),
+    }
+}
+
+/// What a release holds, without its parts and inputs: `pubdata releases show --json` has these.
+fn release(manifest: &Manifest) -> serde_json::Value {
+    let dataset = |(dataset_id, dataset): (&String, &store::DatasetEntry)| {
+        serde_json::json!({
+            "dataset_id": dataset_id,
+            "rows": manifest.rows(dataset_id),
+            "quarantined": manifest.quarantined(dataset_id),
+            "size_bytes": dataset.parts.iter().map(|part| part.size_bytes).sum::<u64>(),
+            "freshness": freshness_of(manifest, dataset, today()).name(),
+        })
+    };
+    serde_json::json!({
+        "release_id": manifest.release_id,
+        "published_at": manifest.published_at,
+        "is_sample": manifest.is_sample,
+        "datasets": manifest.datasets.iter().map(dataset).collect::<Vec<_>>(),
+    })
+}
+
+fn run_line(run: &LedgerEntry) -> serde_json::Value {
+    serde_json::json!({
+        "run_id": run.run_id,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "exit_code": run.exit_code,
+        "outcome": run.outcome,
+        "release_id": run.release_id,
+        "note": run.note,
+        "error": run.error,
+        "accepted": run.accepted,
+    })
+}
+
+fn print_summary(manifest: &Manifest, channel: &str) {
+    anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
+    let rows: u64 = manifest.datasets.keys().map(|dataset_id| manifest.rows(dataset_id)).sum();
+    let size = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum();
+    anstream::println!("{} datasets, {} rows, {}", manifest.datasets.len(), output::grouped(rows), output::size(size));
+    if manifest.is_sample {
+        anstream::println!("built from samples: row floors do not apply");
+    }
 }
 
 fn today() -> Date {
     Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
-}
-
-/// The tasks of which an edition is late, with the day since when.
-fn late_tasks(manifest: &Manifest) -> impl Iterator<Item = (&String, Date)> {
-    manifest.tasks.keys().filter_map(|task_id| Some((task_id, manifest.late_since(task_id, today())?)))
 }
 
 /// When the next edition is due: the day from which it is late; nothing of an older partition and where nobody knows.
@@ -81,18 +170,7 @@ fn next_edition(manifest: &Manifest, task_id: &str) -> String {
     late.or_else(|| manifest.late_since(task_id, Date::MAX).map(|day| format!("by {day}"))).unwrap_or_default()
 }
 
-/// Why the last try to renew a build failed. A release that a later run left as it was keeps the reason of the first.
-fn why_not_renewed(task_id: &str, entry: &TaskEntry, runs: &[LedgerEntry]) -> String {
-    let last = runs.iter().find_map(|run| run.tasks.get(task_id)).filter(|last| matches!(last.outcome.as_str(), "blocked" | "missing"));
-    let reason = last.and_then(|last| last.reason.clone()).or_else(|| entry.stale_reason.clone());
-    reason.filter(|_| entry.is_stale).unwrap_or_default()
-}
-
-fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
-    anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), manifest.published_at);
-    if manifest.is_sample {
-        anstream::println!("built from samples: row floors do not apply");
-    }
+fn print_release(manifest: &Manifest) {
     anstream::println!();
     let mut rows = vec![vec!["DATASET".into(), "ROWS".into(), "QUARANTINED".into(), "PARTS".into(), "SIZE".into()]];
     for (dataset_id, dataset) in &manifest.datasets {
@@ -106,7 +184,7 @@ fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
     }
     output::table(&rows);
     anstream::println!();
-    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "NEXT EDITION".into(), "BUILT".into(), "WHY NOT RENEWED".into()]];
+    let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "NEXT EDITION".into(), "BUILT".into()]];
     for (task_id, entry) in &manifest.tasks {
         rows.push(vec![
             task_id.clone(),
@@ -114,7 +192,6 @@ fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
             entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
             next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
-            why_not_renewed(task_id, entry, runs),
         ]);
     }
     output::table(&rows);
@@ -132,47 +209,6 @@ fn print_release(manifest: &Manifest, channel: &str, runs: &[LedgerEntry]) {
     if !excerpts.is_empty() {
         let told: Vec<String> = excerpts.iter().map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen)).collect();
         anstream::println!("\nlayout known from some records or an older copy: {}", told.join(", "));
-    }
-}
-
-/// What needs attention about the sources: as the newest run found it, of tasks that it left alone as their builds did. What several tasks tell
-/// alike is told once.
-fn print_findings(manifest: &Manifest, newest: Option<&LedgerEntry>) {
-    let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (task_id, entry) in &manifest.tasks {
-        let findings = newest.and_then(|run| run.tasks.get(task_id)).map_or(&entry.findings, |task| &task.findings);
-        for finding in findings {
-            told.entry(output::finding(finding, task_id)).or_default().push(task_id);
-        }
-    }
-    let mut by_tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (finding, tasks) in told {
-        by_tasks.entry(tasks.join(", ")).or_default().push(finding);
-    }
-    if !by_tasks.is_empty() {
-        anstream::println!("\nneeds attention:");
-    }
-    for (tasks, findings) in by_tasks {
-        anstream::println!("  {tasks}");
-        findings.iter().for_each(|finding| anstream::println!("    {finding}"));
-    }
-}
-
-/// The tasks that are declared and not in the release, and why.
-fn print_never_built(tasks: &[NeverBuilt]) {
-    let mut rows = vec![vec!["NEVER BUILT".into(), "LAST RUN".into(), "WHY".into()]];
-    for task in tasks {
-        if let Some(outcome) = &task.outcome {
-            rows.push(vec![task.task_id.clone(), output::coloured(outcome), task.reason.clone().unwrap_or_default()]);
-        }
-    }
-    if rows.len() > 1 {
-        anstream::println!();
-        output::table(&rows);
-    }
-    let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome.is_none()).map(|task| task.task_id.as_str()).collect();
-    if !untried.is_empty() {
-        anstream::println!("\nnever built, and no run has tried: {}", untried.join(", "));
     }
 }
 

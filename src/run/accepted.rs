@@ -1,26 +1,30 @@
 //! What a person accepts with `pubdata accept`: checks it before it is written, and tells runs and fetches what of it counts today.
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
 
 use super::RunSettings;
 use super::mirrors::check_mirrors;
+use super::selection::check_selectors;
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
-use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, Snapshots, accepted};
+use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, Snapshots, accepted};
+use crate::validate::{FLOOR, QUARANTINED, SHRINK, WARNED};
 
-/// How long losses are taken as they are where nobody says otherwise: a release made meanwhile is what the next is compared with.
-const DAYS_OF_LOSSES: i32 = 7;
+/// Rules about totals, which a person may take as they are.
+const RULES: [&str; 4] = [SHRINK, FLOOR, QUARANTINED, WARNED];
 
 /// What a person says on the command line.
 pub struct Word<'a> {
-    /// `ID`, `ID:shrink` or `ID:host_key=SHA256:…`.
+    /// `ID`, `ID:RULE` or `ID:host_key=SHA256:…`.
     pub what: &'a str,
     /// The last day on which it counts.
     pub until: Option<Date>,
     pub by: &'a str,
+    /// Whether the rule blocked the last run of the task: findings that block have names of their own.
+    pub is_known_rule: bool,
     pub is_withdrawn: bool,
 }
 
@@ -31,23 +35,24 @@ pub struct Word<'a> {
 pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) -> Result<Acceptance> {
     let (id, what) = word.what.split_once(':').unwrap_or((word.what, "layout"));
     let source = declarations.source(id);
-    let pipeline = source.map(|(owner, _)| owner).or_else(|| declarations.pipelines.get(id));
+    let pipeline = source.map(|(owner, _)| owner).or_else(|| declarations.pipelines.get(id)).or_else(|| pipeline_of_task(declarations, id, now));
     let is_dataset = declarations.contracts.contains_key(id);
     if pipeline.is_none() && !is_dataset {
-        return Err(Error::config(format!("`{id}` is no source, pipeline or dataset")).hint("`pubdata check` and `pubdata schema` name them"));
+        return Err(Error::config(format!("`{id}` is no task, pipeline, source or dataset")).hint("`pubdata status` names the tasks that wait for a person"));
     }
     let what = match what.split_once('=').unwrap_or((what, "")) {
         ("layout", "") => layout(id, pipeline)?,
-        ("shrink", "") if source.is_some() || is_dataset => Accepted::Shrink,
         ("host_key", fingerprint) => host_key(id, source.map(|(_, source)| source), fingerprint, word.is_withdrawn)?,
+        (rule, "") if RULES.contains(&rule) || word.is_known_rule => Accepted::Rule { rule: rule.to_owned() },
         _ => {
-            return Err(Error::config(format!("`{}`: there is nothing of that kind to accept", word.what))
-                .hint("SOURCE of a documented layout, SOURCE:shrink, DATASET:shrink, or SOURCE:host_key=SHA256:…"));
+            return Err(Error::config(format!("`{}`: there is nothing of that kind to accept", word.what)).hint(format!(
+                "PIPELINE of a documented layout, TASK:RULE with one of the rules {}, or with a finding that blocked its last run, or SOURCE:host_key=SHA256:…",
+                RULES.join(", ")
+            )));
         }
     };
     let today = now.to_zoned(TimeZone::UTC).date();
-    let default = (what == Accepted::Shrink).then(|| today.saturating_add(DAYS_OF_LOSSES.days()));
-    let until = word.until.or(default);
+    let until = word.until;
     if let Some(past) = until.filter(|until| *until < today) {
         return Err(Error::config(format!("{past} is over: nothing would be accepted")));
     }
@@ -66,15 +71,23 @@ pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) 
 ///
 /// # Errors
 /// `Config`, naming one that no declaration or contract has.
-pub fn check_accepted(declarations: &Declarations, ids: &[String]) -> Result<()> {
-    let is_known =
-        |id: &&String| declarations.source(id).is_some() || declarations.pipelines.contains_key(*id) || declarations.contracts.contains_key(id.as_str());
+pub fn check_accepted(declarations: &Declarations, ids: &[String], now: Timestamp) -> Result<()> {
+    let is_known = |accepted: &&String| {
+        let id = accepted.split(':').next().unwrap_or_default();
+        let is_declared = declarations.source(id).is_some() || declarations.pipelines.contains_key(id) || declarations.contracts.contains_key(id);
+        is_declared || pipeline_of_task(declarations, id, now).is_some()
+    };
     match ids.iter().find(|id| !is_known(id)) {
         None => Ok(()),
-        Some(id) => {
-            Err(Error::config(format!("--accept {id}: there is no such source, pipeline or dataset")).hint("`pubdata check` and `pubdata schema` name them"))
-        }
+        Some(id) => Err(Error::config(format!("--accept {id}: there is no such task, pipeline, source or dataset"))
+            .hint("`pubdata status` names the tasks that wait for a person")),
     }
+}
+
+/// The declaration of a task of a partition, such as `census.acs5/vintage=2023`.
+fn pipeline_of_task<'d>(declarations: &'d Declarations, task_id: &str, now: Timestamp) -> Option<&'d Declaration> {
+    let declaration = declarations.pipelines.get(task_id.split_once('/')?.0)?;
+    check_selectors(declarations, &[task_id.to_owned()], now).is_ok().then_some(declaration)
 }
 
 fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
@@ -130,7 +143,7 @@ pub fn check_acceptance(home: Option<&Home>, declarations: &Declarations, accept
 /// Of what a person has accepted something, by what it is.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AcceptedIds {
-    /// Sources and datasets.
+    /// `TASK:RULE`; sources and datasets alone of every loss.
     pub losses: Vec<String>,
     /// Sources and pipelines.
     pub layouts: Vec<String>,
@@ -142,14 +155,26 @@ pub struct AcceptedIds {
 /// `Store`, when the home's file of it cannot be read.
 pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     let mut ids = AcceptedIds::default();
+    let runs = store::read_ledger(home)?;
     for acceptance in accepted(home, now.to_zoned(TimeZone::UTC).date())? {
-        match acceptance.what {
+        match &acceptance.what {
+            Accepted::Rule { rule } if acceptance.until.is_some() || !is_used_up(&runs, &acceptance) => ids.losses.push(format!("{}:{rule}", acceptance.id)),
+            Accepted::Rule { .. } => {}
             Accepted::Shrink => ids.losses.push(acceptance.id),
             Accepted::Layout => ids.layouts.push(acceptance.id),
             Accepted::HostKey { .. } => {}
         }
     }
     Ok(ids)
+}
+
+/// Whether a run has tried what the word is about since it was said.
+fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance) -> bool {
+    let is_about = |task_id: &String| *task_id == acceptance.id || task_id.split('/').next() == Some(&acceptance.id);
+    let is_of_a_task = runs.iter().any(|run| run.tasks.keys().any(is_about));
+    let said_at = acceptance.at.parse::<Timestamp>().ok();
+    let is_later = |run: &&LedgerEntry| run.started_at.parse::<Timestamp>().ok() > said_at;
+    runs.iter().filter(is_later).any(|run| !run.tasks.is_empty() && (!is_of_a_task || run.tasks.keys().any(is_about)))
 }
 
 /// What fetches for a run: with the logins that the declarations name, and the host keys that a person has accepted in place of theirs.

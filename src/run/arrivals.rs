@@ -29,6 +29,15 @@ pub struct Problem {
     /// A source that is not there, as opposed to one that is not believed.
     pub is_source_missing: bool,
     pub message: String,
+    /// What a person can do about it; none where only the publisher can.
+    pub next_step: Option<String>,
+}
+
+impl Problem {
+    /// A file that is not there.
+    pub(super) fn missing(message: String) -> Self {
+        Self { is_source_missing: true, message, next_step: None }
+    }
 }
 
 #[derive(Default)]
@@ -84,7 +93,7 @@ impl Arrivals {
         for source_id in incomplete {
             if !arrivals.snapshots.iter().any(|snapshot| snapshot.source_id == source_id) {
                 let message = format!("{source_id}: none of its files came");
-                arrivals.problems.push(Problem { is_source_missing: true, message });
+                arrivals.problems.push(Problem::missing(message));
             }
         }
         Ok(arrivals)
@@ -92,7 +101,7 @@ impl Arrivals {
 
     fn missing(&mut self, request: &Request, what: &str) {
         let message = format!("{} ({}): {what}", request.source_id, request.url);
-        self.problems.push(Problem { is_source_missing: true, message });
+        self.problems.push(Problem::missing(message));
     }
 
     /// Takes the file that came on an earlier night, and says so.

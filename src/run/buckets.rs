@@ -34,7 +34,7 @@ impl TaskInUnits<'_> {
             // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
             tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
             let (inputs, read) = context.finish();
-            let checked = check(self.settings, tables, &inputs, None, self.is_sample)?;
+            let checked = check(self.settings, self.task_id, tables, &inputs, None, self.is_sample)?;
             let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
             let mut findings = read.findings(&self.settings.declarations);
             if number == 0 {

@@ -1,8 +1,8 @@
 //! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::RunSettings;
 use super::declaration_faults::refuse_faults;
@@ -13,7 +13,7 @@ use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
 use crate::publish::BuiltTable;
 use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
-use crate::validate::{Candidate, quarantine_table, validate};
+use crate::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
 
 /// The published table of records set aside.
 pub(super) const QUARANTINE: &str = "pubdata.quarantine";
@@ -89,7 +89,7 @@ pub(super) struct ValidatedTables {
     /// Pointer numbers of rows that repeat another.
     pub(super) repeated: Vec<u64>,
     /// Why nothing may be published; empty when all may.
-    pub(super) blocked: Vec<String>,
+    pub(super) blocked: Vec<Refusal>,
 }
 
 /// The rows a dataset had in a partition of the last release.
@@ -102,19 +102,47 @@ pub(super) struct Totals<'a> {
     pub(super) previous_rows: RowsOf<'a>,
 }
 
-/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout.
-pub(super) fn expectations(declaration: &Declaration, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
+/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout, and not what a person has
+/// looked at and taken as it is.
+pub(super) fn expectations(settings: &RunSettings, declaration: &Declaration, task_id: &str, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
     let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
-    let expected = |declared: &Expectations| if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
-    declaration.expect.iter().map(|(dataset_id, declared)| (dataset_id.clone(), expected(declared))).collect()
+    let expected = |(dataset_id, declared): (&String, &Expectations)| {
+        let mut expected = if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
+        let waives = |rule: &str| settings.waives(&names(task_id, dataset_id), rule);
+        if waives(FLOOR) {
+            expected.min_rows = 0;
+        }
+        if waives(QUARANTINED) {
+            expected.max_quarantined_percent = 100.0;
+        }
+        if waives(WARNED) {
+            expected.max_warned_percent.clear();
+        }
+        (dataset_id.clone(), expected)
+    };
+    declaration.expect.iter().map(expected).collect()
+}
+
+/// By what a person may have named a task's dataset.
+pub(super) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
+    [task_id, task_id.split('/').next().unwrap_or(task_id), dataset_id]
 }
 
 /// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
-pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs, totals: Option<&Totals<'_>>, is_sample: bool) -> Result<ValidatedTables> {
+pub(super) fn check(
+    settings: &RunSettings,
+    task_id: &str,
+    tables: Vec<Table>,
+    inputs: &Inputs,
+    totals: Option<&Totals<'_>>,
+    is_sample: bool,
+) -> Result<ValidatedTables> {
     let mut checked = ValidatedTables::default();
     for Table { dataset_id, partition, frame, mut issues } in tables {
-        if settings.accepted.contains(&dataset_id) {
-            issues.iter_mut().filter(|issue| issue.severity == Severity::Block).for_each(|issue| issue.severity = Severity::Quarantine);
+        for issue in issues.iter_mut().filter(|issue| issue.severity == Severity::Block) {
+            if settings.waives(&names(task_id, &dataset_id), &issue.code) {
+                issue.severity = Severity::Quarantine;
+            }
         }
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
@@ -135,6 +163,26 @@ pub(super) fn check(settings: &RunSettings, tables: Vec<Table>, inputs: &Inputs,
         checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
     }
     Ok(checked)
+}
+
+/// Refusals kept in a message.
+const REFUSALS_SHOWN: usize = 10;
+
+/// Why a build must not be published, with what a person can do who has looked at it.
+pub(super) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Path) -> Error {
+    // Threads finish in any order; what people read does not depend on it.
+    blocked.sort_by(|a, b| a.message.cmp(&b.message));
+    let rules: BTreeSet<String> = blocked.iter().map(|refusal| format!("{task_id}:{}", refusal.rule)).collect();
+    let rules: Vec<String> = rules.into_iter().collect();
+    let mut shown: Vec<String> = blocked.iter().take(REFUSALS_SHOWN).map(|refusal| refusal.message.clone()).collect();
+    if blocked.len() > shown.len() {
+        shown.push(format!("and {} more", blocked.len() - shown.len()));
+    }
+    Error::contract(shown.join("; ")).hint(format!(
+        "look at {}, which has every finding; if it is right all the same: `pubdata accept {}`",
+        issues_file.display(),
+        rules.join(" ")
+    ))
 }
 
 /// The rows of a task's dataset, in one partition or in all.

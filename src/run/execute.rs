@@ -11,9 +11,11 @@ use super::findings;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
 use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
+use super::standing::not_renewed_since;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
+use crate::issue::SourceFinding;
 use crate::pipeline::Declaration;
 use crate::provenance::{Obtained, Snapshot};
 use crate::publish::{self, Contribution, Outcome, StagedBuild};
@@ -30,7 +32,14 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
-    let result = attempt(settings, observer, &run_id, started_at).await;
+    let mut result = attempt(settings, observer, &run_id, started_at).await;
+    if let Ok(report) = &mut result {
+        let mut runs = store::read_ledger(&settings.home)?;
+        runs.reverse();
+        for task in report.tasks.iter_mut().filter(|task| matches!(task.outcome, "blocked" | "missing")) {
+            task.since = not_renewed_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
+        }
+    }
     let entry = match &result {
         Ok(report) => report.ledger_entry(),
         Err(error) => failed_entry(settings, &run_id, started_at, error).await,
@@ -53,6 +62,7 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
         outcome: "failed".to_owned(),
         error: Some(error.to_string()),
         note: None,
+        accepted: settings.accepted.clone(),
         import: None,
         tasks: BTreeMap::new(),
     }
@@ -99,6 +109,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         exit_code: exit_code(&reports),
         tasks: reports,
         sources: plan.sources,
+        accepted: settings.accepted.clone(),
     })
 }
 
@@ -127,11 +138,13 @@ pub(super) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
 pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     let code = |report: &TaskReport| match report.outcome {
         "blocked" => ExitCode::Blocked,
+        "missing" if report.is_optional => ExitCode::Ok,
         "missing" => ExitCode::SourceMissing,
         _ => {
-            let is_to_be_seen_to = report.is_above_warning_level || report.late_since.is_some();
+            let is_to_be_seen_to = report.is_above_warning_level || (report.late_since.is_some() && !report.is_optional);
             let of_task = if is_to_be_seen_to { ExitCode::Quarantined } else { ExitCode::Ok };
-            report.findings.iter().map(findings::exit_code).fold(of_task, ExitCode::max)
+            let counts = |finding: &&SourceFinding| !(report.is_optional && findings::is_of_arrivals(finding));
+            report.findings.iter().filter(counts).map(findings::exit_code).fold(of_task, ExitCode::max)
         }
     };
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
@@ -146,6 +159,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
     let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason, due: due.clone() };
     let mut report = TaskReport {
+        is_optional: task.is_optional,
         late_since: task.late_since,
         input_hash: task.entry.as_ref().map(|entry| entry.input_hash),
         ..TaskReport::of_state(&task.task_id, &task.state)
@@ -155,7 +169,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
             let before = plan.current.as_ref().and_then(|manifest| manifest.tasks.get(&task.task_id));
             let of_build = before.into_iter().flat_map(|before| &before.findings).filter(|finding| findings::is_of_build(finding));
             report.findings = entry.iter().flat_map(|entry| &entry.findings).chain(of_build).cloned().collect();
-            report.is_carried = true;
+            report.is_in_release = true;
             return Ok((report, Some(carried(None))));
         }
         (TaskState::NotPublished(_), _) => return Ok((report, None)),
@@ -181,6 +195,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 Ok(mut staged) => {
                     staged.entry.findings.extend(findings::turned_empty(&staged, plan.current.as_ref()));
                     report.findings.clone_from(&staged.entry.findings);
+                    report.is_in_release = true;
                     count(&staged, &settings.declarations.pipelines[&task.pipeline_id], &mut report);
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
@@ -204,10 +219,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     }
     report.reasons.extend(withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))?);
     let reason = report.reasons.join("; ");
-    tracing::error!(task.id = %task.task_id, %reason, "not renewed");
+    tracing::error!(target: "pubdata::told", reason, task.id = %task.task_id, "not renewed");
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
         None => {
-            report.is_carried = true;
+            report.is_in_release = true;
             Ok((report, Some(carried(Some(without_folders(&reason))))))
         }
         Some(_) => Ok((report, None)),

@@ -31,9 +31,14 @@ pub(super) fn exit_code(finding: &SourceFinding) -> ExitCode {
     }
 }
 
+/// Whether a finding says that a file or page did not come.
+pub(super) fn is_of_arrivals(finding: &SourceFinding) -> bool {
+    [FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
+}
+
 /// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.
 pub(super) fn is_of_build(finding: &SourceFinding) -> bool {
-    ![FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ, UNCONFIRMED_LAYOUT].contains(&finding.code.as_str())
+    !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
 /// Tells that a layout is known from documents alone.

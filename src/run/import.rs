@@ -160,6 +160,7 @@ fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note
         outcome: outcome.to_owned(),
         error: None,
         note: Some(note),
+        accepted: Vec::new(),
         import: Some(import),
         tasks: BTreeMap::new(),
     };

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RunSettings;
+use super::build::names;
 use super::wanted::{Fetched, Wanted};
 use crate::decode;
 use crate::error::Result;
 use crate::fetch::{Fetcher, Request, links};
 use crate::pipeline::{Listed, Source, expand, is_packed};
 use crate::provenance::Snapshot;
+use crate::validate::SHRINK;
 
 /// Largest page of links.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
@@ -79,8 +81,8 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Want
 }
 
 /// The files of the last release whose kinds a source's page does not name any more; none where a person has looked at it.
-pub(super) fn no_longer_listed<'a>(settings: &RunSettings, source: &Source, files: &[Wanted], previous: &'a [Snapshot]) -> Vec<&'a Snapshot> {
-    let Some(listing) = source.listing.as_ref().filter(|_| !settings.accepted.contains(&source.source_id)) else { return Vec::new() };
+pub(super) fn no_longer_listed<'a>(settings: &RunSettings, task_id: &str, source: &Source, files: &[Wanted], previous: &'a [Snapshot]) -> Vec<&'a Snapshot> {
+    let Some(listing) = source.listing.as_ref().filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK)) else { return Vec::new() };
     let listed: BTreeSet<Vec<&String>> = files.iter().map(|file| listing.kind(&file.request.keys)).collect();
     let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys));
     known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).collect()
@@ -90,7 +92,7 @@ pub(super) fn no_longer_listed<'a>(settings: &RunSettings, source: &Source, file
 pub(super) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> String {
     let gone: Vec<&str> = gone.iter().map(|snapshot| snapshot.url.as_str()).collect();
     format!(
-        "{}: the page no longer names what the last release has from {}. If the publisher took it back for good, run again with `--accept {}`",
+        "{}: the page no longer names what the last release has from {}. If the publisher took it back for good: `pubdata accept {}:shrink`",
         source.url,
         gone.join(", "),
         source.source_id

@@ -3,9 +3,11 @@
 
 mod accepted;
 mod arrivals;
+mod attention;
 mod buckets;
 mod build;
 mod by_hand;
+mod chosen;
 mod dates;
 mod declaration_faults;
 mod due;
@@ -40,6 +42,8 @@ use std::sync::Arc;
 
 pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
 pub use arrivals::Problem;
+pub use attention::{Attention, attention};
+pub use chosen::{Chosen, check_chosen};
 pub use declaration_faults::declaration_faults;
 pub use execute::run;
 pub use exit_code::ExitCode;
@@ -48,7 +52,7 @@ pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::check_selectors;
-pub use standing::{FileByHand, NeverBuilt, files_by_hand, never_built};
+pub use standing::{FileByHand, blocked_before, files_by_hand, not_renewed_since, standing};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
@@ -56,6 +60,7 @@ use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
 use crate::pipeline::Declarations;
 use crate::store::{Home, Manifest, Releases};
+use crate::validate::{FLOOR, QUARANTINED, WARNED};
 
 /// What a run works with.
 pub struct RunSettings {
@@ -67,14 +72,28 @@ pub struct RunSettings {
     pub channel: String,
     /// Pipelines, datasets, families or tasks to work on; everything when empty.
     pub selectors: Vec<String>,
+    /// What runs when no selector is given, and what a night can do without.
+    pub chosen: Chosen,
     /// Builds again even when nothing changed.
     pub is_forced: bool,
     /// Uses the snapshots that are there and asks no publisher.
     pub is_offline: bool,
-    /// Sources and datasets whose losses against the last release a person has looked at.
+    /// What a person has looked at and takes as it is: `TASK:RULE`, or a source or dataset, of which it is every loss.
     pub accepted: Vec<String>,
     /// Sources and pipelines whose layout, known from documentation, a person has confirmed.
     pub confirmed: Vec<String>,
+}
+
+impl RunSettings {
+    /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
+    /// stands for losses and for members that cannot be read, as it always has.
+    fn waives(&self, names: &[&str], rule: &str) -> bool {
+        let is_of_totals = [FLOOR, QUARANTINED, WARNED].contains(&rule);
+        self.accepted.iter().any(|accepted| {
+            let (id, of_rule) = accepted.split_once(':').map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
+            names.contains(&id) && of_rule.map_or(!is_of_totals, |of_rule| of_rule == rule)
+        })
+    }
 }
 
 /// Told how a run goes on.

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
+use super::build::names;
 use super::by_hand::{is_by_hand, listed_by_hand, withdrawn_in, word_on};
 use super::dates::date_files;
 use super::editions::{Series, before_the_first, files_of_source};
@@ -24,6 +25,7 @@ use crate::issue::SourceFinding;
 use crate::pipeline::{Source, Variable};
 use crate::provenance::Snapshot;
 use crate::store::{Manifest, Snapshots, TaskEntry};
+use crate::validate::SHRINK;
 
 /// What a run would do, task by task, and what the publishers said.
 pub struct Plan {
@@ -44,6 +46,8 @@ pub struct PlannedTask {
     /// Value of the partition's URL variable.
     pub partition: Option<String>,
     pub state: TaskState,
+    /// Whether the operator has said that the night can do without it.
+    pub is_optional: bool,
     /// The day since which a partition that is not published yet is late.
     pub late_since: Option<Date>,
     /// What the build would be known by; none where sources are missing.
@@ -133,7 +137,16 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         let (state, entry) = judge(settings, candidate, &fetched, previous, expected, is_sample, current.as_ref())?;
         let pipeline_id = candidate.task.declaration.pipeline_id.clone();
         let late_since = expected.late_since.filter(|_| !is_sample && matches!(state, TaskState::NotPublished(_)));
-        tasks.push(PlannedTask { task_id: candidate.task.task_id.clone(), pipeline_id, partition: candidate.task.partition.clone(), state, late_since, entry });
+        let is_optional = settings.chosen.is_optional(candidate.task.declaration, &candidate.task.task_id);
+        tasks.push(PlannedTask {
+            is_optional,
+            task_id: candidate.task.task_id.clone(),
+            pipeline_id,
+            partition: candidate.task.partition.clone(),
+            state,
+            late_since,
+            entry,
+        });
     }
     let untouched = current.iter().flat_map(|manifest| &manifest.tasks).filter(|(task_id, entry)| {
         let is_declared = settings.declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
@@ -246,7 +259,7 @@ async fn find_listed(
                     files
                 }
             };
-            let gone = no_longer_listed(settings, source, &files, previous);
+            let gone = no_longer_listed(settings, &candidate.task.task_id, source, &files, previous);
             if source.partial {
                 let told = |gone: &Snapshot| SourceFinding::new(&source.source_id, FILE_MISSING, no_longer_listed_message(source, &[gone]));
                 candidate.no_longer_listed.extend(gone.into_iter().map(|gone| (gone.clone(), told(gone))));
@@ -262,7 +275,7 @@ async fn find_listed(
 /// The tasks that the selectors name, with the files they ask for.
 fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
     let mut candidates = Vec::new();
-    for task in selected(&settings.declarations, &settings.selectors, settings.fetch.clock.now())? {
+    for task in selected(&settings.declarations, &settings.chosen, &settings.selectors, settings.fetch.clock.now())? {
         let mut files = Vec::new();
         let (mut on_demand, mut listed, mut series, mut not_listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (owner, source) in sources_of(settings, task.declaration)? {
@@ -317,7 +330,7 @@ fn judge(
 ) -> Result<(TaskState, Option<TaskEntry>)> {
     let Arrivals { mut snapshots, mut problems, mut findings, is_failed } =
         Arrivals::of(settings, &candidate.files, fetched, previous.map_or(&[], |previous| &previous.inputs))?;
-    problems.extend(candidate.not_listed.iter().map(|message| Problem { is_source_missing: true, message: message.clone() }));
+    problems.extend(candidate.not_listed.iter().map(|message| Problem::missing(message.clone())));
     findings.extend(candidate.findings.iter().cloned());
     for (snapshot, finding) in &candidate.no_longer_listed {
         snapshots.push(snapshot.clone());
@@ -337,12 +350,12 @@ fn judge(
     }
     if problems.is_empty() && snapshots.is_empty() {
         let first = candidate.files.first().map_or("no file", |(file, _)| file.request.url.as_str());
-        problems.push(Problem { is_source_missing: true, message: format!("the publisher has none of its files, such as {first}") });
+        problems.push(Problem::missing(format!("the publisher has none of its files, such as {first}")));
     }
     if problems.is_empty() {
         // What a wrong file brought is no measure for the right one.
         let believed = if withdrawn_in(settings, previous)?.is_some() { None } else { previous };
-        problems.extend(losses(settings, &snapshots, believed)?);
+        problems.extend(losses(settings, &candidate.task.task_id, &snapshots, believed)?);
     }
     if !problems.is_empty() {
         return Ok((TaskState::Blocked(problems), None));
@@ -354,20 +367,21 @@ fn judge(
 }
 
 /// Files, and lists of pages, that lost more of their size since the last release than their declaration allows.
-fn losses(settings: &RunSettings, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Result<Vec<Problem>> {
+fn losses(settings: &RunSettings, task_id: &str, snapshots: &[Snapshot], previous: Option<&TaskEntry>) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let before = sizes(settings, previous.map(|previous| previous.inputs.as_slice()).unwrap_or_default());
     for (file, (size_bytes, first)) in sizes(settings, snapshots) {
         let Some((known_bytes, _)) = before.get(&file) else { continue };
         let most = settings.declarations.source(&first.source_id).map_or(100.0, |(_, source)| source.max_shrink_percent);
         let loss = 100.0 - size_bytes as f64 * 100.0 / (*known_bytes).max(1) as f64;
-        if loss > most && !settings.accepted.contains(&first.source_id) {
+        if loss > most && !settings.waives(&names(task_id, &first.source_id), SHRINK) {
             let by_hand = word_on(settings, first)?.map(|word| format!(". {word}")).unwrap_or_default();
             let message = format!(
-                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file; if it is right, run again with `--accept {}`{by_hand}",
-                first.source_id, first.url, first.source_id
+                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file{by_hand}",
+                first.source_id, first.url
             );
-            problems.push(Problem { is_source_missing: false, message });
+            let next_step = Some(format!("if the file is right: `pubdata accept {task_id}:{SHRINK}`"));
+            problems.push(Problem { is_source_missing: false, message, next_step });
         }
     }
     Ok(problems)

@@ -48,14 +48,20 @@ pub struct SubjectCounts {
     pub carried: usize,
 }
 
-/// What became of one task.
+/// What a plan says of a task that a run would build.
+pub(super) const TO_BUILD: &str = "to_build";
+
+/// One task, in a plan, a run or what stands today: what became of it, or would.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskReport {
     pub task_id: String,
-    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`.
+    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`; `to_build` of a plan, and `never_run` where no run has tried.
     pub outcome: &'static str,
-    /// Whether the release holds the build of before.
-    pub is_carried: bool,
+    /// Whether the release has a build of it, now or from before.
+    pub is_in_release: bool,
+    /// Since when it is blocked or missing, RFC 3339 UTC: when the first of the runs ended that could not renew it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
     /// Why it was built, carried or blocked.
     pub reasons: Vec<String>,
     /// What a person can do about it.
@@ -69,6 +75,7 @@ pub struct TaskReport {
     /// Rows of each dataset the task made, without the table of records set aside.
     pub rows: BTreeMap<String, u64>,
     /// What became of the rows of each source.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
     /// Records set aside, by dataset and rule.
     pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
@@ -89,7 +96,8 @@ impl TaskReport {
         Self {
             task_id: task_id.to_owned(),
             outcome,
-            is_carried: false,
+            is_in_release: false,
+            since: None,
             reasons,
             next_step: None,
             is_optional: false,
@@ -107,14 +115,16 @@ impl TaskReport {
         }
     }
 
-    pub(super) fn of_state(task_id: &str, state: &TaskState) -> Self {
+    /// What a plan says of a task.
+    pub fn of_state(task_id: &str, state: &TaskState) -> Self {
         match state {
             TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
-            TaskState::Stale(reasons) => Self::new(task_id, "stale", reasons.clone()),
+            TaskState::Stale(reasons) => Self::new(task_id, TO_BUILD, reasons.clone()),
             TaskState::NotPublished(reasons) => Self::new(task_id, "not_published", reasons.clone()),
             TaskState::Blocked(problems) => {
                 let outcome = if problems.iter().all(|problem| problem.is_source_missing) { "missing" } else { "blocked" };
-                Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect())
+                let next_step = problems.iter().find_map(|problem| problem.next_step.clone());
+                Self { next_step, ..Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect()) }
             }
         }
     }
@@ -142,6 +152,8 @@ pub struct RunReport {
     pub exit_code: ExitCode,
     pub tasks: Vec<TaskReport>,
     pub sources: Vec<FetchedSource>,
+    /// What people had accepted for this run.
+    pub accepted: Vec<String>,
 }
 
 impl RunReport {
@@ -170,6 +182,7 @@ impl RunReport {
             outcome: self.outcome.to_owned(),
             error: None,
             note: None,
+            accepted: self.accepted.clone(),
             import: None,
             tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::RunSettings;
+use super::chosen::Chosen;
 use crate::error::{Error, Result};
 use crate::pipeline::{Declaration, Declarations, Source, nearest};
 
@@ -20,11 +21,11 @@ pub(super) struct Selected<'a> {
 /// # Errors
 /// `Config`, naming the first that does not.
 pub fn check_selectors(declarations: &Declarations, selectors: &[String], now: Timestamp) -> Result<()> {
-    selected(declarations, selectors, now).map(drop)
+    selected(declarations, &Chosen::default(), selectors, now).map(drop)
 }
 
-/// The tasks that the selectors name; all when there is none.
-pub(super) fn selected<'a>(declarations: &'a Declarations, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
+/// The tasks that the selectors name; those that were chosen for every night when there is none.
+pub(super) fn selected<'a>(declarations: &'a Declarations, chosen: &Chosen, selectors: &[String], now: Timestamp) -> Result<Vec<Selected<'a>>> {
     let mut tasks = Vec::new();
     let mut unused: BTreeSet<&str> = selectors.iter().map(String::as_str).collect();
     for declaration in declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
@@ -38,7 +39,7 @@ pub(super) fn selected<'a>(declarations: &'a Declarations, selectors: &[String],
                 _ => declaration.pipeline_id.clone(),
             };
             let naming: Vec<&String> = selectors.iter().filter(|selector| is_selected(selector, declaration, &task_id)).collect();
-            if selectors.is_empty() || !naming.is_empty() {
+            if !naming.is_empty() || (selectors.is_empty() && chosen.has(declaration, &task_id)) {
                 tasks.push(Selected { task_id, declaration, partition });
             }
             unused.retain(|unused| !naming.iter().any(|selector| selector == unused));
@@ -70,10 +71,14 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
         .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
 }
 
-/// A selector names a family, a pipeline, a dataset or a task.
+/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names with a star behind it.
 pub(super) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
     let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
-    selector == family || selector == declaration.pipeline_id || selector == task_id || declaration.produces.iter().any(|dataset_id| dataset_id == selector)
+    let names = [family, &declaration.pipeline_id, task_id].into_iter().chain(declaration.produces.iter().map(String::as_str));
+    match selector.strip_suffix('*') {
+        Some(beginning) => names.into_iter().any(|name| name.starts_with(beginning)),
+        None => names.into_iter().any(|name| name == selector),
+    }
 }
 
 /// The sources a build reads: its own, then those of other declarations.

@@ -106,7 +106,7 @@ impl TaskInUnits<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
-        let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, tables, inputs, None, self.is_sample)?;
+        let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, self.task_id, tables, inputs, None, self.is_sample)?;
         // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
         let with_findings: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
         let line = |subject: &Subject| match with_findings.contains(subject.key.as_str()) {

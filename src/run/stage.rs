@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, rows_of};
+use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, names, refused, rows_of};
 use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask};
 use super::source_rows::RowUses;
@@ -14,6 +14,7 @@ use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Obtained, Snapshot};
 use crate::publish::{self, Build};
 use crate::store::{self, Snapshots, TaskEntry};
+use crate::validate::SHRINK;
 
 /// Builds a task and stages it.
 ///
@@ -48,16 +49,16 @@ pub(super) fn build_and_stage(
         }
     };
     let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
-        let is_accepted = settings.accepted.iter().any(|accepted| accepted == dataset_id);
+        let is_accepted = settings.waives(&names(&task.task_id, dataset_id), SHRINK);
         believed.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
     };
-    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &previous_rows };
-    let checked = check(settings, tables, &inputs, Some(&totals), plan.is_sample)?;
+    let totals = Totals { expectations: &expectations(settings, declaration, &task.task_id, entry), previous_rows: &previous_rows };
+    let checked = check(settings, &task.task_id, tables, &inputs, Some(&totals), plan.is_sample)?;
     if !checked.issues.is_empty() {
         store::append_lines(&issues_file, &checked.issues)?;
     }
     if !checked.blocked.is_empty() {
-        return Err(Error::contract(checked.blocked.join("; ")).hint(format!("every finding is in {}", issues_file.display())));
+        return Err(refused(&task.task_id, checked.blocked, &issues_file));
     }
     let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
     Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })

@@ -3,28 +3,20 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::RunSettings;
+use super::build::QUARANTINE;
 use super::by_hand::imported_when;
 use super::due::due;
+use super::report::TaskReport;
 use super::selection::selected;
 use crate::error::Result;
+use crate::ids::Digest;
 use crate::pipeline::{Declaration, Source};
 use crate::provenance::Obtained;
 use crate::store::{LedgerEntry, LedgerTask, Manifest, Snapshots};
-
-/// A task of which the release has no build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NeverBuilt {
-    pub task_id: String,
-    /// What became of it when a run last tried, as in the run's report; none where none did.
-    pub outcome: Option<String>,
-    /// Why.
-    pub reason: Option<String>,
-    /// When that run ended, RFC 3339 UTC.
-    pub tried_at: Option<String>,
-}
 
 /// A source whose files a person fetches, or of which a person's file counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,27 +34,69 @@ pub struct FileByHand {
     pub due: Option<Date>,
 }
 
-/// The declared tasks that the release has no build of, with what the runs say of them. `runs` are newest first.
+/// What stands of each task that is chosen to run: what the last run that tried it said, and what the release has of it. `runs` are newest first.
 ///
 /// # Errors
 /// `Config`, when a declaration's calendar cannot be read.
-pub fn never_built(settings: &RunSettings, release: Option<&Manifest>, runs: &[LedgerEntry]) -> Result<Vec<NeverBuilt>> {
-    let last = |task_id: &str| runs.iter().filter(|run| run.channel == settings.channel).find_map(|run| run.tasks.get(task_id).map(|task| (run, task)));
-    let is_built = |task_id: &str| release.is_some_and(|release| release.tasks.contains_key(task_id));
-    let tasks = selected(&settings.declarations, &[], settings.fetch.clock.now())?;
-    let told = |task_id: String| match last(&task_id) {
-        None => NeverBuilt { task_id, outcome: None, reason: None, tried_at: None },
-        Some((run, task)) => NeverBuilt { task_id, outcome: Some(task.outcome.clone()), reason: reason(task), tried_at: Some(run.ended_at.clone()) },
-    };
-    Ok(tasks.into_iter().map(|task| task.task_id).filter(|task_id| !is_built(task_id)).map(told).collect())
+pub fn standing(settings: &RunSettings, release: Option<&Manifest>, runs: &[LedgerEntry]) -> Result<Vec<TaskReport>> {
+    let tasks = selected(&settings.declarations, &settings.chosen, &[], settings.fetch.clock.now())?;
+    Ok(tasks.into_iter().map(|task| of_task(settings, task.declaration, &task.task_id, release, runs)).collect())
 }
 
-fn reason(task: &LedgerTask) -> Option<String> {
-    match (task.outcome.as_str(), &task.reason) {
-        ("built" | "resumed" | "fresh", _) => Some("was built, and is not in the release that the channel points at".to_owned()),
-        ("not_published", None) => Some("the publisher has not published it yet".to_owned()),
-        (_, reason) => reason.clone(),
+/// The runs of a channel that tried a task, newest first.
+fn tries<'r>(settings: &'r RunSettings, task_id: &'r str, runs: &'r [LedgerEntry]) -> impl Iterator<Item = (&'r LedgerEntry, &'r LedgerTask)> {
+    runs.iter().filter(|run| run.channel == settings.channel).filter_map(move |run| run.tasks.get(task_id).map(|task| (run, task)))
+}
+
+/// Since when a task could not be renewed: the end of the first of the runs, without one between them that could.
+pub fn not_renewed_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEntry]) -> Option<String> {
+    tries(settings, task_id, runs).take_while(|(_, task)| is_not_renewed(&task.outcome)).last().map(|(run, _)| run.ended_at.clone())
+}
+
+/// The last try of a task, where it was blocked: another on the same files would be as well, unless a person accepts what it says.
+pub fn blocked_before<'r>(settings: &'r RunSettings, task_id: &'r str, input_hash: Digest, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
+    let last = tries(settings, task_id, runs).next().map(|(_, task)| task);
+    last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash))
+}
+
+fn is_not_renewed(outcome: &str) -> bool {
+    matches!(outcome, "blocked" | "missing")
+}
+
+fn of_task(settings: &RunSettings, declaration: &Declaration, task_id: &str, release: Option<&Manifest>, runs: &[LedgerEntry]) -> TaskReport {
+    let entry = release.and_then(|release| release.tasks.get(task_id));
+    let last = tries(settings, task_id, runs).next().map(|(_, task)| task);
+    let today = settings.fetch.clock.now().to_zoned(TimeZone::UTC).date();
+    let (outcome, reason) = match (last, entry) {
+        (None, None) => ("never_run", None),
+        // The ledger may be another's than the release's, as after a move.
+        (None, Some(entry)) => (if entry.is_stale { "blocked" } else { "fresh" }, entry.stale_reason.clone()),
+        (Some(last), _) if last.outcome == "missing" => ("missing", last.reason.clone()),
+        (Some(last), _) if is_not_renewed(&last.outcome) => ("blocked", last.reason.clone()),
+        (Some(_), Some(_)) => ("fresh", None),
+        (Some(last), None) if last.outcome == "not_published" => ("not_published", last.reason.clone()),
+        (Some(_), None) => ("to_build", Some("was built, and is not in the release that the channel points at".to_owned())),
+    };
+    let mut report = TaskReport::new(task_id, outcome, reason.into_iter().collect());
+    report.is_in_release = entry.is_some();
+    report.is_optional = settings.chosen.is_optional(declaration, task_id);
+    report.since = not_renewed_since(settings, task_id, runs);
+    report.late_since = release.and_then(|release| release.late_since(task_id, today)).or_else(|| last.and_then(|last| last.late_since));
+    report.findings = last.map_or_else(|| entry.map(|entry| entry.findings.clone()).unwrap_or_default(), |last| last.findings.clone());
+    if let Some(last) = last {
+        report.next_step = last.next_step.clone().filter(|_| is_not_renewed(outcome));
+        report.is_above_warning_level = last.is_above_warning_level;
+        report.duration_ms = last.duration_ms;
     }
+    for (dataset_id, dataset) in release.iter().flat_map(|release| &release.datasets) {
+        for part in dataset.parts.iter().filter(|part| part.task_id == task_id && dataset_id != QUARANTINE) {
+            *report.rows.entry(dataset_id.clone()).or_insert(0) += part.rows;
+            for (totals, counts) in [(&mut report.quarantined, &part.report.quarantined), (&mut report.warnings, &part.report.warnings)] {
+                counts.iter().for_each(|(code, count)| *totals.entry(dataset_id.clone()).or_default().entry(code.clone()).or_insert(0) += count);
+            }
+        }
+    }
+    report
 }
 
 /// The sources whose files come by hand, with when the next is due.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::buckets::build_bucket;
 use super::build::{BuildOutput, QUARANTINE, build, check};
-use super::entry::fingerprint;
+use super::entry::{fingerprint, task_id_of};
 use super::shards::build_subjects;
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
@@ -276,7 +276,7 @@ fn remake(
             BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
             BuildOutput::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
         };
-        let checked = check(settings, tables, &inputs, None, is_sample)?;
+        let checked = check(settings, &task_id_of(entry), tables, &inputs, None, is_sample)?;
         let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));

@@ -139,7 +139,7 @@ fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entr
         BuildOutput::Sharded(prepared) => return Ok(in_units.stage_shards(scratch, &prepared, None)?.staged),
         BuildOutput::Buckets(buckets, build) => return Ok(in_units.stage_buckets(scratch, buckets, build, None)?.staged),
     };
-    let totals = Totals { expectations: &expectations(declaration, entry), previous_rows: &|_, _| None };
-    let checked = check(settings, tables, &inputs, Some(&totals), is_sample)?;
+    let totals = Totals { expectations: &expectations(settings, declaration, task_id, entry), previous_rows: &|_, _| None };
+    let checked = check(settings, task_id, tables, &inputs, Some(&totals), is_sample)?;
     publish::stage(scratch, &settings.declarations.contracts, whole(settings, task_id, entry, declaration, checked, inputs, &read)?)
 }

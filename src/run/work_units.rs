@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::build::{expectations, rows_of};
+use super::build::{expectations, names, refused, rows_of};
 use super::report::SubjectCounts;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver};
@@ -15,7 +15,7 @@ use crate::issue::{Issue, SourceFinding};
 use crate::pipeline::Declaration;
 use crate::publish::{Stage, StagedBuild, StagedPart};
 use crate::store::{self, Home, Manifest, TaskEntry};
-use crate::validate::{Counts, example_of, judge_totals};
+use crate::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
 
 /// What a build in units is given.
 pub(super) struct TaskInUnits<'a> {
@@ -42,7 +42,7 @@ pub(super) struct BuiltTask {
 pub(super) struct WorkUnit {
     pub(super) issues: Vec<Issue>,
     /// Why it must not be published; empty when it is staged.
-    pub(super) blocked: Vec<String>,
+    pub(super) blocked: Vec<Refusal>,
     /// Subjects that were built, as opposed to carried over.
     pub(super) built_subjects: usize,
     pub(super) rows: RowUses,
@@ -53,7 +53,7 @@ pub(super) struct WorkUnit {
 #[derive(Default)]
 struct Progress {
     done: usize,
-    blocked: Vec<String>,
+    blocked: Vec<Refusal>,
     built_subjects: usize,
     rows: RowUses,
     findings: BTreeSet<SourceFinding>,
@@ -119,8 +119,6 @@ impl TaskInUnits<'_> {
         if let Some(failure) = first_failure(failures) {
             return Err(failure);
         }
-        // Threads finish in any order; what people read does not depend on it.
-        blocked.sort();
         // Judged before it is finished: the next run takes up what is finished without another look.
         let examples: Vec<Issue> = examples.into_values().map(|(_, issue)| issue).collect();
         let (by_totals, notes) = self.judge(&stage.parts(), &examples);
@@ -129,13 +127,7 @@ impl TaskInUnits<'_> {
             let staged = stage.finish(rows.account(self.declaration, read), findings)?;
             return Ok((BuiltTask { staged, notes, subjects: None }, built_subjects));
         }
-        let count = blocked.len();
-        let mut shown: Vec<String> = blocked.into_iter().take(10).collect();
-        if count > shown.len() {
-            shown.push(format!("and {} more", count - shown.len()));
-        }
-        let hint = issues_file.map_or_else(String::new, |file| format!("every finding is in {}", file.display()));
-        Err(Error::contract(shown.join("; ")).hint(hint))
+        Err(refused(self.task_id, blocked, issues_file.unwrap_or(Path::new("issues.jsonl"))))
     }
 
     fn side_by_side(&self, units: usize, build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync), issues_file: Option<&Path>) -> Progress {
@@ -166,9 +158,9 @@ impl TaskInUnits<'_> {
     }
 
     /// Judges each dataset by its totals over all units.
-    fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<String>, Vec<String>) {
+    fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<Refusal>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
-        for (dataset_id, expected) in &expectations(self.declaration, self.entry) {
+        for (dataset_id, expected) in &expectations(self.settings, self.declaration, self.task_id, self.entry) {
             let mut rows = 0;
             let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
             for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
@@ -177,7 +169,7 @@ impl TaskInUnits<'_> {
                     counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
                 }
             }
-            let is_accepted = self.settings.accepted.iter().any(|accepted| accepted == dataset_id);
+            let is_accepted = self.settings.waives(&names(self.task_id, dataset_id), SHRINK);
             let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, None));
             let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
             let totals =

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::{Home, lines};
 use crate::error::Result;
 
-/// Format of the lines of `accepted.jsonl`; readers refuse a newer one.
-pub const ACCEPTANCE_FORMAT_VERSION: u32 = 1;
+/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. 2: rules of single tasks, for one run.
+pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;
 
 /// What a person has looked at and taken as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     pub format_version: u32,
-    /// A source, pipeline or dataset.
+    /// A task, pipeline, source or dataset.
     pub id: String,
     #[serde(flatten)]
     pub what: Accepted,
@@ -35,7 +35,9 @@ pub struct Acceptance {
 pub enum Accepted {
     /// The layout, known from documentation until then, is that of the files.
     Layout,
-    /// Losses against the last release are right.
+    /// What a rule says of it is right. Without a last day it counts for one run.
+    Rule { rule: String },
+    /// Losses against the last release are right, as format 1 has it.
     Shrink,
     /// The source's server has this host key.
     HostKey { fingerprint: String },
@@ -43,9 +45,10 @@ pub enum Accepted {
 
 impl Accepted {
     /// The word for it, as on the command line.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Layout => "layout",
+            Self::Rule { rule } => rule,
             Self::Shrink => "shrink",
             Self::HostKey { .. } => "host_key",
         }

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, IoExt, Result};
 
+/// Name of the file with an operator's settings, in the home.
+pub const SETTINGS_FILE: &str = "pubdata.toml";
+
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -20,6 +23,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/scratch/…                                    work that is thrown away
 /// HOME/runs/<run_id>/issues.jsonl                   findings of a run
 /// HOME/stream/…                                     filings as they appear in the feeds
+/// HOME/pubdata.toml                                 what an operator has set
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
 /// ```
 #[derive(Debug, Clone)]
@@ -73,6 +77,11 @@ impl Home {
 
     pub fn ledger_file(&self) -> PathBuf {
         self.root.join("ledger.jsonl")
+    }
+
+    /// What an operator has set.
+    pub fn settings_file(&self) -> PathBuf {
+        self.root.join(SETTINGS_FILE)
     }
 
     /// What persons have looked at and taken as it is.

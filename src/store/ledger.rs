@@ -40,6 +40,9 @@ pub struct LedgerEntry {
     /// What else there is to be known, such as who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What people had accepted that the run took as it was: `TASK:RULE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
     /// The file that a person gave or took back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<ImportedFile>,

@@ -2,13 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckedTable, Expectations, Issue, PartReport, Verdict};
+use super::{CheckedTable, Expectations, Issue, PartReport, Refusal, Verdict};
 use crate::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
+
+/// Fewer rows than the declared floor.
+pub const FLOOR: &str = "floor";
+/// More rows or bytes lost against the last release than declared.
+pub const SHRINK: &str = "shrink";
+/// A larger share of records set aside than declared.
+pub const QUARANTINED: &str = "quarantined";
+/// A larger share of rows with a warning than declared.
+pub const WARNED: &str = "warned";
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
 pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
     let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns } = checked;
-    let mut blocked: Vec<String> = blocking.into_iter().map(|detail| format!("{place}: {detail}")).collect();
+    let at_place = |refusal: Refusal| Refusal { message: format!("{place}: {}", refusal.message), ..refusal };
+    let mut blocked: Vec<Refusal> = blocking.into_iter().map(at_place).collect();
     let mut is_above_warning_level = false;
     if let Some(expectations) = expectations {
         let rows = frame.height() as u64;
@@ -50,7 +60,7 @@ pub struct Counts<'a> {
 #[derive(Debug, Default)]
 pub struct Totals {
     /// Why it must not be published; empty when it may.
-    pub blocked: Vec<String>,
+    pub blocked: Vec<Refusal>,
     /// Ceilings that were passed.
     pub notes: Vec<String>,
 }
@@ -71,15 +81,18 @@ pub fn judge_totals(
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
 
     if is_sample && rows == 0 && expectations.min_rows > 0 {
-        blocked.push(format!("{place}: no rows, and even a sample has one: a source holds nothing but its header, or none of its records can be published"));
+        blocked.push(Refusal::new(
+            FLOOR,
+            format!("{place}: no rows, and even a sample has one: a source holds nothing but its header, or none of its records can be published"),
+        ));
     }
     if !is_sample && rows < expectations.min_rows {
-        blocked.push(format!(
+        blocked.push(Refusal::new(FLOOR, format!(
             "{place}: {rows} rows, but min_rows is {}: a source is cut off or incomplete; compare its size with the publisher's and run `pubdata run` again, \
              or lower {} when the publisher really dropped them",
             expectations.min_rows,
             setting("min_rows")
-        ));
+        )));
     }
     if rows > expectations.max_rows {
         notes.push(format!("{rows} rows, more than max_rows {}", expectations.max_rows));
@@ -87,14 +100,13 @@ pub fn judge_totals(
     if let Some(previous) = previous_rows.filter(|previous| *previous > 0) {
         let change = 100.0 * (rows as f64 - previous as f64) / previous as f64;
         if -change > expectations.max_shrink_percent {
-            blocked.push(format!(
+            blocked.push(Refusal::new(SHRINK, format!(
                 "{place}: {rows} rows against {previous} in the last release, {} % fewer, but max_shrink_percent is {}: a source is cut off, or the publisher \
-                 dropped records; look at what is missing, then run again with `--accept {}` or raise {}",
+                 dropped records; look at what is missing; if it is right, accept it or raise {}",
                 percent(-change),
                 expectations.max_shrink_percent,
-                place.split(' ').next().unwrap_or(place),
                 setting("max_shrink_percent")
-            ));
+            )));
         }
         if change > expectations.max_growth_percent {
             notes.push(format!(
@@ -112,24 +124,24 @@ pub fn judge_totals(
         let rules = by_count.iter().take(5).map(|(rule, count)| format!("{rule} {count}")).collect::<Vec<_>>().join(", ");
         let first = by_count.first().and_then(|(rule, _)| example(rule));
         let example = first.map_or_else(String::new, |first| format!(" (first: {first})"));
-        blocked.push(format!(
+        blocked.push(Refusal::new(QUARANTINED, format!(
             "{place}: {quarantined_records} of {records} records break rules, {} %, but max_quarantined_percent is {}: {rules}{example}; the publisher changed the file or the \
              declaration is wrong: correct it, or raise {} when the records really are bad",
             percent(share),
             expectations.max_quarantined_percent,
             setting("max_quarantined_percent")
-        ));
+        )));
     }
     for (code, most) in expectations.max_warned_percent.iter().filter(|_| rows >= FEWEST_ROWS_FOR_WARNED_SHARE) {
         let warned = warnings.get(code).copied().unwrap_or(0);
         let share = 100.0 * warned as f64 / rows as f64;
         if share > *most {
-            blocked.push(format!(
+            blocked.push(Refusal::new(WARNED, format!(
                 "{place}: {warned} of {rows} rows have the warning {code}, {} %, but max_warned_percent allows {most}: the publisher changed the file or the \
                  declaration is wrong: correct it, or raise `{code}` in {} when the records really are so",
                 percent(share),
                 setting("max_warned_percent")
-            ));
+            )));
         }
     }
     Totals { blocked, notes }

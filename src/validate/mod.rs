@@ -23,7 +23,7 @@ use crate::pipeline::Expectations;
 use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
-pub use expectations::{Counts, example_of, is_above_warning_level, judge_totals};
+pub use expectations::{Counts, FLOOR, QUARANTINED, SHRINK, WARNED, example_of, is_above_warning_level, judge_totals};
 pub use quarantine::quarantine_table;
 
 /// A built table before its contract was checked.
@@ -52,9 +52,24 @@ pub struct Verdict {
     /// The same of rows that repeat another row exactly and were dropped.
     pub repeated: Vec<u64>,
     /// Why the part must not be published; empty when it may.
-    pub blocked: Vec<String>,
+    pub blocked: Vec<Refusal>,
     /// Whether the share of records set aside is above the level worth a warning.
     pub is_above_warning_level: bool,
+}
+
+/// Why something must not be published, and the rule that says so: a person may take it as it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of a finding that blocks by itself.
+    pub rule: String,
+    pub message: String,
+}
+
+impl Refusal {
+    /// Of a rule about totals.
+    pub fn new(rule: &str, message: String) -> Self {
+        Self { rule: rule.to_owned(), message }
+    }
 }
 
 /// A row that breaks a rule.
@@ -96,8 +111,8 @@ struct CheckedTable {
     notes: Vec<String>,
     quarantined_pointers: Vec<u64>,
     repeated: Vec<u64>,
-    /// Details of findings that block by themselves.
-    blocking: Vec<String>,
+    /// Findings that block by themselves.
+    blocking: Vec<Refusal>,
     /// Columns without a value.
     empty_columns: Vec<String>,
 }
@@ -161,7 +176,7 @@ fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
 }
 
 /// Says what blocks by itself, one text per code: a changed file breaks the same rule on every record.
-fn blocking_details(sorted_issues: &[Issue]) -> Vec<String> {
+fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     for issue in sorted_issues.iter().filter(|issue| issue.severity == Severity::Block) {
         by_code.entry(&issue.code).or_default().push(issue);
@@ -169,7 +184,7 @@ fn blocking_details(sorted_issues: &[Issue]) -> Vec<String> {
     let detail_of = |(code, issues): (&str, Vec<&Issue>)| {
         let record = issues[0].record.as_deref().map_or_else(String::new, |record| format!(" {record}:"));
         let others = if issues.len() > 1 { format!(" (and {} more findings of this kind)", issues.len() - 1) } else { String::new() };
-        format!("{code}:{record} {}{others}", issues[0].detail)
+        Refusal { rule: code.to_owned(), message: format!("{code}:{record} {}{others}", issues[0].detail) }
     };
     by_code.into_iter().map(detail_of).collect()
 }

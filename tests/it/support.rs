@@ -353,6 +353,7 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
         fetch,
         channel: "nightly".to_owned(),
         selectors: Vec::new(),
+        chosen: run::Chosen::default(),
         is_forced: false,
         is_offline: false,
         accepted: Vec::new(),

@@ -21,7 +21,7 @@ const CONCURRENT_FILES: usize = 48;
 pub(super) async fn newest_partitions<'d>(context: &'d ProbeContext<'_>) -> Result<Vec<Foreseen<'d>>> {
     let run = &context.run;
     let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
-    for task in selected(&run.declarations, &run.selectors, run.fetch.clock.now())? {
+    for task in selected(&run.declarations, &run.chosen, &run.selectors, run.fetch.clock.now())? {
         match by_pipeline.last_mut().filter(|tasks| tasks[0].declaration.pipeline_id == task.declaration.pipeline_id) {
             Some(tasks) => tasks.push(task),
             None => by_pipeline.push(vec![task]),

@@ -30,6 +30,7 @@ use self::report::{LastBuild, TaskCounts, exit_code};
 use self::stand_in::StandIn;
 use super::accepted::{AcceptedIds, accepted_ids, with_logins};
 use super::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
+use super::chosen::Chosen;
 use super::mirrors::check_mirrors;
 use super::{RunSettings, SharedObserver};
 use crate::error::Result;
@@ -45,6 +46,8 @@ pub struct ProbeSettings {
     pub fetch: FetchSettings,
     /// Pipelines, datasets, families or tasks to look at; everything when empty.
     pub selectors: Vec<String>,
+    /// What a night looks at when nothing is named.
+    pub chosen: Chosen,
     /// Most records of each file that the dataset's own code is run on.
     pub rows: usize,
     /// The release that a night would renew, when there is one.
@@ -190,6 +193,7 @@ impl<'p> ProbeContext<'p> {
             fetch,
             channel: String::new(),
             selectors: given.selectors.clone(),
+            chosen: given.chosen.clone(),
             is_forced: false,
             is_offline: false,
             accepted: accepted.losses,

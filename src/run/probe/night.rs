@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
+use super::super::chosen::Chosen;
 use super::super::execute::run;
 use super::super::report::{RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
@@ -36,6 +37,7 @@ pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declaration
         fetch: FetchSettings { mirrors: vec![mirror], clock: Arc::clone(&context.given.fetch.clock), ..FetchSettings::default() },
         channel: "nightly".to_owned(),
         selectors: vec![task_id.to_owned()],
+        chosen: Chosen::default(),
         is_forced: false,
         is_offline: false,
         accepted: context.run.accepted.clone(),

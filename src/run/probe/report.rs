@@ -176,7 +176,7 @@ pub struct ProbedTask {
     /// How a run would report it.
     pub outcome: End,
     /// Whether it is not renewed, and the release holds the build of before.
-    pub is_carried: bool,
+    pub is_in_release: bool,
     pub reasons: Vec<String>,
     /// Rows of each dataset that the sample gave.
     pub rows: BTreeMap<String, u64>,

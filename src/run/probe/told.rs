@@ -38,7 +38,7 @@ impl<'t> Teller<'t> {
                 task_id: task.task_id.clone(),
                 would: foresight.end.would(last),
                 outcome: foresight.end,
-                is_carried: last == LastBuild::Stays && matches!(foresight.end, End::Missing | End::Blocked),
+                is_in_release: last == LastBuild::Stays || matches!(foresight.end, End::Built(_)),
                 reasons: self.reasons(foresight),
                 rows: foresight.night.as_ref().map(|night| night.task.rows.clone()).unwrap_or_default(),
                 not_sampled: foresight.not_sampled.clone(),

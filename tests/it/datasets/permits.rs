@@ -364,7 +364,7 @@ fn a_list_of_licenses_that_never_came_is_done_without_and_one_that_came_is_waite
     let before: BTreeSet<String> = with.rows("permit.license_link").into_keys().collect();
     std::fs::remove_file(list_of(&with)).unwrap();
     let run = with.run(&["permit", "license"]).expect(30);
-    assert_eq!((&run.task(LINKS)["outcome"], &run.task(LINKS)["is_carried"]), (&"missing".into(), &true.into()), "{run:#?}");
+    assert_eq!((&run.task(LINKS)["outcome"], &run.task(LINKS)["is_in_release"]), (&"missing".into(), &true.into()), "{run:#?}");
     assert_eq!(with.rows("permit.license_link").into_keys().collect::<BTreeSet<_>>(), before);
 }
 

@@ -30,6 +30,7 @@ fn entry(run_id: &str) -> LedgerEntry {
         outcome: "failed".to_owned(),
         error: Some("two\nlines".to_owned()),
         note: Some("three".to_owned()),
+        accepted: vec!["test.places:shrink".to_owned()],
         import: None,
         tasks: BTreeMap::from([("test.places".to_owned(), task)]),
     }

@@ -168,7 +168,7 @@ async fn a_member_that_is_no_json_blocks_and_is_named() {
             members.insert(NO_FACTS.to_owned(), half);
         })
     };
-    refused(broken, ExitCode::Blocked, &[NO_FACTS, "sec.archive_member", "--accept sec.archive_member"]).await;
+    refused(broken, ExitCode::Blocked, &[NO_FACTS, "sec.archive_member"]).await;
     let page = |site: &Site| changed(site, |members| drop(members.insert(NO_FACTS.to_owned(), members[NO_FACTS].replacen('{', "<", 1))));
     refused(page, ExitCode::Blocked, &[NO_FACTS]).await;
 }
@@ -287,9 +287,9 @@ async fn an_archive_that_lost_most_of_its_members() {
     let mut site = Site::published().await;
     let few: BTreeMap<String, String> = site.members().into_iter().filter(|(name, _)| name.as_str() > AMD && !name.contains("320193")).collect();
     site.serve(&packed(&few), "\"few\"");
-    site.refused(ExitCode::Blocked, &["companyfacts.zip", "% fewer", "--accept sec.companyfacts"]).await;
+    site.refused(ExitCode::Blocked, &["companyfacts.zip", "% fewer"]).await;
     site.accepted = vec!["sec.companyfacts".to_owned()];
-    let says = ["sec.financial_value", "sec.statement_line", "in the last release", "--accept sec.financial_value"];
+    let says = ["sec.financial_value", "sec.statement_line", "in the last release"];
     site.refused(ExitCode::Blocked, &says).await;
     // Whole parts of a build that was refused are on disk: they are not taken up.
     site.refused(ExitCode::Blocked, &says).await;

@@ -130,20 +130,21 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
     let desk = Desk::by_hand();
     desk.run().expect(30);
     let status = || desk.pubdata(&["status", "--json"]).expect(0).json();
-    let never_built = |status: &Value, task_id: &str| status["never_built"].as_array().unwrap().iter().find(|task| task["task_id"] == task_id).cloned();
+    let standing = |status: &Value, task_id: &str| status["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == task_id).cloned().unwrap();
     let before = status();
-    let task = never_built(&before, SOURCE).unwrap();
-    assert!(task["outcome"] == "missing" && task["reason"].as_str().unwrap().contains("a person fetches this file"), "{task}");
-    assert_eq!(never_built(&before, "permit.nashville").unwrap()["outcome"], Value::Null);
+    let task = standing(&before, SOURCE);
+    assert!(task["outcome"] == "missing" && task["reasons"][0].as_str().unwrap().contains("a person fetches this file"), "{task}");
+    assert_eq!((&task["is_in_release"], &standing(&before, "permit.nashville")["outcome"]), (&false.into(), &"never_run".into()));
     let by_hand = |status: &Value| status["by_hand"].as_array().unwrap().iter().find(|file| file["source_id"] == SOURCE).cloned().unwrap();
     assert_eq!((&by_hand(&before)["source_date"], &by_hand(&before)["due"]), (&Value::Null, &Value::Null));
     let shown = desk.pubdata(&["status"]).expect(0).stdout;
-    assert!(shown.contains("NEVER BUILT") && shown.contains("never built, and no run has tried: ") && shown.contains("permit.nashville"), "{shown}");
+    let first = shown.find("needs a person: 1\n  missing").unwrap_or_else(|| panic!("{shown}"));
+    assert!(shown[first..].contains("; never published") && shown[first..].contains("no run has tried: "), "{shown}");
 
     desk.import(&["--date", "2026-11-12"]).expect(0);
     desk.run().expect(10);
     let after = status();
-    assert_eq!(never_built(&after, SOURCE), None);
+    assert_eq!((&standing(&after, SOURCE)["outcome"], &standing(&after, SOURCE)["is_in_release"]), (&"fresh".into(), &true.into()));
     let file = by_hand(&after);
     assert_eq!((&file["source_date"], &file["imported_by"]), (&"2026-11-12".into(), &"ada".into()));
     // Weekly, with ten days of grace: the week after that of the file begins on 16 November.

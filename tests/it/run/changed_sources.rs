@@ -129,7 +129,7 @@ fn a_margin_below_zero_that_is_no_special_value_is_quarantined() {
 
 #[test]
 fn a_table_cut_to_half() {
-    refused(|place| place.edit(POPULATION, |text| half(&text)), 20, ACS_2023, &[POPULATION, "% fewer", "Look at the file", "--accept census.acs5_table"]);
+    refused(|place| place.edit(POPULATION, |text| half(&text)), 20, ACS_2023, &[POPULATION, "% fewer", "Look at the file"]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_table_cut_to_half_on_the_first_run() {
 
 #[test]
 fn a_relationship_file_cut_to_half() {
-    refused_by(|place| place.edit(RELATIONSHIP, |text| half(&text)), 20, &[GAZETTEER, "zip.zip"], &[RELATIONSHIP, "% fewer", "--accept census.zcta_county"]);
+    refused_by(|place| place.edit(RELATIONSHIP, |text| half(&text)), 20, &[GAZETTEER, "zip.zip"], &[RELATIONSHIP, "% fewer"]);
     let place = Place::new();
     place.edit(RELATIONSHIP, |text| half(&text));
     assert_says(&place.run(&[]).expect(20), GAZETTEER, &["no_county_relationship", "max_quarantined_percent"]);
@@ -161,7 +161,7 @@ fn a_geocode_archive_cut_to_half() {
 #[test]
 fn a_geocode_file_with_half_of_its_lines() {
     let damage = |place: &Place| place.edit_member(EDGE, |text| half(&text));
-    refused(damage, 20, SCHOOLS, &[EDGE, "% fewer", "--accept nces.edge_geocode"]);
+    refused(damage, 20, SCHOOLS, &[EDGE, "% fewer"]);
     let place = Place::new();
     damage(&place);
     assert_says(&place.run(&[]).expect(20), SCHOOLS, &["too_few_geocodes", "open schools have a geocode"]);
@@ -170,9 +170,9 @@ fn a_geocode_file_with_half_of_its_lines() {
 #[test]
 fn a_file_thirty_percent_shorter_than_last_time() {
     let damage = |place: &Place| place.edit("acsdt5y2023-b11001.dat", |text| thirty_percent_shorter(&text));
-    refused(damage, 20, ACS_2023, &["acsdt5y2023-b11001.dat", "% fewer", "--accept census.acs5_table"]);
+    refused(damage, 20, ACS_2023, &["acsdt5y2023-b11001.dat", "% fewer"]);
     let damage = |place: &Place| place.edit_member("2025_Gaz_zcta_national.zip", |text| thirty_percent_shorter(&text));
-    refused(damage, 20, GAZETTEER, &["2025_Gaz_zcta_national.zip", "% fewer", "--accept census.gazetteer_zcta"]);
+    refused(damage, 20, GAZETTEER, &["2025_Gaz_zcta_national.zip", "% fewer"]);
 }
 
 #[test]
@@ -330,8 +330,8 @@ fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else(
     place.edit_member(DIRECTORY, |text| text.lines().filter(keep).map(|line| format!("{line}\n")).collect());
     let kept = only_member(&place.file(DIRECTORY)).1.lines().count() - 1;
     assert!(kept < 42, "more than thirty percent are gone");
-    assert_says(&place.run(&[]).expect(20), SCHOOLS, &[DIRECTORY, "--accept nces.ccd_directory"]);
-    assert_says(&place.run(&["--accept", "nces.ccd_directory"]).expect(20), SCHOOLS, &["rows against 60 in the last release", "--accept geo.school"]);
+    assert_says(&place.run(&[]).expect(20), SCHOOLS, &[DIRECTORY]);
+    assert_says(&place.run(&["--accept", "nces.ccd_directory"]).expect(20), SCHOOLS, &["rows against 60 in the last release"]);
     let accepted = ["--accept", "nces.ccd_directory", "--accept", "geo.school"];
     let good = only_member(&place.file(DIRECTORY)).1;
     place.edit_member(DIRECTORY, |text| with_cell(&text, "010000500870", "SY_STATUS", "9"));

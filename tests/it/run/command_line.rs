@@ -95,7 +95,7 @@ fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done(
 fn losses_of_what_there_is_not_are_not_accepted() {
     let place = Place::new();
     let answer = place.run(&["--accept", "license.foo"]).expect(40);
-    assert!(answer.stderr.contains("--accept license.foo: there is no such source, pipeline or dataset"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("--accept license.foo: there is no such task, pipeline, source or dataset"), "{}", answer.stderr);
     assert!(!place.home().join("ledger.jsonl").exists(), "nothing was begun");
 }
 

@@ -166,14 +166,17 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
     desk.import(&[]).expect(0);
     desk.run().expect(10);
     let accepted = desk.pubdata(&["accept", SOURCE, "--json"]).expect(0).json();
-    assert_eq!((accepted[0]["id"].as_str(), accepted[0]["what"].as_str(), accepted[0]["by"].as_str()), (Some(SOURCE), Some("layout"), Some("ada")));
+    assert_eq!(
+        (accepted["items"][0]["id"].as_str(), accepted["items"][0]["what"].as_str(), accepted["items"][0]["by"].as_str()),
+        (Some(SOURCE), Some("layout"), Some("ada"))
+    );
     desk.run().expect(0);
     assert_eq!(desk.pubdata(&["accept", "--list", "--json"]).expect(0).json(), accepted);
     desk.pubdata(&["accept", SOURCE, "--withdraw"]).expect(0);
     desk.run().expect(10);
     // Losses are another thing than a layout, and have an end.
     let loss = desk.pubdata(&["accept", &format!("{SOURCE}:shrink"), "license.license:shrink", "--until", "2099-12-31", "--json"]).expect(0).json();
-    assert_eq!((loss[1]["what"].as_str(), loss[1]["until"].as_str()), (Some("shrink"), Some("2099-12-31")));
+    assert_eq!((loss["items"][1]["rule"].as_str(), loss["items"][1]["until"].as_str()), (Some("shrink"), Some("2099-12-31")));
     desk.run().expect(10);
     assert_eq!(desk.pubdata(&["accept", "--list", "--json"]).expect(0).json(), loss);
 }
@@ -199,7 +202,7 @@ fn an_accepted_loss_is_believed_by_the_next_run() {
 fn what_cannot_be_accepted_is_told_with_what_can() {
     let desk = Desk::by_hand();
     for (what, says) in [
-        ("license.fl_dbrp", "`license.fl_dbrp` is no source, pipeline or dataset"),
+        ("license.fl_dbrp", "`license.fl_dbrp` is no task, pipeline, source or dataset"),
         ("census.acs5", "its layout is known from files already"),
         ("license.fl_dbpr:host_key=SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw", "is not fetched over SFTP"),
         ("business.fl_cordata:host_key=SHA256:short", "is not the fingerprint of a key"),

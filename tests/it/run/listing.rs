@@ -118,11 +118,11 @@ async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_t
         let report = site.run().await;
         assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
         let task = &report.tasks[1];
-        assert_eq!((task.task_id.as_str(), task.outcome, task.is_carried), ("tax.sst_rates", "fresh", true));
+        assert_eq!((task.task_id.as_str(), task.outcome, task.is_in_release), ("tax.sst_rates", "fresh", true));
         let [finding] = &task.findings[..] else { panic!("{task:#?}") };
         assert_eq!((finding.source_id.as_str(), finding.code.as_str()), ("tax.sst_rate", "file_missing"));
         assert!(finding.detail.contains("no longer names") && finding.detail.contains("WIR2026Q2FEB18.csv"), "{finding:?}");
-        assert!(finding.detail.contains("`--accept tax.sst_rate`"), "{finding:?}");
+        assert!(finding.detail.contains("`pubdata accept tax.sst_rate:shrink`"), "{finding:?}");
         assert_eq!(report.tasks[0].outcome, "fresh", "the boundaries are all listed");
         assert_eq!(site.place.rows("tax.rate"), rows);
     }

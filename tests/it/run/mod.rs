@@ -14,6 +14,7 @@ mod import;
 mod interrupted;
 mod listing;
 mod nights;
+mod operators;
 mod pages;
 mod probe;
 mod publishers;

@@ -94,9 +94,10 @@ fn a_source_missing_later_leaves_the_last_good_build_marked_stale_until_it_is_ba
         assert_eq!(manifest["tasks"][ACS_2023]["is_stale"], true);
         assert_eq!(manifest["tasks"]["census.gazetteer"]["is_stale"], false);
         let status = place.pubdata(&["status", "--json"]).expect(0).json();
-        let task = &status["release"]["tasks"][ACS_2023];
-        assert_eq!(task["is_stale"], true);
-        assert!(task["stale_reason"].as_str().unwrap().contains(INCOME_2023), "{task}");
+        let task = status["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == ACS_2023).unwrap();
+        assert_eq!((&task["outcome"], &task["is_in_release"]), (&json!("missing"), &json!(true)), "{task}");
+        assert!(task["reasons"][0].as_str().unwrap().contains(INCOME_2023), "{task}");
+        assert_eq!((&status["attention"][0]["task_id"], &status["attention"][0]["what"]), (&json!(ACS_2023), &json!("missing")));
     }
 
     std::fs::rename(&aside, &income).unwrap();

@@ -6,7 +6,7 @@ use crate::support::{Place, folders, project};
 /// State and reasons of a task in a plan.
 fn planned(plan: &Value, task_id: &str) -> (String, String) {
     let task = plan["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == task_id).unwrap_or_else(|| panic!("{task_id}: {plan:#}"));
-    (task["state"].as_str().unwrap().to_owned(), task["reasons"].to_string())
+    (task["outcome"].as_str().unwrap().to_owned(), task["reasons"].to_string())
 }
 
 fn tasks(report: &Value) -> Vec<&str> {
@@ -96,7 +96,7 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let plan = place.plan(&[]).expect(30).json();
     assert_eq!(planned(&plan, "census.acs5/vintage=2024").0, "not_published");
-    assert_eq!(planned(&plan, "census.gazetteer"), ("stale".to_owned(), "[\"never built\"]".to_owned()));
+    assert_eq!(planned(&plan, "census.gazetteer"), ("to_build".to_owned(), "[\"never built\"]".to_owned()));
     let (state, reasons) = planned(&plan, ACS_2023);
     assert!(state == "missing" && reasons.contains("acsdt5y2023-b19013.dat") && reasons.contains("the publisher has no such file"), "{reasons}");
     assert!(!place.home().join("releases").exists(), "a plan publishes nothing");
@@ -107,7 +107,7 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
     let plan = place.plan(&[]).expect(0).json();
     let (state, reasons) = planned(&plan, ACS_2023);
-    assert!(state == "stale" && reasons.contains("source changed: https://www2.census.gov/") && reasons.contains("b01003"), "{reasons}");
+    assert!(state == "to_build" && reasons.contains("source changed: https://www2.census.gov/") && reasons.contains("b01003"), "{reasons}");
     assert_eq!(planned(&plan, "census.acs5/vintage=2022").0, "fresh");
     place.edit("acsdt5y2023-b01003.dat", |text| text.lines().take(3).collect::<Vec<_>>().join("\n"));
     let plan = place.plan(&[ACS_2023]).expect(20).json();

@@ -232,7 +232,7 @@ async fn a_run_waits_for_a_person_to_accept_the_server_s_key() {
     assert_eq!(report.exit_code, ExitCode::SourceMissing);
     assert!(report.tasks[0].reasons[0].contains(&format!("`pubdata accept {what}`")), "{:?}", report.tasks[0].reasons);
 
-    let word = Word { what: &what, until: None, by: "ada", is_withdrawn: false };
+    let word = Word { what: &what, until: None, by: "ada", is_known_rule: false, is_withdrawn: false };
     append_acceptance(&settings.home, &acceptance(&settings.declarations, &word, Timestamp::now()).unwrap()).unwrap();
     let report = run_here(&settings).await;
     assert_eq!((report.exit_code, report.outcome), (ExitCode::Quarantined, "published"), "its layout is not confirmed: {report:#?}");

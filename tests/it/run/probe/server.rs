@@ -40,7 +40,15 @@ async fn a_server_is_asked_as_a_run_asks_it() {
         let fetch = pubdata::fetch::FetchSettings { secret: |variable| Some(variable.to_owned()), ..instant_waits() };
         let declarations = Declarations::load(declarations(&server)).unwrap();
         let home = Some(run.home.clone());
-        let given = ProbeSettings { declarations, fetch, selectors: vec![SOURCE.to_owned()], rows: 1_000, published: None, home };
+        let given = ProbeSettings {
+            declarations,
+            fetch,
+            selectors: vec![SOURCE.to_owned()],
+            chosen: pubdata::run::Chosen::default(),
+            rows: 1_000,
+            published: None,
+            home,
+        };
         let report = probe_here(&given).await;
         (report.sources[0].clone(), report.exit_code)
     };
@@ -54,7 +62,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     let refused = run_here(&run).await;
     assert!(refused.exit_code == code && refused.tasks[0].reasons[0].contains(stranger.problem.as_ref().unwrap()), "{refused:#?}");
 
-    let word = Word { what: &what, until: None, by: "ada", is_withdrawn: false };
+    let word = Word { what: &what, until: None, by: "ada", is_known_rule: false, is_withdrawn: false };
     append_acceptance(&run.home, &acceptance(&run.declarations, &word, Timestamp::now()).unwrap()).unwrap();
     let (known, _) = probe().await;
     let sample = known.sample.clone().unwrap_or_else(|| panic!("{known:#?}"));

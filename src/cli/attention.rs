@@ -1,0 +1,75 @@
+//! How what needs a person is printed: after a run and by `pubdata status`, worst first, what is alike together.
+
+use std::collections::BTreeMap;
+
+use super::output;
+use crate::run::Attention;
+
+/// How much is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// One screen.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// Things of one kind that are told one by one; more are only named.
+const OF_ONE_KIND: usize = 4;
+/// Names on a line.
+const NAMES: usize = 8;
+/// Characters of a reason.
+const REASON: usize = 400;
+
+pub(super) fn print(attention: &[Attention], extent: Extent) {
+    if attention.is_empty() {
+        return;
+    }
+    anstream::println!("\n{} {}", output::bold("needs a person:"), attention.len());
+    let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
+    for item in attention {
+        match kinds
+            .iter_mut()
+            .find(|(what, items)| *what == item.what && items[0].is_in_release == item.is_in_release && items[0].is_optional == item.is_optional)
+        {
+            Some((_, items)) => items.push(item),
+            None => kinds.push((&item.what, vec![item])),
+        }
+    }
+    for (what, items) in kinds {
+        let shown = if extent == Extent::Full || items.len() <= OF_ONE_KIND { items.len() } else { OF_ONE_KIND - 1 };
+        items[..shown].iter().for_each(|item| print_item(item, extent));
+        let rest = &items[shown..];
+        if !rest.is_empty() {
+            let names: Vec<&str> = rest.iter().take(NAMES).map(|item| item.task_id.as_str()).collect();
+            let more = if rest.len() > NAMES { ", …" } else { "" };
+            anstream::println!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
+            anstream::println!("    {}", output::dim("--verbose shows all"));
+        }
+    }
+}
+
+fn print_item(item: &Attention, extent: Extent) {
+    let since = item.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
+    let is_not_renewed = matches!(item.what.as_str(), "blocked" | "missing");
+    let what_stays = match (is_not_renewed, item.is_in_release) {
+        (true, true) => "; the last good build stays",
+        (true, false) => "; never published",
+        (false, _) => "",
+    };
+    let optional = if item.is_optional { "; optional" } else { "" };
+    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&item.what), item.task_id);
+    let is_cut = extent == Extent::Short && item.reason.chars().count() > REASON;
+    let reason = if is_cut { format!("{}…", item.reason.chars().take(REASON).collect::<String>()) } else { item.reason.clone() };
+    anstream::println!("    {reason}");
+    if let Some(step) = &item.next_step {
+        anstream::println!("    {} {step}", output::dim("→"));
+    }
+}
+
+/// Counts words: `118 fresh, 2 blocked`.
+pub(super) fn counts<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    words.for_each(|word| *counts.entry(word).or_default() += 1);
+    counts.iter().map(|(word, count)| format!("{count} {}", output::coloured(word))).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,79 @@
+//! What a person has to see to, worst first: the same list after a run and in `pubdata status`.
+
+use serde::Serialize;
+
+use super::exit_code::ExitCode;
+use super::findings;
+use super::report::TaskReport;
+
+/// One thing that needs a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    pub task_id: String,
+    /// `blocked`, `missing`, `late`, `set_aside`, or the code of a finding about a source.
+    pub what: String,
+    /// Since when, RFC 3339 UTC or a day; none where nobody knows.
+    pub since: Option<String>,
+    /// Whether readers still have a build of it.
+    pub is_in_release: bool,
+    /// Whether the operator has said that a night can do without it: it decides no exit code.
+    pub is_optional: bool,
+    pub reason: String,
+    /// What to do about it, with the command to type; none where only the publisher can.
+    pub next_step: Option<String>,
+}
+
+/// Lists what needs a person among the tasks, worst first: what was never published before what stands from an earlier night, what is not believed
+/// before what did not come.
+pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
+    let mut found: Vec<(u8, Attention)> = tasks.iter().flat_map(of_task).collect();
+    found.sort_by(|a, b| (a.0, &a.1.what, &a.1.task_id).cmp(&(b.0, &b.1.what, &b.1.task_id)));
+    found.into_iter().map(|(_, attention)| attention).collect()
+}
+
+fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
+    let pipeline_id = task.task_id.split('/').next().unwrap_or(&task.task_id);
+    let item = |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
+        task_id: task.task_id.clone(),
+        what: what.to_owned(),
+        since,
+        is_in_release: task.is_in_release,
+        is_optional: task.is_optional,
+        reason,
+        next_step,
+    };
+    let later = if task.is_optional { 20 } else { 0 };
+    let mut found = Vec::new();
+    match task.outcome {
+        "blocked" => {
+            let next_step = task.next_step.clone().or_else(|| Some(format!("`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines")));
+            found.push((u8::from(task.is_in_release) * 2, item("blocked", task.since.clone(), task.reasons.join("; "), next_step)));
+        }
+        "missing" => {
+            let next_step = format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done");
+            found.push((1 + u8::from(task.is_in_release) * 2 + later, item("missing", task.since.clone(), task.reasons.join("; "), Some(next_step))));
+        }
+        _ => {}
+    }
+    if let Some(day) = task.late_since {
+        let next_step = format!("look at the publisher's page; `pubdata probe {pipeline_id}` shows what it has");
+        found
+            .push((6 + later, item("late", Some(day.to_string()), "the publisher's next edition should be there by its calendar".to_owned(), Some(next_step))));
+    }
+    if task.is_above_warning_level {
+        let rules = task.quarantined.iter().flat_map(|(dataset_id, rules)| rules.iter().map(move |(rule, count)| format!("{dataset_id} {rule} {count}")));
+        let next_step = format!("read `pubdata.quarantine`, or the run's issues.jsonl; a wrong declaration is corrected with `pubdata probe {pipeline_id}`");
+        let reason = format!("more records were set aside than the declared level: {}", rules.collect::<Vec<_>>().join(", "));
+        found.push((7, item("set_aside", None, reason, Some(next_step))));
+    }
+    for finding in &task.findings {
+        let rank = match findings::exit_code(finding) {
+            ExitCode::Ok => continue,
+            ExitCode::Quarantined => 8,
+            ExitCode::SourceMissing | ExitCode::Blocked => 5,
+        };
+        let later = if findings::is_of_arrivals(finding) { later } else { 0 };
+        found.push((rank + later, item(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), None)));
+    }
+    found
+}
