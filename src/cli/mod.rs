@@ -157,12 +157,13 @@ impl Refused {
                     let _ = error.print();
                     return ExitCode::SUCCESS;
                 }
-                if std::env::args_os().any(|argument| argument == "--json") {
+                let is_json = std::env::args_os().any(|argument| argument == "--json");
+                if is_json {
                     let text = error.render().to_string();
                     let message = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).filter(|line| !line.is_empty());
                     let message = message.collect::<Vec<_>>().join(" ");
                     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
-                    output::error(&Error::config(message).hint("`pubdata --help`, or `pubdata COMMAND --help`"), true);
+                    output::error(&Error::config(message).hint("`pubdata --help`, or `pubdata COMMAND --help`"), is_json);
                 } else {
                     let _ = error.print();
                 }

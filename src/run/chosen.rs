@@ -1,11 +1,8 @@
 //! What of the declared pipelines an operator runs, and what a night can do without. A night is judged by that and no more.
 
-use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::selection::{is_selected, selected};
-use crate::error::Result;
-use crate::pipeline::{Declaration, Declarations};
+use crate::pipeline::Declaration;
 
 /// What an operator has chosen. Each entry names a family, a pipeline, a dataset or a task, or begins names with `permit.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -32,13 +29,12 @@ impl Chosen {
     }
 }
 
-/// Whether each entry names something that can be built.
-///
-/// # Errors
-/// `Config`, naming the first that does not.
-pub fn check_chosen(declarations: &Declarations, chosen: &Chosen, now: Timestamp) -> Result<()> {
-    for (key, names) in [("pipelines", &chosen.pipelines), ("disabled", &chosen.disabled), ("optional", &chosen.optional)] {
-        selected(declarations, &Chosen::default(), names, now).map_err(|error| error.context(format!("`{key}` in pubdata.toml")))?;
+/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names with a star behind it.
+pub(super) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
+    let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
+    let names = [family, &declaration.pipeline_id, task_id].into_iter().chain(declaration.produces.iter().map(String::as_str));
+    match selector.strip_suffix('*') {
+        Some(beginning) => names.into_iter().any(|name| name.starts_with(beginning)),
+        None => names.into_iter().any(|name| name == selector),
     }
-    Ok(())
 }

@@ -43,7 +43,7 @@ use std::sync::Arc;
 pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
 pub use arrivals::Problem;
 pub use attention::{Attention, attention};
-pub use chosen::{Chosen, check_chosen};
+pub use chosen::Chosen;
 pub use declaration_faults::declaration_faults;
 pub use execute::run;
 pub use exit_code::ExitCode;
@@ -51,7 +51,7 @@ pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
-pub use selection::check_selectors;
+pub use selection::{check_chosen, check_selectors};
 pub use standing::{FileByHand, blocked_before, files_by_hand, not_renewed_since, standing};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
@@ -86,12 +86,15 @@ pub struct RunSettings {
 
 impl RunSettings {
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
-    /// stands for losses and for members that cannot be read, as it always has.
+    /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
     fn waives(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [FLOOR, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
             let (id, of_rule) = accepted.split_once(':').map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
-            names.contains(&id) && of_rule.map_or(!is_of_totals, |of_rule| of_rule == rule)
+            match of_rule {
+                Some(of_rule) => of_rule == rule && names.contains(&id),
+                None => !is_of_totals && names.last() == Some(&id),
+            }
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::RunSettings;
-use super::chosen::Chosen;
+use super::chosen::{Chosen, is_selected};
 use crate::error::{Error, Result};
 use crate::pipeline::{Declaration, Declarations, Source, nearest};
 
@@ -48,6 +48,17 @@ pub(super) fn selected<'a>(declarations: &'a Declarations, chosen: &Chosen, sele
     unused.first().map_or(Ok(tasks), |selector| Err(unknown_selector(declarations, selector, now)))
 }
 
+/// Whether each entry names something that can be built.
+///
+/// # Errors
+/// `Config`, naming the first that does not.
+pub fn check_chosen(declarations: &Declarations, chosen: &Chosen, now: Timestamp) -> Result<()> {
+    for (key, names) in [("pipelines", &chosen.pipelines), ("disabled", &chosen.disabled), ("optional", &chosen.optional)] {
+        selected(declarations, &Chosen::default(), names, now).map_err(|error| error.context(format!("`{key}` in pubdata.toml")))?;
+    }
+    Ok(())
+}
+
 fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp) -> Error {
     let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
     let range = declarations.pipelines.get(pipeline_id).and_then(|declaration| declaration.partition.as_ref());
@@ -69,16 +80,6 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
     }
     Error::config(format!("`{selector}` selects nothing"))
         .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
-}
-
-/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names with a star behind it.
-pub(super) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
-    let family = declaration.pipeline_id.split('.').next().unwrap_or_default();
-    let names = [family, &declaration.pipeline_id, task_id].into_iter().chain(declaration.produces.iter().map(String::as_str));
-    match selector.strip_suffix('*') {
-        Some(beginning) => names.into_iter().any(|name| name.starts_with(beginning)),
-        None => names.into_iter().any(|name| name == selector),
-    }
 }
 
 /// The sources a build reads: its own, then those of other declarations.

@@ -111,10 +111,12 @@ impl Answer {
         tasks.iter().find(|task| task["task_id"] == task_id).cloned().unwrap_or_else(|| panic!("no task {task_id}: {report:#}"))
     }
 
-    /// The reasons of a task in one text.
+    /// The reasons of a task in one text, with what a person can do.
     #[track_caller]
     pub fn reasons(&self, task_id: &str) -> String {
-        self.task(task_id)["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+        let task = self.task(task_id);
+        let reasons = task["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap());
+        reasons.chain(task["next_step"].as_str()).collect::<Vec<_>>().join("\n")
     }
 
     #[track_caller]

@@ -351,7 +351,7 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
     let report = run("2026-11-01T00:00:00Z").await;
     assert_eq!((report.outcome, report.late_since), ("fresh", Some(date(2026, 11, 1))));
     let status = place.pubdata(&["status"]).expect(0).stdout;
-    assert!(status.contains("late since 2026-11-01"), "{status}");
+    assert!(status.contains("  late census.gazetteer since 2026-11-01\n"), "{status}");
     assert_eq!(late_since(&place.pubdata(&["status", "--json"]).expect(0).json(), "census.gazetteer"), "2026-11-01");
     let folder = place.file("2025_Gaz_zcta_national.zip").parent().unwrap().to_owned();
     let next = folder.parent().unwrap().join("2026_Gazetteer");

@@ -296,7 +296,7 @@ fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
     assert_eq!(&text[offset..offset + length], damaged);
     assert_eq!(pointers[0].member.as_deref(), Some("ccd_sch_029_2526_w_0a_050626.csv"));
 
-    let status = place.pubdata(&["status"]).expect(0);
+    let status = place.pubdata(&["status", "--verbose"]).expect(0);
     assert!(status.stdout.lines().any(|line| line.starts_with("geo.school") && line.contains(" 59 ") && line.contains(" 1 ")), "{}", status.stdout);
 }
 

@@ -178,7 +178,8 @@ fn a_run_says_what_it_did_in_words() {
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let mirror = place.mirror();
     let answer = place.pubdata(&["run", "--mirror", mirror.to_str().unwrap()]).expect(30);
-    for text in ["missing census.acs5/vintage=2023: the last good build stays", "acsdt5y2023-b19013.dat", "built from samples", &place.current()] {
+    for text in ["  missing census.acs5/vintage=2023 since ", "; the last good build stays\n", "acsdt5y2023-b19013.dat", "built from samples", &place.current()]
+    {
         assert!(answer.stdout.contains(text), "`{text}` is not in: {}", answer.stdout);
     }
 }

@@ -281,15 +281,7 @@ fn an_archive_without_the_declared_member_blocks() {
 fn settings(mirror: String, selector: &str) -> ProbeSettings {
     let fetch = pubdata::fetch::FetchSettings { mirrors: vec![mirror], ..instant_waits() };
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    ProbeSettings {
-        declarations,
-        fetch,
-        selectors: vec![selector.to_owned()],
-        chosen: run::Chosen::default(),
-        rows: 1_000,
-        published: None,
-        home: None,
-    }
+    ProbeSettings { declarations, fetch, selectors: vec![selector.to_owned()], chosen: run::Chosen::default(), rows: 1_000, published: None, home: None }
 }
 
 async fn probe_here(settings: &ProbeSettings) -> ProbeReport {

@@ -89,7 +89,7 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     }
     assert_eq!(counts(&place.manifest()), before, "nothing else changed");
     let status = place.pubdata(&["status"]).expect(0).stdout;
-    assert!(status.contains("needs attention:") && status.contains("new_column"), "{status}");
+    assert!(status.contains("needs a person: ") && status.contains("new_column"), "{status}");
     // Told until it is seen to: nothing is built anew, and the exit code is the same.
     let again = place.run(&[]).expect(10).json();
     assert_eq!(again["outcome"], "unchanged");
