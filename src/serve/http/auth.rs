@@ -37,8 +37,9 @@ pub struct KeyRing {
 
 #[derive(Default)]
 struct Ring {
+    /// Of the file that was last looked at, whether it could be read or not.
     stamp: Option<Stamp>,
-    by_prefix: HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>,
+    by_prefix: Arc<HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>>,
 }
 
 /// What changes when the file is replaced.
@@ -111,10 +112,21 @@ impl KeyRing {
             return;
         }
         let _one_reader = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.ring.load().stamp != stamp
-            && let Err(error) = self.read(stamp)
-        {
-            tracing::error!("the API keys cannot be read, the known ones stay valid: {error}");
+        let known = self.ring.load_full();
+        if known.stamp == stamp {
+            return;
+        }
+        let path = self.keys.path().display();
+        if stamp.is_none() {
+            tracing::error!("{path} is gone: every API key is refused until it is there again; restore it from a backup, or make new keys");
+        }
+        match self.read(stamp) {
+            Ok(()) if known.stamp.is_none() => tracing::info!("API keys are read from {path}"),
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!("the API keys cannot be read, the known ones stay valid until the file is another: {error}");
+                self.ring.store(Arc::new(Ring { stamp, by_prefix: known.by_prefix.clone() }));
+            }
         }
     }
 
@@ -128,7 +140,7 @@ impl KeyRing {
             let client = Client { id: key.id.clone(), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
             by_prefix.entry(prefix(&key.sha256)).or_default().push((key, Arc::new(client)));
         }
-        self.ring.store(Arc::new(Ring { stamp, by_prefix }));
+        self.ring.store(Arc::new(Ring { stamp, by_prefix: Arc::new(by_prefix) }));
         Ok(())
     }
 }
