@@ -77,6 +77,7 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     let given = rlimit::increase_nofile_limit(wanted as u64).map_err(|error| Error::store(format!("the limit of open files cannot be read: {error}")))?;
     let given = usize::try_from(given).unwrap_or(usize::MAX);
     if given >= wanted {
+        limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
         return Ok(());
     }
     let fitting = given - (given / 4).clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS).min(given);
@@ -89,6 +90,7 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
         limits.connections
     );
     limits.connections = fitting;
+    limits.stream_sockets = limits.stream_sockets.min(fitting / 2);
     Ok(())
 }
 

@@ -150,6 +150,9 @@ impl ServeSettings {
         if self.metrics_bind == Some(self.bind) && self.bind.port() != 0 {
             return Err(Error::config(format!("metrics and API cannot both be on {}", self.bind)).hint("give metrics another port, or none"));
         }
+        if self.trusted_hops == 0 {
+            return Err(Error::config("at least one proxy must be believed").hint("leave --behind-proxy out when there is none"));
+        }
         if self.poll_interval.is_zero() {
             return Err(Error::config("the poll interval cannot be 0"));
         }

@@ -29,6 +29,21 @@ async fn requests_beyond_the_bound_are_told_to_come_back_and_health_is_not() {
 }
 
 #[tokio::test]
+async fn one_key_never_has_all_requests() {
+    let world = World::empty(|settings| settings.limits.requests_of_client = 1).await;
+    world.publish(&crate::serve::geo::draft(1.0)).await;
+    let other = world.create_key(&Scope::ALL, "unlimited").key;
+    let headers = [("x-api-key", other.as_str())];
+    let others = ask(&world, PROFILE, &headers);
+    // Until the release is there, requests are under way.
+    let (first, second, others, loaded) = tokio::join!(world.get(PROFILE), world.get(PROFILE), others, world.service.refresh());
+    assert!(loaded.unwrap().is_some());
+    assert_eq!([first.status, second.status, others.status].map(|status| status.as_u16()), [200, 429, 200]);
+    assert!(second.json()["detail"].as_str().unwrap().starts_with("as many requests of this client"), "{}", second.json());
+    assert_eq!(world.get(PROFILE).await.status, 200);
+}
+
+#[tokio::test]
 async fn the_document_is_compressed_named_and_asked_again_by_its_name() {
     let world = World::empty(|_| {}).await;
     let plain = world.get(OPENAPI).await;
