@@ -35,11 +35,14 @@ pub struct KeyRing {
     reading: Mutex<()>,
 }
 
+/// Keys by the first bytes of their digests.
+type ByPrefix = HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>;
+
 #[derive(Default)]
 struct Ring {
     /// Of the file that was last looked at, whether it could be read or not.
     stamp: Option<Stamp>,
-    by_prefix: Arc<HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>>,
+    by_prefix: Arc<ByPrefix>,
 }
 
 /// What changes when the file is replaced.
@@ -131,7 +134,7 @@ impl KeyRing {
     }
 
     fn read(&self, stamp: Option<Stamp>) -> Result<()> {
-        let mut by_prefix: HashMap<_, Vec<_>> = HashMap::new();
+        let mut by_prefix = ByPrefix::new();
         for key in self.keys.list()? {
             let plan = self.plans.get(&key.plan).unwrap_or_else(|error| {
                 tracing::warn!("key {} has the limits of requests without a key: {error}", key.id);
