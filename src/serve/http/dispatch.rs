@@ -73,7 +73,12 @@ async fn serve_one(
     let client = admit(service, endpoint, parts, admitted)?;
     check_accept(&parts.headers)?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
-    let body = if endpoint.body.is_some() { read_body(service, &parts.headers, body).await? } else { Bytes::new() };
+    let body = if endpoint.body.is_some() {
+        let _awaited = service.await_body(&client)?;
+        read_body(service, &parts.headers, body).await?
+    } else {
+        Bytes::new()
+    };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
     let _running = service.run(&client)?;
     let release = service.catalog.resolve(&wanted(&query)?).await?;

@@ -40,6 +40,8 @@ pub struct Service {
     pub metrics: Metrics,
     /// Requests that are being answered at the same time.
     pub running: Arc<Shares>,
+    /// Requests whose bodies are awaited: each holds a connection that gives way to nobody.
+    awaited: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
     /// Connections of the main address.
@@ -69,6 +71,7 @@ impl Service {
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),
             running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
+            awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
             clock,
@@ -130,6 +133,14 @@ impl Service {
             Exhausted::OfClient => come_again("as many requests of this client are being answered as may be at once; wait for one of them"),
             Exhausted::OfServer => come_again("the server answers as many requests as it can; try again in a second"),
         })
+    }
+
+    /// Takes a place among the requests of a client whose bodies are awaited.
+    ///
+    /// # Errors
+    /// `rate_limited`, when there is none more.
+    pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
+        self.awaited.take(&client.id, 1).map_err(|_| come_again("too many bodies of this client's requests are under way; finish one of them"))
     }
 
     /// Counts the bytes of an answer until they are taken.

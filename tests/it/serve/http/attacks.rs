@@ -146,7 +146,7 @@ async fn silent_connections_give_way_to_who_asks() {
 /// Requests whose bodies never come took the places of all others, health among them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unfinished_bodies_keep_nobody_from_being_answered() {
-    let limits = Limits { simultaneous_requests: 2, ..Limits::default() };
+    let limits = Limits { simultaneous_requests: 2, requests_of_client: 5, ..Limits::default() };
     attacked(limits, None, |address, key| {
         let head = format!("Host: localhost\r\nContent-Type: application/json\r\nX-API-Key: {key}\r\nContent-Length: 100\r\nExpect: 100-continue");
         let unfinished: Vec<TcpStream> = (0..5)
@@ -162,6 +162,8 @@ async fn unfinished_bodies_keep_nobody_from_being_answered() {
             let answer = exchange(connect(address), &get(path, &key));
             assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         }
+        let refused = exchange(connect(address), &format!("POST {COMPARE} HTTP/1.1\r\n{head}\r\n\r\n"));
+        assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("too many bodies of this client's requests"), "{refused}");
         drop(unfinished);
     })
     .await;
