@@ -10,7 +10,7 @@ use clap::Args;
 use super::Global;
 use crate::error::{Error, Result};
 use crate::pipeline::Declarations;
-use crate::serve::{self, ServeSettings, TlsFiles};
+use crate::serve::{self, Limits, ServeSettings, TlsFiles};
 use crate::store::Plans;
 
 #[derive(Args)]
@@ -30,7 +30,25 @@ pub(super) struct ServeArgs {
     /// A proxy in front ends TLS: plain HTTP may then be bound to any address.
     #[arg(long, env = "PUBDATA_BEHIND_PROXY")]
     behind_proxy: bool,
-    /// Address of /metrics; without one it is on the API's address when that is loopback.
+    /// How many proxies, one behind the other, may be believed about where a request comes from (X-Forwarded-For, counted from the right).
+    #[arg(long, env = "PUBDATA_TRUSTED_HOPS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), value_name = "N")]
+    trusted_hops: u8,
+    /// Open connections at most; fewer where the system gives fewer descriptors. When all are taken, the one that has waited longest for a request is closed.
+    #[arg(long, env = "PUBDATA_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(16..=1_000_000), value_name = "N")]
+    max_connections: u32,
+    /// Of those, connections from one address, or one IPv6 network of 64 bits; not from this machine, and not with --behind-proxy.
+    #[arg(long, env = "PUBDATA_MAX_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
+    max_connections_per_address: u32,
+    /// Seconds in which a client must have shaken hands, and in which each head of a request must have come.
+    #[arg(long, env = "PUBDATA_HEAD_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
+    head_seconds: u16,
+    /// Seconds after which a connection is closed on which the client takes nothing of what it is sent.
+    #[arg(long, env = "PUBDATA_WRITE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
+    write_seconds: u16,
+    /// Mebibytes of answers that may wait to be taken, all clients together; one client has a quarter.
+    #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
+    max_in_flight_mb: u32,
+    /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
     /// Address that callers use, such as https://data.example.org, for links in answers.
@@ -44,6 +62,21 @@ pub(super) struct ServeArgs {
     poll_seconds: f64,
 }
 
+impl ServeArgs {
+    fn limits(&self) -> Limits {
+        let bytes_in_flight = (self.max_in_flight_mb as usize) << 20;
+        Limits {
+            connections: self.max_connections as usize,
+            connections_of_address: self.max_connections_per_address as usize,
+            head_time: Duration::from_secs(u64::from(self.head_seconds)),
+            write_time: Duration::from_secs(u64::from(self.write_seconds)),
+            bytes_in_flight,
+            bytes_in_flight_of_client: bytes_in_flight / 4,
+            ..Limits::default()
+        }
+    }
+}
+
 pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<ExitCode> {
     let files = global.files()?;
     let plans = Plans::load(&files)?;
@@ -55,6 +88,8 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
         bind: arguments.bind,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()).map(|(certificate, key)| TlsFiles { certificate, key }),
         is_behind_proxy: arguments.behind_proxy,
+        trusted_hops: usize::from(arguments.trusted_hops),
+        limits: arguments.limits(),
         metrics_bind: arguments.metrics_bind,
         public_url: arguments.public_url.clone(),
         cors_origins: arguments.cors_origin.clone(),

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Extension, RawPathParams, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::from_fn_with_state;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use tower_http::compression::CompressionLayer;
 
 use super::http::dispatch::{Methods, dispatch};
-use super::http::metrics::CONTENT_TYPE;
+use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
 use super::http::middleware::guard;
-use super::http::openapi::DOCS_PAGE;
+use super::http::peer;
 use super::http::problem::{Code, Problem};
-use super::http::request_id::RequestId;
+use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
+use super::http::service::Service;
 use super::server::Server;
 use super::{routes, stream};
 
@@ -43,19 +43,36 @@ fn router(server: &Arc<Server>) -> Router {
         };
         router = router.route(path, any(handler));
     }
-    router = router
+    let metered = from_fn_with_state(server.service.clone(), metered);
+    let pages = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
         .route("/docs", get(docs).fallback(no_route))
         .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
         .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
+        .fallback(no_route)
+        .layer(metered);
+    let mut router = router
+        .layer(CompressionLayer::new())
+        .merge(pages)
         .route("/v1/stream", get(upgrade).fallback(no_route))
         .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
         .route("/readyz", get(ready).fallback(no_route));
     if server.service.settings.is_metrics_on_main() {
-        router = router.route("/metrics", get(metrics).fallback(no_route));
+        router = router.route("/metrics", get(metrics_on_main).fallback(no_route));
     }
     let guarded = from_fn_with_state(server.service.clone(), guard);
-    router.fallback(no_route).layer(CompressionLayer::new()).layer(guarded).with_state(server.clone())
+    router.layer(guarded).with_state(server.clone())
+}
+
+/// Takes a token for a page that has no endpoint to take it.
+async fn metered(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let allowance = service.meter(&parts).allowance;
+    if allowance.is_allowed {
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    problem_response(&service, &allowance.refusal(), parts.uri.path(), &request_id)
 }
 
 async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Response {
@@ -69,17 +86,16 @@ pub fn metrics_router(server: &Arc<Server>) -> Router {
 
 async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
-    let shown: String = path.chars().take(200).collect();
-    let problem = Problem::new(Code::RouteNotFound, format!("there is no {method} {shown}; /v1/openapi.json lists every route"));
-    problem_response(&server.service, &problem, path, &request_id)
+    let detail = format!("there is no {} {}; /v1/openapi.json lists every route", shown(method.as_str()), shown(path));
+    problem_response(&server.service, &Problem::new(Code::RouteNotFound, detail), path, &request_id)
 }
 
-async fn openapi_document(State(server): State<Arc<Server>>) -> Response {
-    page(Body::from(server.openapi.clone()), "application/json")
+async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    server.openapi.answer(&headers).await
 }
 
-async fn docs() -> Response {
-    let mut response = page(Body::from(DOCS_PAGE), "text/html; charset=utf-8");
+async fn docs(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    let mut response = server.docs.answer(&headers).await;
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     response
@@ -92,19 +108,23 @@ async fn ready(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
+/// The numbers, for whoever asks on this machine: what a proxy has passed on comes from elsewhere.
+async fn metrics_on_main(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
+    if peer::is_forwarded(request.headers()) {
+        return no_route(State(server), Extension(request_id), request).await;
+    }
+    metrics(State(server)).await
+}
+
 async fn metrics(State(server): State<Arc<Server>>) -> Response {
     let service = &server.service;
     let release = service.catalog.current();
-    let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
-    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, server.stream.numbers());
-    page(Body::from(text), CONTENT_TYPE)
+    let numbers = TransportNumbers { running: service.running.taken(), connections: service.connections.open(), bytes_in_flight: service.in_flight.taken() };
+    let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), numbers, server.stream.numbers());
+    ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-cache")], text).into_response()
 }
 
 fn health(status: StatusCode, word: &str, release_id: Option<&str>) -> Response {
     let body = serde_json::json!({"status": word, "release_id": release_id}).to_string();
     (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body).into_response()
-}
-
-fn page(body: Body, content_type: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache")], body).into_response()
 }

@@ -1,58 +1,97 @@
 //! Runs the server until it is told to stop: follows the channel and the event log, and stops without cutting answers short.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum_server::Handle;
 use jiff::Timestamp;
+use tokio::sync::watch;
 
+use super::http::connections::Connections;
 use super::http::listen;
+use super::http::listen::Transport;
 use super::http::service::Service;
 use super::server::Server;
-use super::settings::ServeSettings;
+use super::settings::{Limits, ServeSettings};
 use super::{router, stream};
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
+
+/// Connections of the address of `/metrics`.
+const METRICS_CONNECTIONS: usize = 64;
+/// Descriptors for all but connections: parts that are read, the log, the connections of `/metrics`, those that are about to close.
+const OTHER_DESCRIPTORS: usize = 256;
+/// Without them nothing can be answered.
+const LEAST_OTHER_DESCRIPTORS: usize = 32;
+const LEAST_CONNECTIONS: usize = 8;
 
 /// Serves until the process is told to stop (SIGTERM or ctrl-c), then lets requests in progress finish.
 ///
 /// # Errors
 /// `Config`, when a setting is wrong; `Store`, when an address, the certificate, the keys or the store cannot be used.
-pub async fn serve(settings: ServeSettings, contracts: Contracts) -> Result<()> {
+pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<()> {
+    fit_connections(&mut settings.limits)?;
     let server = Server::new(settings, contracts, Arc::new(Timestamp::now))?;
     let settings = &server.service.settings;
     let listener = listen::bind(settings.bind)?;
     let metrics = settings.metrics_bind.map(|address| Ok::<_, Error>((address, listen::bind(address)?))).transpose()?;
     let tls = match &settings.tls {
-        Some(files) => Some(listen::tls_config(&files.certificate, &files.key).await?),
+        Some(files) => Some(listen::tls_config(&files.certificate, &files.key)?),
         None => None,
     };
-    let handle = Handle::new();
-    tokio::spawn(stop_on_signal(server.clone(), handle.clone()));
+    let stop = watch::Sender::new(false);
+    let transport = |tls, connections| {
+        let Limits { head_time, write_time, .. } = settings.limits;
+        Transport { tls, connections, head_time, write_time, drain_limit: settings.drain_limit }
+    };
     let follower = tokio::spawn(follow_channel(server.service.clone()));
     if let Err(error) = server.follow_log().await {
         tracing::error!("the event log cannot be read: {error}");
     }
     let tail = tokio::spawn(stream::tail(server.stream.clone()));
-    let metrics_handle = Handle::new();
+    // Until the last request is answered.
+    let metrics_stop = watch::Sender::new(false);
     let metrics_server = metrics.map(|(address, listener)| {
         tracing::info!("metrics on http://{address}/metrics");
-        tokio::spawn(listen::run(listener, None, router::metrics_router(&server), metrics_handle.clone(), 64))
+        let connections = Arc::new(Connections::new(METRICS_CONNECTIONS, None));
+        tokio::spawn(listen::run(listener, transport(None, connections), router::metrics_router(&server), metrics_stop.subscribe()))
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     let address = listener.local_addr().unwrap_or(settings.bind);
-    tracing::info!("serving channel `{}` on {scheme}://{address}", settings.channel);
-    let outcome = listen::run(listener, tls, server.router(), handle, settings.limits.connections).await;
+    tracing::info!("serving channel `{}` on {scheme}://{address}, over {} connections at most", settings.channel, settings.limits.connections);
+    let answering = listen::run(listener, transport(tls, server.service.connections.clone()), server.router(), stop.subscribe());
+    tokio::spawn(stop_on_signal(server.clone(), stop));
+    let outcome = answering.await;
     // Sockets are no requests: the server above does not wait for them.
     let _ = tokio::time::timeout(settings.drain_limit, server.stream.sockets.drained()).await;
     follower.abort();
     tail.abort();
-    metrics_handle.shutdown();
     if let Some(server) = metrics_server {
         server.abort();
     }
     tracing::info!("stopped");
     outcome
+}
+
+/// Raises the number of descriptors that the system gives this process, and has no more connections than they are enough for.
+fn fit_connections(limits: &mut Limits) -> Result<()> {
+    let wanted = limits.connections + OTHER_DESCRIPTORS;
+    let given = rlimit::increase_nofile_limit(wanted as u64).map_err(|error| Error::store(format!("the limit of open files cannot be read: {error}")))?;
+    let given = usize::try_from(given).unwrap_or(usize::MAX);
+    if given >= wanted {
+        limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
+        return Ok(());
+    }
+    let fitting = given - (given / 4).clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS).min(given);
+    if fitting < LEAST_CONNECTIONS {
+        return Err(Error::config(format!("the system lets this process have {given} files and connections open, which is not enough to serve"))
+            .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
+    }
+    tracing::warn!(
+        "the system lets this process have {given} files and connections open: {fitting} connections instead of {}; `LimitNOFILE={wanted}` is enough for all",
+        limits.connections
+    );
+    limits.connections = fitting;
+    limits.stream_sockets = limits.stream_sockets.min(fitting / 2);
+    Ok(())
 }
 
 async fn follow_channel(service: Arc<Service>) {
@@ -87,7 +126,7 @@ async fn follow_channel(service: Arc<Service>) {
     }
 }
 
-async fn stop_on_signal(server: Arc<Server>, handle: Handle<SocketAddr>) {
+async fn stop_on_signal(server: Arc<Server>, stop: watch::Sender<bool>) {
     #[cfg(unix)]
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
@@ -104,5 +143,5 @@ async fn stop_on_signal(server: Arc<Server>, handle: Handle<SocketAddr>) {
     let drain_limit = server.service.settings.drain_limit;
     tracing::info!("stopping: requests in progress may take {} s more", drain_limit.as_secs());
     server.stream.stop();
-    handle.graceful_shutdown(Some(drain_limit));
+    stop.send_replace(true);
 }

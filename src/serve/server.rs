@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::http::documents::Document;
 use super::http::openapi;
+use super::http::openapi::DOCS_PAGE;
 use super::http::service::{Clock, Service};
 use super::routes;
 use super::settings::ServeSettings;
@@ -15,7 +19,8 @@ use crate::ids::ReleaseId;
 pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
-    pub(super) openapi: bytes::Bytes,
+    pub(super) openapi: Arc<Document>,
+    pub(super) docs: Arc<Document>,
 }
 
 impl Server {
@@ -25,10 +30,12 @@ impl Server {
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
         let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
+        let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
-            openapi: serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into(),
+            openapi: document("application/json", serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into()),
+            docs: document("text/html; charset=utf-8", Bytes::from_static(DOCS_PAGE.as_bytes())),
             service,
         }))
     }

@@ -19,7 +19,9 @@ pub struct ServeSettings {
     pub tls: Option<TlsFiles>,
     /// A proxy in front ends TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to any address.
     pub is_behind_proxy: bool,
-    /// Address of `/metrics`; none serves it on the main address when that is loopback.
+    /// How many proxies, one behind the other, may be believed about where a request comes from.
+    pub trusted_hops: usize,
+    /// Address of `/metrics`; none serves it on the main address when that is loopback and no proxy stands in front.
     pub metrics_bind: Option<SocketAddr>,
     /// Address that callers use, such as `https://data.example.org`; none makes links relative.
     pub public_url: Option<String>,
@@ -48,7 +50,21 @@ pub struct Limits {
     pub body_bytes: usize,
     pub request_time: Duration,
     pub simultaneous_requests: usize,
+    /// Of those, the requests of one key, or of one address without a key.
+    pub requests_of_client: usize,
+    /// Open connections; fewer where the system gives fewer descriptors.
     pub connections: usize,
+    /// Of those, connections from one address: not from this machine, and not behind a proxy, which stands for all.
+    pub connections_of_address: usize,
+    /// How long a client may take to shake hands, and to send the head of a request.
+    pub head_time: Duration,
+    /// How long a client may take nothing of what it is sent.
+    pub write_time: Duration,
+    /// Bytes of answers that clients have not taken yet, and those of one client.
+    pub bytes_in_flight: usize,
+    pub bytes_in_flight_of_client: usize,
+    /// Answers that are smaller are not counted there: the bound on connections bounds them.
+    pub least_counted_bytes: usize,
     /// Earlier releases kept in memory for `release` and `as_of`.
     pub retained_releases: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
@@ -79,7 +95,14 @@ impl Default for Limits {
             body_bytes: 64 * 1024,
             request_time: Duration::from_secs(30),
             simultaneous_requests: 1_024,
+            requests_of_client: 256,
             connections: 4_096,
+            connections_of_address: 256,
+            head_time: Duration::from_secs(10),
+            write_time: Duration::from_secs(30),
+            bytes_in_flight: 256 << 20,
+            bytes_in_flight_of_client: 64 << 20,
+            least_counted_bytes: 16 << 10,
             retained_releases: 2,
             part_cache_bytes: 512 << 20,
             least_copied_bytes: 4 << 20,
@@ -105,6 +128,7 @@ impl ServeSettings {
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             tls: None,
             is_behind_proxy: false,
+            trusted_hops: 1,
             metrics_bind: None,
             public_url: None,
             cors_origins: Vec::new(),
@@ -126,6 +150,9 @@ impl ServeSettings {
         if self.metrics_bind == Some(self.bind) && self.bind.port() != 0 {
             return Err(Error::config(format!("metrics and API cannot both be on {}", self.bind)).hint("give metrics another port, or none"));
         }
+        if self.trusted_hops == 0 {
+            return Err(Error::config("at least one proxy must be believed").hint("leave --behind-proxy out when there is none"));
+        }
         if self.poll_interval.is_zero() {
             return Err(Error::config("the poll interval cannot be 0"));
         }
@@ -135,8 +162,13 @@ impl ServeSettings {
         Ok(())
     }
 
-    /// Whether the main address also serves `/metrics`.
+    /// Whether the main address also serves `/metrics`: not where a proxy would hand it to everyone.
     pub fn is_metrics_on_main(&self) -> bool {
-        self.metrics_bind.is_none() && self.bind.ip().is_loopback()
+        self.metrics_bind.is_none() && self.bind.ip().is_loopback() && !self.is_behind_proxy
+    }
+
+    /// Connections that one address may have; none where a proxy stands for all.
+    pub fn connections_of_address(&self) -> Option<usize> {
+        (!self.is_behind_proxy).then_some(self.limits.connections_of_address)
     }
 }

@@ -53,6 +53,11 @@ pub struct Party {
     pub sic: Option<String>,
 }
 
+/// What an entry may have at most: far more than a filing needs, and little enough to be logged and sent to everyone.
+const ENTRY_BYTES: u64 = 1 << 20;
+const TEXT_BYTES: usize = 2_000;
+const LISTED: usize = 1_000;
+
 /// What a file shows, in its own order.
 #[derive(Debug, Default)]
 pub struct FeedPage {
@@ -79,14 +84,36 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
     for document in context.documents(source_id)? {
         let elements = feed_entries(&document.content, shape).context(|| format!("{source_id} ({})", document.snapshot.url))?;
         for element in elements {
-            let read = if reading == Reading::Current { current_entry(&element) } else { xbrl_item(&element, zone) };
-            match read {
+            let read = || if reading == Reading::Current { current_entry(&element) } else { xbrl_item(&element, zone) };
+            match check_size(&element).and_then(|()| read()).and_then(check_texts) {
                 Ok(entry) => seen.entries.push(entry),
                 Err(error) => seen.issues.push(unreadable(&document, &element, &error)),
             }
         }
     }
     Ok(seen)
+}
+
+/// Refuses an entry that is larger than any filing's, before it is read.
+fn check_size(entry: &FeedElement) -> Result<()> {
+    if entry.length <= ENTRY_BYTES {
+        return Ok(());
+    }
+    Err(Error::format(format!("the entry has {} bytes, an entry has {ENTRY_BYTES} at most", entry.length)))
+}
+
+/// Refuses an entry with a text or a list that is longer than any filing's: all who follow the log would be sent it.
+fn check_texts(entry: FeedEntry) -> Result<FeedEntry> {
+    let parties = entry.parties.iter().flat_map(|party| [&party.name, &party.role, &party.sic]);
+    let texts = parties.chain([&entry.file_number, &entry.primary_document]).flatten().chain([&entry.form]).chain(&entry.items);
+    if let Some(text) = texts.into_iter().find(|text| text.len() > TEXT_BYTES) {
+        let shown: String = text.chars().take(60).collect();
+        return Err(Error::format(format!("a text has {} bytes, a text of an entry has {TEXT_BYTES} at most: `{shown}…`", text.len())));
+    }
+    if entry.parties.len().max(entry.items.len()) > LISTED {
+        return Err(Error::format(format!("the entry lists {} parties and {} items, at most {LISTED}", entry.parties.len(), entry.items.len())));
+    }
+    Ok(entry)
 }
 
 fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> Issue {
@@ -167,7 +194,8 @@ fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
 
 /// `NAME (0001865514) (Reporting)`; names may have parentheses and hyphens of their own.
 fn party_of_title(title: &str) -> Result<Party> {
-    let wrong = || Error::format(format!("the title does not end with a CIK and a role in parentheses: `{}`", title.trim()));
+    let wrong =
+        || Error::format(format!("the title does not end with a CIK and a role in parentheses: `{}`", title.trim().chars().take(200).collect::<String>()));
     let (rest, role) = title.trim().strip_suffix(')').and_then(|title| title.rsplit_once('(')).ok_or_else(wrong)?;
     let (name, cik) = rest.trim().strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).ok_or_else(wrong)?;
     let cik = cik.trim().parse().map_err(|_| wrong())?;

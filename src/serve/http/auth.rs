@@ -35,10 +35,14 @@ pub struct KeyRing {
     reading: Mutex<()>,
 }
 
+/// Keys by the first bytes of their digests.
+type ByPrefix = HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>;
+
 #[derive(Default)]
 struct Ring {
+    /// Of the file that was last looked at, whether it could be read or not.
     stamp: Option<Stamp>,
-    by_prefix: HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>,
+    by_prefix: Arc<ByPrefix>,
 }
 
 /// What changes when the file is replaced.
@@ -111,15 +115,26 @@ impl KeyRing {
             return;
         }
         let _one_reader = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.ring.load().stamp != stamp
-            && let Err(error) = self.read(stamp)
-        {
-            tracing::error!("the API keys cannot be read, the known ones stay valid: {error}");
+        let known = self.ring.load_full();
+        if known.stamp == stamp {
+            return;
+        }
+        let path = self.keys.path().display();
+        if stamp.is_none() {
+            tracing::error!("{path} is gone: every API key is refused until it is there again; restore it from a backup, or make new keys");
+        }
+        match self.read(stamp) {
+            Ok(()) if known.stamp.is_none() => tracing::info!("API keys are read from {path}"),
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!("the API keys cannot be read, the known ones stay valid until the file is another: {error}");
+                self.ring.store(Arc::new(Ring { stamp, by_prefix: known.by_prefix.clone() }));
+            }
         }
     }
 
     fn read(&self, stamp: Option<Stamp>) -> Result<()> {
-        let mut by_prefix: HashMap<_, Vec<_>> = HashMap::new();
+        let mut by_prefix = ByPrefix::new();
         for key in self.keys.list()? {
             let plan = self.plans.get(&key.plan).unwrap_or_else(|error| {
                 tracing::warn!("key {} has the limits of requests without a key: {error}", key.id);
@@ -128,7 +143,7 @@ impl KeyRing {
             let client = Client { id: key.id.clone(), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
             by_prefix.entry(prefix(&key.sha256)).or_default().push((key, Arc::new(client)));
         }
-        self.ring.store(Arc::new(Ring { stamp, by_prefix }));
+        self.ring.store(Arc::new(Ring { stamp, by_prefix: Arc::new(by_prefix) }));
         Ok(())
     }
 }

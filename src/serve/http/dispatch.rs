@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use futures_util::StreamExt;
 
-use super::request_id::RequestId;
+use super::request_id::{RequestId, shown};
 use super::response::{CACHE_FOR_A_DAY, insert, json_response, not_modified, problem_response};
 use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint};
@@ -73,7 +73,14 @@ async fn serve_one(
     let client = admit(service, endpoint, parts, admitted)?;
     check_accept(&parts.headers)?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
-    let body = if endpoint.body.is_some() { read_body(service, &parts.headers, body).await? } else { Bytes::new() };
+    let body = if endpoint.body.is_some() {
+        let _awaited = service.await_body(&client)?;
+        read_body(service, &parts.headers, body).await?
+    } else {
+        Bytes::new()
+    };
+    // After the body: those that send theirs slowly, or never, keep nobody from being answered.
+    let _running = service.run(&client)?;
     let release = service.catalog.resolve(&wanted(&query)?).await?;
     let question = etag::Question { validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
     let tag = question.tag(&release);
@@ -100,15 +107,9 @@ async fn serve_one(
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
 fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
-    let (now, address) = (service.now(), service.peer_address(parts));
-    let known = service.keys.client(&parts.headers, &address, now);
-    let client = known.as_ref().map_or_else(|_| Arc::new(service.keys.anonymous(&address)), Arc::clone);
-    let allowance = service.limiter.take(&client, now);
-    *admitted = Some((client, allowance));
-    if !allowance.is_allowed {
-        return Err(allowance.refusal());
-    }
-    let client = known?;
+    let metered = service.meter(parts);
+    *admitted = Some((metered.client.clone(), metered.allowance));
+    let client = metered.admitted()?;
     let is_anonymous = client.scopes.is_empty();
     match endpoint.access {
         Access::Everyone => Ok(client),
@@ -197,7 +198,10 @@ fn wanted(query: &Query) -> Result<Wanted> {
 
 fn wrong_method(parts: &Parts, methods: &Methods) -> Problem {
     let allow = allowed_methods(methods);
-    Problem { allow: Some(allow.clone()), ..Problem::new(Code::RouteNotFound, format!("{} is not a method of this path; it has {allow}", parts.method)) }
+    Problem {
+        allow: Some(allow.clone()),
+        ..Problem::new(Code::RouteNotFound, format!("{} is not a method of this path; it has {allow}", shown(parts.method.as_str())))
+    }
 }
 
 fn allowed_methods(methods: &Methods) -> String {

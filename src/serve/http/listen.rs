@@ -1,57 +1,129 @@
-//! Opens a socket and answers on it: time and size of heads, TLS, and a bound on open connections.
+//! Opens a socket and answers on it, by HTTP/1.1 only: time and size of heads, TLS, and bounds on open connections and on how long one
+//! may take nothing. Why so: `docs/decisions/0020-connections-and-bytes-in-flight.md`.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::pin::Pin;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
-use axum_server::Handle;
-use axum_server::accept::Accept;
-use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
-use futures_util::future::BoxFuture;
-use hyper_util::rt::TokioTimer;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
+use super::connections::{Connections, Place};
 use crate::error::{Error, Result};
 
-/// How long a client may take to send the head of a request, or to shake hands.
-const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Largest head that is read at all; `Limits` refuses smaller ones with an explanation.
-const HEAD_BYTES: usize = 128 * 1024;
+const HEAD_BYTES: usize = 64 * 1024;
 const HEADERS: usize = 256;
+/// How long nobody is let in when the system has no descriptor to give.
+const SYSTEM_REST: Duration = Duration::from_millis(50);
 
-/// Answers on a socket until the handle ends it.
+/// How connections are treated.
+#[derive(Clone)]
+pub struct Transport {
+    pub tls: Option<Arc<ServerConfig>>,
+    pub connections: Arc<Connections>,
+    /// How long a client may take to shake hands, and to send the head of a request, from the first byte that is waited for.
+    pub head_time: Duration,
+    /// How long a client may take nothing of what it is sent.
+    pub write_time: Duration,
+    /// How long requests in progress may take after the stop.
+    pub drain_limit: Duration,
+}
+
+/// Answers on a socket until it is told to stop, then lets requests in progress finish.
 ///
 /// # Errors
 /// `Store`, when the socket cannot be used.
-pub async fn run(listener: TcpListener, tls: Option<RustlsConfig>, router: Router, handle: Handle<SocketAddr>, connections: usize) -> Result<()> {
-    let failed = |error: io::Error| Error::store(format!("the server failed: {error}"));
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let mut server = axum_server::from_tcp(listener).map_err(failed)?.handle(handle);
-    let builder = server.http_builder();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES).max_headers(HEADERS);
-    builder.http2().timer(TokioTimer::new()).max_header_list_size(HEAD_BYTES as u32).max_concurrent_streams(100).keep_alive_interval(Some(HEAD_TIME));
-    let bounded = BoundedAcceptor { permits: Arc::new(Semaphore::new(connections)) };
-    match tls {
-        Some(config) => server.acceptor(RustlsAcceptor::new(config).handshake_timeout(HEAD_TIME).acceptor(bounded)).serve(service).await,
-        None => server.acceptor(bounded).serve(service).await,
+pub async fn run(listener: std::net::TcpListener, transport: Transport, router: Router, mut stop: watch::Receiver<bool>) -> Result<()> {
+    let listener = TcpListener::from_std(listener).map_err(|error| Error::store(format!("the server failed: {error}")))?;
+    let mut open = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = stop.wait_for(|is_stopping| *is_stopping) => break,
+            Some(_) = open.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, from)) = accepted else {
+            sleep(SYSTEM_REST).await;
+            continue;
+        };
+        if let Some(place) = transport.connections.admit(from).await
+            && stream.set_nodelay(true).is_ok()
+        {
+            let stream = Bounded { stream, place, write_time: transport.write_time, stalled: None };
+            open.spawn(answer_on(stream, from, transport.clone(), router.clone(), stop.clone()));
+        }
     }
-    .map_err(failed)
+    drop(listener);
+    let _ = timeout(transport.drain_limit, async { while open.join_next().await.is_some() {} }).await;
+    Ok(())
+}
+
+async fn answer_on(stream: Bounded, from: SocketAddr, transport: Transport, router: Router, stop: watch::Receiver<bool>) {
+    let connection = stream.place.connection.clone();
+    let inner = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(from));
+        request.extensions_mut().insert(connection.clone());
+        inner.call(request)
+    });
+    match &transport.tls {
+        None => answer_requests(stream, service, transport.head_time, stop).await,
+        Some(config) => {
+            let shaken = timeout(transport.head_time, TlsAcceptor::from(config.clone()).accept(stream)).await;
+            if let Ok(Ok(stream)) = shaken {
+                answer_requests(stream, service, transport.head_time, stop).await;
+            }
+        }
+    }
+}
+
+async fn answer_requests<S>(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, service: S, head_time: Duration, mut stop: watch::Receiver<bool>)
+where
+    S: Service<Request<Incoming>, Response = Response, Error = Infallible> + Send + 'static,
+    S::Future: Send,
+{
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HEAD_BYTES).max_headers(HEADERS);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stop.wait_for(|is_stopping| *is_stopping) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
 }
 
 /// Opens a socket.
 ///
 /// # Errors
 /// `Store`, when the address cannot be used.
-pub fn bind(address: SocketAddr) -> Result<TcpListener> {
+pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
     let failed =
         |error: io::Error| Error::store(format!("cannot listen on {address}: {error}")).hint("another program may use the port; give another with --bind");
-    let listener = TcpListener::bind(address).map_err(failed)?;
+    let listener = std::net::TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
 }
@@ -60,53 +132,58 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener> {
 ///
 /// # Errors
 /// `Config`, when they cannot be used.
-pub async fn tls_config(certificate: &std::path::Path, key: &std::path::Path) -> Result<RustlsConfig> {
-    // Another part of the program may have installed one already, which is as good.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let failed = |error: io::Error| Error::config(format!("certificate {} with key {} cannot be used: {error}", certificate.display(), key.display()));
-    RustlsConfig::from_pem_chain_file(certificate, key).await.map_err(failed)
+pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
+    let failed =
+        |error: &dyn std::fmt::Display| Error::config(format!("certificate {} with key {} cannot be used: {error}", certificate.display(), key.display()));
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>).map_err(|error| failed(&error))?;
+    let key_bytes = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(&error))?;
+    let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().map_err(|error| failed(&error))?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain, key_bytes).map_err(|error| failed(&error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
 }
 
-/// Lets only so many connections be open; others wait in the system's queue.
-#[derive(Clone)]
-struct BoundedAcceptor {
-    permits: Arc<Semaphore>,
+/// A connection that keeps its place until it closes, and fails when it must give way or the client takes nothing for too long.
+struct Bounded {
+    stream: TcpStream,
+    place: Place,
+    write_time: Duration,
+    /// Ends when the client has taken nothing for as long as it may.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: Send + 'static> Accept<TcpStream, S> for BoundedAcceptor {
-    type Stream = BoundedStream;
-    type Service = S;
-    type Future = BoxFuture<'static, io::Result<(BoundedStream, S)>>;
-
-    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        let permits = self.permits.clone();
-        Box::pin(async move {
-            stream.set_nodelay(true)?;
-            let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
-            Ok((BoundedStream { stream, _permit: permit }, service))
-        })
+impl Bounded {
+    /// Watches how a try to write went.
+    fn watch<T>(&mut self, context: &mut Context<'_>, tried: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if tried.is_ready() {
+            self.stalled = None;
+            return tried;
+        }
+        let write_time = self.write_time;
+        ready!(self.stalled.get_or_insert_with(|| Box::pin(sleep(write_time))).as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
     }
 }
 
-/// A connection that gives its permit back when it closes.
-struct BoundedStream {
-    stream: TcpStream,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl AsyncRead for BoundedStream {
+impl AsyncRead for Bounded {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.place.connection.poll_ended(context).is_ready() {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the connection gives way to another")));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for BoundedStream {
+impl AsyncWrite for Bounded {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let tried = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watch(context, tried)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let tried = Pin::new(&mut self.stream).poll_flush(context);
+        self.watch(context, tried)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -114,7 +191,8 @@ impl AsyncWrite for BoundedStream {
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let tried = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.watch(context, tried)
     }
 
     fn is_write_vectored(&self) -> bool {

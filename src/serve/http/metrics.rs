@@ -34,6 +34,14 @@ pub struct StreamNumbers {
     pub bytes: usize,
 }
 
+/// What clients take up now, for `/metrics`.
+#[derive(Debug, Clone, Copy)]
+pub struct TransportNumbers {
+    pub running: usize,
+    pub connections: usize,
+    pub bytes_in_flight: usize,
+}
+
 /// What the server has done since it started.
 #[derive(Debug)]
 pub struct Metrics {
@@ -69,11 +77,13 @@ impl Metrics {
     }
 
     /// Writes everything.
-    pub fn text(&self, release: Option<&Manifest>, now: Timestamp, running: usize, stream: StreamNumbers) -> String {
+    pub fn text(&self, release: Option<&Manifest>, now: Timestamp, transport: TransportNumbers, stream: StreamNumbers) -> String {
         let StreamNumbers { sockets, last_seq, events, bytes } = stream;
         let mut present = Registry::default();
         for (name, help, number) in [
-            ("pubdata_http_requests_running", "Requests being answered now", running as u64),
+            ("pubdata_http_requests_running", "Requests being answered now", transport.running as u64),
+            ("pubdata_http_connections", "Open connections of the main address", transport.connections as u64),
+            ("pubdata_http_bytes_in_flight", "Bytes of larger answers that clients have not taken yet", transport.bytes_in_flight as u64),
             ("pubdata_stream_sockets", "Open sockets of /v1/stream", sockets as u64),
             ("pubdata_stream_last_seq", "Number of the last event of the log", last_seq),
             ("pubdata_stream_events", "Events that can be sent again", events as u64),
@@ -179,7 +189,8 @@ mod tests {
         metrics.record(None, StatusCode::NOT_FOUND, Duration::from_secs(11));
         metrics.record_load(true);
         let stream = StreamNumbers { sockets: 1, last_seq: 20, events: 3, bytes: 400 };
-        let text = metrics.text(None, Timestamp::UNIX_EPOCH, 5, stream);
+        let transport = TransportNumbers { running: 5, connections: 7, bytes_in_flight: 90 };
+        let text = metrics.text(None, Timestamp::UNIX_EPOCH, transport, stream);
         let lines: Vec<&str> = text.lines().collect();
         let name = "pubdata_http_request_duration_seconds";
         let labels = "route=\"none\",status=\"404\"";
@@ -202,6 +213,8 @@ mod tests {
             "pubdata_release_loads_total{outcome=\"failed\"} 0".to_owned(),
             "# TYPE pubdata_http_requests_running gauge".to_owned(),
             "pubdata_http_requests_running 5".to_owned(),
+            "pubdata_http_connections 7".to_owned(),
+            "pubdata_http_bytes_in_flight 90".to_owned(),
             "pubdata_stream_sockets 1".to_owned(),
             "pubdata_stream_last_seq 20".to_owned(),
             "pubdata_stream_events 3".to_owned(),

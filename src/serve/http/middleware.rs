@@ -1,19 +1,22 @@
-//! What every request meets first: an id, bounds on its head, a bound on how many run at once and for how long, a net for panics,
-//! and the access log. Every answer leaves through here.
+//! What every request meets first: an id, bounds on its head, a bound on how long it may take, a net for panics, and the access log.
+//! Every answer leaves through here, whole, with its bytes counted until they are taken.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, Method, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::FutureExt;
 
-use super::request_id::RequestId;
+use super::connections::{Busy, Connection};
+use super::documents::Shared;
+use super::request_id::{RequestId, shown};
 use super::response::problem_response;
+use super::shares::Share;
 use crate::serve::http::auth::Client;
 use crate::serve::http::problem::{Code, Problem};
 use crate::serve::http::service::Service;
@@ -23,16 +26,17 @@ use crate::serve::http::{cors, etag};
 pub async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = RequestId::of(request.headers());
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (method, path) = (request.method().clone(), request.uri().path());
+    let path = if path.len() > service.settings.limits.url_bytes { shown(path) } else { path }.to_owned();
     let origin = request.headers().get(header::ORIGIN).cloned();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let busy = request.extensions_mut().remove::<Arc<Connection>>().map(Connection::begin);
     request.extensions_mut().insert(request_id.clone());
 
-    let running = service.running.try_acquire();
-    let mut response = match (check_head(&service, &request), &running) {
-        (Err(problem), _) => problem_response(&service, &problem, &path, &request_id),
-        (Ok(()), Err(_)) => problem_response(&service, &too_many_requests(), &path, &request_id),
-        (Ok(()), Ok(_)) => {
+    let response = match check_head(&service, &request) {
+        Err(problem) => problem_response(&service, &problem, &path, &request_id),
+        Ok(()) if matches!(method, Method::TRACE | Method::CONNECT) => method_not_allowed(),
+        Ok(()) => {
             let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
             match tokio::time::timeout(service.settings.limits.request_time, answer).await {
                 Ok(Ok(response)) => response,
@@ -41,10 +45,47 @@ pub async fn guard(State(service): State<Arc<Service>>, mut request: Request, ne
             }
         }
     };
+    let response = hold(&service, response, busy).await;
+    let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, &path, &request_id));
     cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
-    finish(&mut response, &method, &request_id);
+    finish(&service, &mut response, &method, &request_id);
     service.metrics.record(route, response.status(), started.elapsed());
     log(&response, &method, &path, &request_id, started);
+    response
+}
+
+/// What is held until the client has taken an answer.
+struct Held {
+    bytes: Bytes,
+    _share: Option<Share>,
+    _busy: Option<Busy>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing.
+async fn hold(service: &Service, response: Response, busy: Option<Busy>) -> Result<Response, Problem> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        busy.into_iter().for_each(Busy::stay);
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
+    let is_counted = bytes.len() >= service.settings.limits.least_counted_bytes && parts.extensions.get::<Shared>().is_none();
+    let client = parts.extensions.get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
+    let share = if is_counted { Some(service.send(client, bytes.len())?) } else { None };
+    Ok(Response::from_parts(parts, Body::from(Bytes::from_owner(Held { bytes, _share: share, _busy: busy }))))
+}
+
+/// A method that no path ever has.
+fn method_not_allowed() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
     response
 }
 
@@ -62,20 +103,19 @@ fn check_head(service: &Service, request: &Request) -> Result<(), Problem> {
     Ok(())
 }
 
-fn too_many_requests() -> Problem {
-    Problem { retry_after: Some(1), ..Problem::new(Code::RateLimited, "the server answers as many requests as it can; try again in a second") }
-}
-
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("a handler panicked: {}", text.unwrap_or("without a message"))
 }
 
-fn finish(response: &mut Response, method: &Method, request_id: &RequestId) {
+fn finish(service: &Service, response: &mut Response, method: &Method, request_id: &RequestId) {
     let length = response.body().size_hint().exact();
     let headers = response.headers_mut();
     etag::mark_coding(headers);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if service.settings.tls.is_some() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
     if let Ok(value) = HeaderValue::from_str(&request_id.0) {
         headers.insert("x-request-id", value);
     }
@@ -91,7 +131,7 @@ fn finish(response: &mut Response, method: &Method, request_id: &RequestId) {
 fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, started: Instant) {
     let client = response.extensions().get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
     let (status, duration_us) = (response.status().as_u16(), u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
-    tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = request_id.0.as_str(), "{method} {path}");
+    tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = request_id.0.as_str(), "{} {}", shown(method.as_str()), shown(path));
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 
 pub mod auth;
 pub mod body;
+pub mod connections;
 pub mod cors;
 pub mod cursor;
 pub mod dispatch;
+pub mod documents;
 pub mod endpoint;
 mod envelope;
 pub mod etag;
@@ -19,8 +21,10 @@ pub mod object;
 pub mod openapi;
 pub mod paging;
 pub mod parameters;
+pub mod peer;
 pub mod problem;
 pub mod rate_limit;
 pub mod request_id;
 pub mod response;
 pub mod service;
+pub mod shares;

@@ -16,7 +16,14 @@ const MANY: usize = 10_000;
 /// The buckets of all clients.
 #[derive(Default)]
 pub struct RateLimiter {
-    buckets: Mutex<HashMap<String, TokenBucket>>,
+    buckets: Mutex<Buckets>,
+}
+
+#[derive(Default)]
+struct Buckets {
+    of_clients: HashMap<String, TokenBucket>,
+    /// How many were left when the full ones were last forgotten.
+    left: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -50,7 +57,7 @@ impl RateLimiter {
     pub fn look(&self, client: &Client, now: Timestamp, before: Allowance) -> Allowance {
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
         let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = buckets.get(&client.id).map_or(before.remaining as f64, |bucket| filled(bucket, now));
+        let left = buckets.of_clients.get(&client.id).map_or(before.remaining as f64, |bucket| filled(bucket, now));
         Allowance { remaining: left.max(0.0) as u64, reset: ((client.plan.burst as f64 - left) / per_second).ceil() as u64, ..before }
     }
 
@@ -58,9 +65,12 @@ impl RateLimiter {
     pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let plan = client.plan;
         let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MANY && !buckets.contains_key(&client.id) {
+        let mut kept = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let Buckets { of_clients: buckets, left } = &mut *kept;
+        // Looking through all of them is worth it only when there are twice as many: else every new address would cost that.
+        if buckets.len() >= MANY.max(2 * *left) && !buckets.contains_key(&client.id) {
             buckets.retain(|_, bucket| filled(bucket, now) < bucket.plan.burst as f64);
+            *left = buckets.len();
         }
         let bucket = match buckets.get_mut(&client.id) {
             Some(bucket) => bucket,
@@ -116,7 +126,7 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use crate::serve::http::auth::Client;
-    use crate::serve::http::rate_limit::RateLimiter;
+    use crate::serve::http::rate_limit::{MANY, RateLimiter};
     use crate::store::Plan;
     use jiff::{SignedDuration, Timestamp};
 
@@ -138,6 +148,24 @@ mod tests {
         assert_eq!((at(1, 60).remaining, at(99, 60).is_allowed), (19, true));
         assert_eq!(at(1, 60).retry_after, 81);
         assert!(!at(1, 140).is_allowed && at(1, 141).is_allowed);
+    }
+
+    #[test]
+    fn buckets_of_many_addresses_are_forgotten_when_they_are_full() {
+        let limiter = RateLimiter::default();
+        let plan = Plan { requests_per_minute: 60, burst: 1, stream_sockets: 1 };
+        let start = Timestamp::from_second(1_000_000).unwrap();
+        let client = |number: usize| Client { id: number.to_string(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let count = || limiter.buckets.lock().unwrap().of_clients.len();
+        (0..MANY).for_each(|number| assert!(limiter.take(&client(number), start).is_allowed));
+        limiter.take(&client(MANY), start);
+        assert_eq!(count(), MANY + 1, "none is full");
+        limiter.take(&client(MANY + 1), start + SignedDuration::from_secs(1));
+        assert_eq!(count(), MANY + 2, "and they are not looked through again for each new one");
+        for number in MANY + 2..=2 * MANY {
+            limiter.take(&client(number), start + SignedDuration::from_secs(1));
+        }
+        assert!(count() <= MANY, "{}", count());
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Names a request in its answer and in the log.
+//! Names a request in its answer and in the log, and cuts what a client wrote to what is worth showing there.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::HeaderMap;
+
+/// The most that is shown of a text that a client wrote.
+const SHOWN: usize = 200;
 
 /// Names one request in answer and log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +19,11 @@ impl RequestId {
         let sent = headers.get("x-request-id").and_then(|value| value.to_str().ok()).filter(is_usable);
         Self(sent.map_or_else(new_request_id, str::to_owned))
     }
+}
+
+/// The beginning of a text that a client wrote, as far as it is worth showing.
+pub fn shown(text: &str) -> &str {
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A random start for each process, then counted.

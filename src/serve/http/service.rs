@@ -1,17 +1,21 @@
 //! What all requests share: releases, keys, limits, metrics, and the clock.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use tokio::sync::Semaphore;
 
 use super::auth::{Client, KeyRing};
+use super::connections::Connections;
 use super::metrics::Metrics;
+use super::peer;
 use super::problem;
-use super::rate_limit::RateLimiter;
+use super::problem::{Code, Problem};
+use super::rate_limit::{Allowance, RateLimiter};
+use super::shares::{Exhausted, Share, Shares};
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
@@ -34,8 +38,14 @@ pub struct Service {
     pub keys: KeyRing,
     pub limiter: RateLimiter,
     pub metrics: Metrics,
-    /// Permits for requests running at the same time.
-    pub running: Semaphore,
+    /// Requests that are being answered at the same time.
+    pub running: Arc<Shares>,
+    /// Requests whose bodies are awaited: each holds a connection that gives way to nobody.
+    awaited: Arc<Shares>,
+    /// Bytes of answers that are not taken yet.
+    pub in_flight: Arc<Shares>,
+    /// Connections of the main address.
+    pub connections: Arc<Connections>,
     clock: Clock,
 }
 
@@ -52,6 +62,7 @@ impl Service {
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
         let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes));
         let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_releases);
+        let limits = settings.limits;
         Ok(Self {
             contracts,
             catalog,
@@ -59,7 +70,10 @@ impl Service {
             keys: KeyRing::new(Keys::open(&home), settings.plans.clone())?,
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),
-            running: Semaphore::new(settings.limits.simultaneous_requests),
+            running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
+            awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
+            in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
+            connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
             clock,
             settings,
         })
@@ -101,11 +115,72 @@ impl Service {
         self.settings.public_url.as_deref().unwrap_or_default().trim_end_matches('/')
     }
 
-    /// The caller's address: the proxy's word for it when there is one in front.
-    pub fn peer_address(&self, parts: &Parts) -> String {
-        let forwarded = || parts.headers.get("x-forwarded-for")?.to_str().ok()?.rsplit(',').next().map(|address| address.trim().chars().take(64).collect());
-        let connected = || parts.extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip().to_string());
-        let from_proxy = if self.settings.is_behind_proxy { forwarded() } else { None };
-        from_proxy.or_else(connected).unwrap_or_else(|| "unknown".to_owned())
+    /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
+    pub fn meter(&self, parts: &Parts) -> Metered {
+        let (now, address) = (self.now(), self.peer_address(parts));
+        let known = self.keys.client(&parts.headers, &address, now);
+        let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address)), Arc::clone);
+        let allowance = self.limiter.take(&client, now);
+        Metered { known, client, allowance }
     }
+
+    /// Takes a place among the requests that are being answered.
+    ///
+    /// # Errors
+    /// `rate_limited`, when there is none, or none more for this client.
+    pub fn run(&self, client: &Client) -> problem::Result<Share> {
+        self.running.take(&client.id, 1).map_err(|exhausted| match exhausted {
+            Exhausted::OfClient => come_again("as many requests of this client are being answered as may be at once; wait for one of them"),
+            Exhausted::OfServer => come_again("the server answers as many requests as it can; try again in a second"),
+        })
+    }
+
+    /// Takes a place among the requests of a client whose bodies are awaited.
+    ///
+    /// # Errors
+    /// `rate_limited`, when there is none more.
+    pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
+        self.awaited.take(&client.id, 1).map_err(|_| come_again("too many bodies of this client's requests are under way; finish one of them"))
+    }
+
+    /// Counts the bytes of an answer until they are taken.
+    ///
+    /// # Errors
+    /// `rate_limited`, when too many wait to be taken already.
+    pub fn send(&self, client: &str, bytes: usize) -> problem::Result<Share> {
+        self.in_flight.take(client, bytes).map_err(|exhausted| match exhausted {
+            Exhausted::OfClient => come_again("too many bytes of earlier answers wait to be taken by this client; read them first"),
+            Exhausted::OfServer => come_again("too many bytes of answers wait to be taken by slow clients; try again in a second"),
+        })
+    }
+
+    /// The name of the caller's address: the proxy's word for it when there is one in front.
+    fn peer_address(&self, parts: &Parts) -> String {
+        let connected = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        let forwarded = if self.settings.is_behind_proxy { peer::forwarded(&parts.headers, self.settings.trusted_hops) } else { None };
+        forwarded.or(connected).map_or_else(|| "unknown".to_owned(), peer::name)
+    }
+}
+
+/// Who sends a request and what is left to them.
+pub struct Metered {
+    /// The sender, or why the key is not valid.
+    pub known: problem::Result<Arc<Client>>,
+    /// Who it counts for.
+    pub client: Arc<Client>,
+    pub allowance: Allowance,
+}
+
+impl Metered {
+    /// The sender.
+    ///
+    /// # Errors
+    /// `rate_limited`, when the bucket is empty; `invalid_api_key` and its like, when the key is not valid.
+    pub fn admitted(self) -> problem::Result<Arc<Client>> {
+        if self.allowance.is_allowed { self.known } else { Err(self.allowance.refusal()) }
+    }
+}
+
+fn come_again(detail: &str) -> Problem {
+    Problem { retry_after: Some(1), ..Problem::new(Code::RateLimited, detail) }
 }

@@ -120,7 +120,7 @@ pub fn unsubscribed(id: &str) -> String {
 }
 
 /// `filing` or `update`.
-pub fn event(item: &Item, subscription_ids: &[&str], is_replay: bool) -> String {
+pub fn event(item: &Item, data: &str, subscription_ids: &[&str], is_replay: bool) -> String {
     let kind = match item.event {
         EventKind::Filing => "filing",
         EventKind::Update => "update",
@@ -129,7 +129,7 @@ pub fn event(item: &Item, subscription_ids: &[&str], is_replay: bool) -> String 
         json.key("seq").count(item.seq);
         json.key("subscription_ids").texts(subscription_ids.iter().copied());
         json.key("replay").flag(is_replay);
-        json.key("data").raw(&item.data);
+        json.key("data").raw(data);
     })
 }
 

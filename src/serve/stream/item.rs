@@ -16,14 +16,17 @@ use crate::store::{Event, EventKind};
 /// What findings and provenance call the filings of the stream.
 pub const DATASET: &str = "stream.filing";
 
+/// The longest `data` that is sent. What waits behind a socket is bounded, and a filing is about 1.5 KB.
+const DATA_BYTES: usize = 256 << 10;
+
 /// An event as it is sent, and what subscriptions ask for.
 #[derive(Debug)]
 pub struct Item {
     pub seq: u64,
     pub event: EventKind,
     pub seen_at: Timestamp,
-    /// The value of `data`.
-    pub data: String,
+    /// The value of `data`; none when it is longer than a message may be.
+    pub data: Option<String>,
     pub forms: Vec<String>,
     pub ciks: Vec<u64>,
     pub items: Vec<String>,
@@ -40,11 +43,15 @@ impl Item {
         let ciks = filing.entities.iter().filter_map(|entity| entity.cik.parse::<Cik>().ok()).map(Cik::number).collect();
         let mut data = String::from_utf8(json.into_bytes()).unwrap_or_default();
         data.shrink_to_fit();
+        let is_sent = data.len() <= DATA_BYTES;
+        if !is_sent {
+            tracing::warn!("event {} has {} bytes and is not sent: a message has {DATA_BYTES} at most; clients are told of the gap", event.seq, data.len());
+        }
         Self {
             seq: event.seq,
             event: event.event,
             seen_at: event.seen_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
-            data,
+            data: is_sent.then_some(data),
             forms: filing.forms,
             ciks,
             items: filing.items,
@@ -54,7 +61,7 @@ impl Item {
 
     pub fn size_bytes(&self) -> usize {
         let texts = [&self.forms, &self.items, &self.roles].into_iter().flatten().map(|text| 24 + text.len()).sum::<usize>();
-        size_of::<Self>() + self.data.len() + texts + 8 * self.ciks.len()
+        size_of::<Self>() + self.data.as_ref().map_or(0, String::len) + texts + 8 * self.ciks.len()
     }
 }
 

@@ -27,8 +27,7 @@ const RESTART: u16 = 1012;
 
 /// A message with all the filter values that a subscription may have does not come near it.
 const MESSAGE_BYTES: usize = 64 << 10;
-/// How long a client may take to read what is on its way before it is cut off, and to answer a close.
-const SEND_TIME: Duration = Duration::from_secs(60);
+/// How long a client may take to answer a close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// In which clients should come again after a restart, each at a moment of its own.
 const RECONNECT_SECONDS: u64 = 30;
@@ -87,6 +86,7 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         subscriptions: Subscriptions::default(),
         last_sent: Instant::now(),
         last_heard: Instant::now(),
+        awaited_pongs: 0,
         behind_since: None,
         stream,
     };
@@ -118,6 +118,8 @@ struct Session {
     subscriptions: Subscriptions,
     last_sent: Instant,
     last_heard: Instant,
+    /// Pings that were not answered yet.
+    awaited_pongs: u32,
     /// Since when more events wait than may.
     behind_since: Option<Instant>,
 }
@@ -174,6 +176,7 @@ impl Session {
         let deadline = Instant::now() + time;
         loop {
             let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
+            self.meter(message.as_ref())?;
             let Some(text) = text_of(message)? else { continue };
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
@@ -195,10 +198,8 @@ impl Session {
     /// Takes a message of the client.
     async fn hear(&mut self, socket: &mut WebSocket, message: Option<Result<Message, axum::Error>>) -> Outcome<()> {
         self.last_heard = Instant::now();
+        self.meter(message.as_ref())?;
         let Some(text) = text_of(message)? else { return Ok(()) };
-        if !self.stream.service.limiter.take(&self.client, self.stream.service.now()).is_allowed {
-            return Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"));
-        }
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.stream),
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
@@ -210,6 +211,22 @@ impl Session {
         self.send(socket, answer).await
     }
 
+    /// Takes a token for a message: for each but the answer to a ping, and the end.
+    fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
+        match message {
+            None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
+            Some(Ok(Message::Pong(_))) if self.awaited_pongs > 0 => {
+                self.awaited_pongs -= 1;
+                return Ok(());
+            }
+            Some(Ok(Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
+        }
+        if self.stream.service.limiter.take(&self.client, self.stream.service.now()).is_allowed {
+            return Ok(());
+        }
+        Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"))
+    }
+
     /// Looks whether the key is still valid and the client still there.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self.stream.service.keys.is_valid(&self.client.id, self.stream.service.now()) {
@@ -218,7 +235,8 @@ impl Session {
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
             return Err(End::slow("the client does not answer pings"));
         }
-        let sent = timeout(SEND_TIME, socket.send(Message::Ping(bytes::Bytes::new()))).await;
+        self.awaited_pongs += 1;
+        let sent = timeout(self.send_time(), socket.send(Message::Ping(bytes::Bytes::new()))).await;
         sent.map_err(|_| End::slow("the client does not read"))?.map_err(|_| End::Gone)
     }
 
@@ -235,6 +253,11 @@ impl Session {
         Err(End::slow(&format!("more than {} events wait to be read", limits.stream_queue)))
     }
 
+    /// How long a client may take to read what is on its way before it is cut off: less than the connection allows, so that the reason can be said.
+    fn send_time(&self) -> Duration {
+        self.stream.service.settings.limits.write_time.mul_f32(0.8)
+    }
+
     /// Sends messages. While the client does not read, what comes meanwhile is counted.
     async fn send(&mut self, socket: &mut WebSocket, messages: Vec<String>) -> Outcome<()> {
         let sending = async {
@@ -246,7 +269,7 @@ impl Session {
         let mut sending = pin!(sending);
         let mut stop = self.stop.clone();
         let mut look = tokio::time::interval(self.stream.service.settings.limits.stream_grace / 4);
-        let mut too_long = pin!(tokio::time::sleep(SEND_TIME));
+        let mut too_long = pin!(tokio::time::sleep(self.send_time()));
         loop {
             tokio::select! {
                 biased;

@@ -137,7 +137,11 @@ impl Subscriptions {
                 self.all.iter().filter(|subscription| subscription.next_seq <= item.seq && subscription.filter.takes(item)).collect();
             if !wanting.is_empty() {
                 let ids: Vec<&str> = wanting.iter().map(|subscription| subscription.id.as_str()).collect();
-                messages.push(frames::event(item, &ids, wanting.iter().any(|subscription| item.seq <= subscription.replay_to)));
+                let is_replay = wanting.iter().any(|subscription| item.seq <= subscription.replay_to);
+                match &item.data {
+                    Some(data) => messages.push(frames::event(item, data, &ids, is_replay)),
+                    None => messages.extend(ids.iter().map(|id| frames::gap(id, Some(item.seq), item.seq))),
+                }
             }
         }
         for subscription in &mut self.all {

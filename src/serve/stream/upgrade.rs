@@ -43,15 +43,7 @@ pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
 }
 
 async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
-    let (now, address) = (stream.service.now(), stream.service.peer_address(parts));
-    let known = stream.service.keys.client(&parts.headers, &address, now);
-    let client = known.as_ref().map_or_else(|_| Arc::new(stream.service.keys.anonymous(&address)), Arc::clone);
-    let allowance = stream.service.limiter.take(&client, now);
-    if !allowance.is_allowed {
-        let detail = format!("the plan's limit is reached; the next request may pass in {} s", allowance.retry_after);
-        return Err(Problem { retry_after: Some(allowance.retry_after), ..Problem::new(Code::RateLimited, detail) });
-    }
-    let client = known?;
+    let client = stream.service.meter(parts).admitted()?;
     if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
         return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
     }

@@ -110,6 +110,30 @@ async fn entries_that_cannot_be_read_are_findings_and_do_not_hide_others() {
     }
 }
 
+/// What is logged is sent to everyone who follows.
+#[tokio::test]
+async fn an_entry_that_is_larger_than_any_filing_is_a_finding() {
+    let desk = Desk::new().await;
+    let mut follower = desk.follower();
+    let entry = |number: u32, name: &str, more: &str| {
+        let id = accession(number);
+        format!(
+            "<entry>\n<title>8-K - {name} (0000000009) (Filer)</title><category term=\"8-K\"/><id>x={id}</id><summary>Filed: 2026-01-15 {more}</summary>\n</entry>\n"
+        )
+    };
+    let items = "Item 2.02 Item 2.03 ".repeat(600);
+    let texts = [entry(4, &"N".repeat(4_800_000), ""), entry(3, &"M".repeat(3_000), ""), entry(2, "B", &items), entry(1, "A", "")];
+    desk.show_texts(&texts);
+    let report = desk.poll(&mut follower).await;
+    assert_eq!((report.entries, report.new_filings, report.findings), (4, 1, 3));
+    let findings = desk.findings();
+    assert!(findings.len() < 20_000, "{} bytes", findings.len());
+    for words in ["bytes, an entry has 1048576 at most", "a text has 3000 bytes, a text of an entry has 2000 at most: `MMM", "1 parties and 1200 items"] {
+        assert!(findings.contains(words), "{words}: {findings}");
+    }
+    desk.assert_once(1..=1);
+}
+
 #[tokio::test]
 async fn after_an_outage_everything_is_caught_up() {
     let desk = Desk::new().await;

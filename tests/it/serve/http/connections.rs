@@ -14,17 +14,17 @@ use serde_json::json;
 
 use crate::serve::World;
 
-fn free_address() -> SocketAddr {
+pub fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-fn settings(world: &World) -> ServeSettings {
+pub fn settings(world: &World) -> ServeSettings {
     let plans = pubdata::store::Plans::load(&pubdata::declared::DeclarationFiles::built_in()).unwrap();
     ServeSettings { bind: free_address(), metrics_bind: Some(free_address()), ..ServeSettings::new(world.folder.path().to_owned(), plans) }
 }
 
 /// Connects as soon as someone listens.
-fn connect(address: SocketAddr) -> TcpStream {
+pub fn connect(address: SocketAddr) -> TcpStream {
     loop {
         match TcpStream::connect(address) {
             Ok(stream) => return stream,
@@ -33,7 +33,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     }
 }
 
-fn exchange(mut stream: impl Read + Write, text: &str) -> String {
+pub fn exchange(mut stream: impl Read + Write, text: &str) -> String {
     stream.write_all(text.as_bytes()).unwrap();
     let mut answer = Vec::new();
     // A peer that ends TLS without saying so has still sent its answer.
@@ -41,8 +41,19 @@ fn exchange(mut stream: impl Read + Write, text: &str) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-fn get(path: &str, key: &str) -> String {
+pub fn get(path: &str, key: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n")
+}
+
+/// A session with a server that has the tests' certificate.
+pub fn tls_session() -> rustls::ClientConnection {
+    let mut roots = rustls::RootCertStore::empty();
+    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/serve/tls/authority.pem");
+    roots.add(CertificateDer::from_pem_file(authority).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    rustls::ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap()
 }
 
 async fn answer_of(address: SocketAddr, text: String) -> String {
@@ -74,18 +85,7 @@ async fn server_speaks_tls_with_a_certificate() {
     let settings = ServeSettings { tls: Some(tls), bind: free_address(), ..settings(&world) };
     let (address, key) = (settings.bind, world.key.clone());
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
-    let asked = move || {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(files.join("authority.pem")).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let client = rustls::ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap();
-        exchange(rustls::StreamOwned::new(client, connect(address)), &get(PROFILE, &key))
-    };
+    let asked = move || exchange(rustls::StreamOwned::new(tls_session(), connect(address)), &get(PROFILE, &key));
     let answer = tokio::task::spawn_blocking(asked).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"value\":19652,"), "{answer}");
     server.abort();
@@ -119,7 +119,7 @@ async fn address_in_use_is_named() {
 }
 
 /// The program itself, ended with the test.
-struct Program(Child);
+pub struct Program(pub Child);
 
 impl Drop for Program {
     fn drop(&mut self) {

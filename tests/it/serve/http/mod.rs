@@ -1,8 +1,11 @@
 //! What all requests share: connections, keys, headers, problems, and the document that describes every answer.
 
 pub mod answers;
+mod attacks;
+mod bounds;
 mod connections;
 mod headers;
 mod keys;
+mod logs;
 mod openapi;
 mod problems;

@@ -3,6 +3,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use pubdata::store::{Keys, Scope};
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 
 use super::super::World;
 use super::protocol::sockets;
@@ -112,6 +113,26 @@ async fn a_flood_of_messages_ends_the_connection() {
     }
     let (messages, code) = client.until_closed().await;
     assert_eq!((messages.iter().filter(|message| message["type"] == "pong").count(), code), (19, Some(4429)), "the handshake counts too");
+}
+
+/// Each of them costs the server an answer, whatever protocol it belongs to.
+#[tokio::test]
+async fn a_flood_of_pings_beneath_the_protocol_ends_the_connection() {
+    let room = Room::new().await;
+    for flood in [Message::Ping("a".into()), Message::Pong("a".into())] {
+        let free = room.world.create_key(&[Scope::Stream], "free").key;
+        let mut client = room.connect_with(&[("x-api-key", &free)]).await.unwrap();
+        client.next().await;
+        for _ in 0..40 {
+            client.send_message(flood.clone()).await;
+        }
+        assert_eq!(client.refusal().await, ("rate_limited".to_owned(), Some(4429)), "{flood:?}");
+    }
+    let mut unknown = without_key(&room).await;
+    for _ in 0..70 {
+        unknown.send_message(Message::Ping("a".into())).await;
+    }
+    assert_eq!(unknown.refusal().await, ("rate_limited".to_owned(), Some(4429)), "nor without a key");
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ async fn the_stream_is_encrypted_with_the_same_certificate() {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    // A browser offers this alone for a socket, though the server also speaks HTTP/2.
+    // A browser offers this alone for a socket, which the server speaks.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     let stream = connector.connect(ServerName::try_from("localhost").unwrap(), connect(address).await).await.unwrap();

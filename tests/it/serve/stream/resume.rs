@@ -102,6 +102,22 @@ async fn what_is_no_longer_kept_is_told_as_a_gap() {
     assert_eq!(client.next().await["type"], "filing", "nothing is missing");
 }
 
+/// A name of megabytes broke the socket of everyone who resumed over it.
+#[tokio::test]
+async fn an_event_that_is_too_long_is_told_as_a_gap_and_the_next_one_comes() {
+    let mut room = Room::new().await;
+    let mut long = filing(1, "8-K", APPLE);
+    long.filing.entities[0].name = Some("N".repeat(4_800_000));
+    room.say(vec![long, filing(2, "8-K", APPLE)]).await;
+    let mut client = room.connect().await;
+    client.subscribe("a", json!({"since_seq": 0})).await;
+    assert_eq!(client.next().await, json!({"type": "gap", "id": "a", "from_seq": 1, "to_seq": 1}));
+    assert_eq!(seq(&client.next().await), 2);
+    client.subscribe("b", json!({"since_seq": 0, "filters": {"ciks": [NVIDIA]}})).await;
+    room.say(vec![filing(3, "8-K", NVIDIA)]).await;
+    assert_eq!(seq(&client.next().await), 3, "who did not ask for it is told nothing");
+}
+
 #[tokio::test]
 async fn a_new_release_completes_what_is_sent_again() {
     let mut room = Room::new().await;

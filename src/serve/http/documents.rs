@@ -1,0 +1,150 @@
+//! Documents that are the same for all until the program is started anew: each is named, and compressed, once.
+
+use std::io::Write;
+use std::sync::{Arc, OnceLock};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::etag;
+use super::response::insert;
+use crate::ids::Digest;
+
+/// Close to the smallest form, in a few hundredths of a second.
+const BROTLI_QUALITY: i32 = 7;
+const BROTLI_WINDOW_BITS: i32 = 22;
+
+/// A document with its compressed forms, each made when it is first asked for.
+pub struct Document {
+    content_type: &'static str,
+    plain: Bytes,
+    tag: String,
+    brotli: OnceLock<Bytes>,
+    gzip: OnceLock<Bytes>,
+}
+
+/// Marks an answer whose bytes all who are sent it share.
+#[derive(Debug, Clone, Copy)]
+pub struct Shared;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Brotli,
+    Gzip,
+}
+
+impl Coding {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+}
+
+impl Document {
+    /// A document that is known by its bytes.
+    pub fn new(content_type: &'static str, plain: Bytes) -> Self {
+        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Digest::of(&plain).as_bytes()[..16]));
+        Self { content_type, plain, tag, brotli: OnceLock::new(), gzip: OnceLock::new() }
+    }
+
+    /// The document in the best form that is accepted, or that the client has it.
+    pub async fn answer(self: &Arc<Self>, headers: &HeaderMap) -> Response {
+        let mut response = Response::new(Body::empty());
+        let told = response.headers_mut();
+        told.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        told.insert(header::VARY, HeaderValue::from_static("Accept-Encoding, Origin"));
+        if let Some(tag) = etag::matching(headers, &self.tag) {
+            insert(told, header::ETAG, &tag);
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            return response;
+        }
+        insert(told, header::ETAG, &self.tag);
+        told.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        let mut bytes = self.plain.clone();
+        if let Some(coding) = accepted(headers) {
+            let document = self.clone();
+            let packed = tokio::task::spawn_blocking(move || document.packed(coding)).await;
+            if let Some(packed) = packed.ok().flatten() {
+                told.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+                bytes = packed;
+            }
+        }
+        *response.body_mut() = Body::from(bytes);
+        response.extensions_mut().insert(Shared);
+        response
+    }
+
+    /// The document in a coding; none, should that fail.
+    fn packed(&self, coding: Coding) -> Option<Bytes> {
+        let form = match coding {
+            Coding::Brotli => self.brotli.get_or_init(|| with_brotli(&self.plain).unwrap_or_default().into()),
+            Coding::Gzip => self.gzip.get_or_init(|| with_gzip(&self.plain).unwrap_or_default().into()),
+        };
+        (!form.is_empty()).then(|| form.clone())
+    }
+}
+
+fn with_brotli(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let parameters = brotli::enc::BrotliEncoderParams { quality: BROTLI_QUALITY, lgwin: BROTLI_WINDOW_BITS, size_hint: bytes.len(), ..Default::default() };
+    let mut packed = Vec::new();
+    brotli::BrotliCompress(&mut &*bytes, &mut packed, &parameters)?;
+    Ok(packed)
+}
+
+fn with_gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// The coding that is liked best; of equals the smaller one. None is the document as it is.
+fn accepted(headers: &HeaderMap) -> Option<Coding> {
+    let texts = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let said: Vec<(&str, f32)> = texts.flat_map(|text| text.split(',')).map(weighed).collect();
+    let weight = |name: &str| {
+        let named = said.iter().find(|(coding, _)| coding.eq_ignore_ascii_case(name));
+        named.or_else(|| said.iter().find(|(coding, _)| *coding == "*")).map_or(0.0, |(_, weight)| *weight)
+    };
+    let (brotli, gzip) = (weight("br"), weight("gzip"));
+    let best = if gzip > brotli { (Coding::Gzip, gzip) } else { (Coding::Brotli, brotli) };
+    (best.1 > 0.0).then_some(best.0)
+}
+
+fn weighed(item: &str) -> (&str, f32) {
+    let (coding, parameters) = item.split_once(';').unwrap_or((item, ""));
+    let weight = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("q="));
+    (coding.trim(), weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderValue, header};
+
+    use super::{Coding, accepted};
+
+    /// The rules are those of RFC 9110, section 12.5.3.
+    #[test]
+    fn the_coding_that_is_liked_best_is_taken() {
+        for (text, coding) in [
+            ("br", Some(Coding::Brotli)),
+            ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
+            ("GZIP", Some(Coding::Gzip)),
+            ("br;q=0.5, gzip;q=0.8", Some(Coding::Gzip)),
+            ("*", Some(Coding::Brotli)),
+            ("br;q=0, *", Some(Coding::Gzip)),
+            ("identity", None),
+            ("br; q=0", None),
+            ("zstd", None),
+            ("", None),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(text))]);
+            assert_eq!(accepted(&headers), coding, "{text}");
+        }
+        assert_eq!(accepted(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Whose address a request counts for: that of the connection, or what trusted proxies say of it. Of IPv6 the network of 64 bits
+//! counts, because one customer has all of its addresses.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use axum::http::HeaderMap;
+
+/// Headers by which a proxy tells that it has passed a request on.
+const FORWARDED: [&str; 6] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const NETWORK: u128 = !0 << 64;
+
+/// What an address counts for.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// The name of what an address counts for.
+pub fn name(address: IpAddr) -> String {
+    match network(address) {
+        IpAddr::V6(network) => format!("{network}/64"),
+        IpAddr::V4(address) => address.to_string(),
+    }
+}
+
+/// The address that the outermost of so many trusted proxies was asked from. Each adds what it sees at the end, so that only entries
+/// counted from there are believed. None, when there is no such entry or it is no address.
+pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
+    let lines = headers.get_all("x-forwarded-for").iter().map(|line| line.to_str().unwrap_or_default());
+    let entries: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    // Fewer entries than proxies: the request came to an inner one, and the first entry is what that one saw.
+    let entry = entries.get(entries.len().saturating_sub(trusted_hops)).or_else(|| entries.first())?;
+    address_of(entry.trim())
+}
+
+/// Whether a proxy has passed a request on.
+pub fn is_forwarded(headers: &HeaderMap) -> bool {
+    FORWARDED.iter().any(|name| headers.contains_key(*name))
+}
+
+/// Reads `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:443`.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(bracketed).or_else(with_port)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderValue};
+
+    use super::{forwarded, name};
+
+    fn said(lines: &[&str], hops: usize) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("x-forwarded-for", HeaderValue::from_str(line).unwrap());
+        }
+        forwarded(&headers, hops).map(name)
+    }
+
+    #[test]
+    fn trusted_proxies_are_counted_from_the_right_over_all_lines() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(said(&["203.0.113.9", "198.51.100.1"], 1), some("198.51.100.1"));
+        assert_eq!(said(&["203.0.113.9, 198.51.100.1", "192.0.2.7"], 2), some("198.51.100.1"));
+        assert_eq!(said(&["192.0.2.7"], 2), some("192.0.2.7"), "came to the inner proxy");
+        assert_eq!(said(&["198.51.100.1:61234"], 1), some("198.51.100.1"));
+        assert_eq!((said(&[], 1), said(&["unknown"], 1), said(&["203.0.113.9, "], 1)), (None, None, None));
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one_client() {
+        let network = Some("2001:db8:1:2::/64".to_owned());
+        for text in ["2001:db8:1:2::1", "[2001:db8:1:2:ffff::9]:443", "[2001:db8:1:2::3]"] {
+            assert_eq!(said(&[text], 1), network, "{text}");
+        }
+        assert_ne!(said(&["2001:db8:1:3::1"], 1), network);
+        assert_eq!(said(&["::ffff:192.0.2.1"], 1), Some("192.0.2.1".to_owned()));
+    }
+}
