@@ -3,7 +3,7 @@
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceDocument};
-use crate::decode::{FeedElement, FeedShape, XmlElement, XmlPiece, XmlReader, feed_entries};
+use crate::decode::{FeedElement, FeedShape, XmlDocument, XmlElement, XmlPiece, XmlReader, feed_entries};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, Cik};
 use crate::issue::{Issue, Severity};
@@ -89,7 +89,7 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
     Ok(seen)
 }
 
-fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> Issue {
+fn unreadable(document: &SourceDocument, entry: &FeedElement<'_>, error: &Error) -> Issue {
     let (start, length) = (usize::try_from(entry.offset).unwrap_or(usize::MAX), usize::try_from(entry.length).unwrap_or(usize::MAX));
     let bytes = document.content.iter().skip(start).take(length).copied().collect::<Vec<u8>>();
     let source_id = document.snapshot.source_id.clone();
@@ -100,8 +100,9 @@ fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> 
 }
 
 /// An entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
-fn current_entry(entry: &FeedElement) -> Result<FeedEntry> {
-    let document = entry.document()?;
+fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
+    let content = entry.document();
+    let document = XmlDocument::new(&content)?;
     let mut reader = document.reader();
     let (mut title, mut summary, mut id, mut number, mut form, mut updated) = (None, String::new(), None, None, None, None);
     while let Some(element) = next_of_entry(&mut reader, 1)? {
@@ -213,8 +214,9 @@ fn summary_fields(summary: &str) -> Summary {
 }
 
 /// An item of the feed of filings with financial data.
-fn xbrl_item(entry: &FeedElement, zone: &Zone) -> Result<FeedEntry> {
-    let document = entry.document()?;
+fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
+    let content = entry.document();
+    let document = XmlDocument::new(&content)?;
     let mut reader = document.reader();
     let mut fields: Vec<(String, String)> = Vec::new();
     let (mut primary_document, mut has_inline) = (None, false);
