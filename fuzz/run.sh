@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${MINUTES:-10}
+seconds=$(awk "BEGIN { print int($minutes * 60) }")
 program=$PWD/fuzz/target/$(rustc -vV | sed -n 's/^host: //p')/release/fuzz
 targets=${TARGETS:-$(sed -n 's/^    ("\([a-z_]*\)", .*/\1/p' fuzz/src/main.rs)}
 mkdir -p fuzz/logs
@@ -13,7 +14,7 @@ for target in $targets; do
     log=fuzz/logs/$target.log
     code=0
     # No input is worth half a minute; what one asks for of memory is counted by the program itself.
-    PUBDATA_FUZZ=$target PUBDATA_FUZZ_SECONDS=$((minutes * 60)) PUBDATA_FUZZ_HOME=fuzz/home POLARS_MAX_THREADS=1 RAYON_NUM_THREADS=1 \
+    PUBDATA_FUZZ=$target PUBDATA_FUZZ_SECONDS=$seconds PUBDATA_FUZZ_HOME=fuzz/home POLARS_MAX_THREADS=1 RAYON_NUM_THREADS=1 \
         nice -n 19 "$program" "fuzz/corpus/$target" "fuzz/seeds/$target" -artifact_prefix="fuzz/artifacts/$target/" \
         -max_len="${MAX_LEN:-16384}" -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 >"$log" 2>&1 || code=$?
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

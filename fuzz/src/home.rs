@@ -23,7 +23,7 @@ pub fn event_log(data: &[u8]) {
     let home = home("log");
     let folder = home.stream_dir().join("log");
     std::fs::create_dir_all(&folder).expect("a folder can be made");
-    for (number, segment) in data.split(|byte| *byte == 0).take(3).enumerate() {
+    for (number, segment) in data.split(|byte| *byte == 0).take(3).filter(|segment| !segment.is_empty()).enumerate() {
         let first = first_seq(segment).unwrap_or(1 + number as u64);
         std::fs::write(folder.join(format!("{first:020}.jsonl")), segment).expect("a segment can be written");
     }

@@ -97,7 +97,7 @@ pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, k
 }
 
 fn look_at_excerpt(format: &Format, bytes: &[u8]) {
-    for (is_whole, records) in [(true, 3), (false, 2), (true, usize::MAX), (false, 0)] {
+    for (is_whole, records) in [(true, 3), (false, 2), (true, usize::MAX)] {
         let Some((cut, count)) = excerpt(format, bytes, is_whole, records) else { continue };
         assert!(count <= records as u64, "{count} records are in an excerpt of {records}");
         let is_prefix = bytes.starts_with(&cut);

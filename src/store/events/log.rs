@@ -283,7 +283,14 @@ impl Segment {
         let mut torn = None;
         for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice::<Line>(line).ok());
-            let is_commit = matches!(whole, Some(Line::Committed { .. }));
+            if let Some((line, reason)) = torn {
+                // A commit is written when the lines before it are durable: the file was damaged since. Without one, what lies behind the tear is
+                // of the same batch, of which any part may be missing.
+                if matches!(whole, Some(Line::Committed { .. })) {
+                    return Err(damaged(path, line, reason));
+                }
+                continue;
+            }
             let reason = match whole {
                 Some(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
                     return Err(damaged(path, 1, &format!("format {format_version} is not one this program reads"))
@@ -303,16 +310,15 @@ impl Segment {
                 Some(_) => Some("is not the line that follows"),
                 None => Some("is not a whole line of the log"),
             };
-            match (reason, torn) {
-                (None, None) => segment.whole_bytes += line.len() as u64,
-                (Some(reason), None) => torn = Some((number + 1, reason)),
-                // A commit is written when the lines before it are durable: the file was damaged since.
-                (_, Some((line, reason))) if is_commit => return Err(damaged(path, line, reason)),
-                (_, Some(_)) => {}
+            match reason {
+                None => segment.whole_bytes += line.len() as u64,
+                Some(reason) => torn = Some((number + 1, reason)),
             }
         }
         match torn {
             Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => Err(damaged(path, line, reason)),
+            // What is written next would have no first line before it.
+            _ if segment.whole_bytes == 0 => Err(damaged(path, 1, "is not there: the file is empty")),
             _ => Ok(segment),
         }
     }

@@ -106,6 +106,42 @@ fn a_log_that_begins_with_an_impossible_number_is_damaged() {
 }
 
 #[test]
+fn of_a_batch_that_was_torn_in_the_middle_nothing_behind_the_tear_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    log.append(vec![new(1)], hours(0)).unwrap();
+    log.append(vec![new(2), new(3), new(4)], hours(0)).unwrap();
+    drop(log);
+    // Power was lost while the second batch was written: a part of it is zeros, and what lies behind looks like the line that follows.
+    change(&home, "{\"committed\":4}\n", "");
+    change(&home, "{\"seq\":3,", "\0\0\0\0\0\0\0\0\0");
+    change(&home, "{\"seq\":4,", "{\"seq\":3,");
+    for _ in 0..2 {
+        let mut kept = Vec::new();
+        drop(EventLog::open(&home, |event| kept.push((event.seq, event.accession_number))).unwrap());
+        let read: Vec<_> = EventTail::new(&home).read().unwrap().into_iter().map(|event| (event.seq, event.accession_number)).collect();
+        assert_eq!(kept, [(1, super::desk::accession(1)), (2, super::desk::accession(2))]);
+        assert_eq!(read, kept, "what the writer knows its readers get");
+    }
+    assert_eq!(EventLog::open(&home, |_| ()).unwrap().append(vec![new(4)], hours(1)).unwrap()[0].seq, 3);
+}
+
+#[test]
+fn an_empty_segment_is_damaged_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    drop(EventLog::open(&home, |_| ()).unwrap());
+    let path = home.stream_dir().join("log/00000000000000000001.jsonl");
+    std::fs::write(&path, "").unwrap();
+    for _ in 0..2 {
+        let error = EventLog::open(&home, |_| ()).err().unwrap().to_string();
+        assert!(error.ends_with("line 1: is not there: the file is empty"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+}
+
+#[test]
 fn time_in_the_log_never_goes_back() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
