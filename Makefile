@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help build run test check bench bless docs clean
+.PHONY: help build run test check fuzz audit bench bless docs clean
 
 # `dev` answers after one short build; the fixtures are small, so nothing waits for optimised code. For real data: PROFILE=release.
 PROFILE ?= dev
@@ -83,6 +83,22 @@ check: ## Format, lints, declarations, layers
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo run --locked --quiet -- check
 	cargo test --locked --quiet --test it architecture
+
+fuzz: build ## Attack every parser for MINUTES=10 of processor time each (TARGETS="xml zip"): docs/FUZZING.md
+	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "fuzzing needs \`rustup toolchain install nightly\` and \`cargo install cargo-fuzz\`" >&2; exit 1; }
+	[ -d fuzz/home/channels ] || $(PUBDATA) run --home fuzz/home $(MIRRORS) >/dev/null || { code=$$?; [ $$code -eq 10 ] || exit $$code; }
+	fuzz/seeds.sh >/dev/null
+	cargo +nightly fuzz build --sanitizer none fuzz
+	fuzz/run.sh
+
+audit: ## Advisories, licences, sources and bans of dependencies (needs cargo-deny, and the network for advisories)
+	@cargo deny --version >/dev/null 2>&1 || { echo "not checked: cargo-deny is not installed; try: cargo install cargo-deny --locked" >&2; exit 1; }
+	cargo deny --locked check licenses bans sources
+	if ! cargo deny --locked fetch db; then
+		echo "NOT checked: advisories. The database of advisories could not be fetched from github.com/rustsec/advisory-db; the rest is fine" >&2
+		exit 1
+	fi
+	cargo deny --locked check --disable-fetch advisories
 
 bench: ## Measure what docs/PERFORMANCE.md states
 	cargo bench --locked

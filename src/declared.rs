@@ -141,8 +141,10 @@ impl Finding {
 
     /// A syntax or type error of the TOML reader.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count());
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count());
+        // What is missing at the end is told at the last line there is.
+        let line = line.min(lines.len().saturating_sub(1));
         let table = lines.iter().take(line + 1).rfind(|line| line.starts_with('[')).map_or("", |header| header.trim_matches(['[', ']']));
         let missing = error.message().strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         let key = missing.or_else(|| key_of(lines.get(line)?)).unwrap_or_default();

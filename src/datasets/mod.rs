@@ -25,6 +25,9 @@ pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;
 pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use sec::fuzzing;
 pub use vocabulary::Vocabulary;
 
 use crate::error::{Error, Result};

@@ -117,6 +117,9 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
                 if is_array {
                     array_depth = Some(open.len());
                     end = Some(offset + 1);
+                    if most == 0 {
+                        break;
+                    }
                 }
             }
             b':' if array_depth.is_none() => {
@@ -191,6 +194,7 @@ mod tests {
         let objects = Format::JsonRecords { records: None, normalized_header: false };
         assert_eq!((count(&objects, "[]"), count(&objects, "[{}]"), count(&objects, "[{}, {} ]")), (0, 1, 2));
         assert_eq!(count(&Format::JsonRows, r#"[["a"],["1"]]"#), 1);
+        assert_eq!(excerpt(&objects, b"[{}, {}]", true, 0), Some((b"[]".to_vec(), 0)));
     }
 
     #[test]

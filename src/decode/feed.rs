@@ -1,14 +1,15 @@
 //! Takes an XML feed apart into entries, each a document of its own, so that one that is not well-formed does not spoil the others.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use memchr::memmem;
 
 use super::XmlDocument;
 use crate::error::{Error, Result};
 
-/// What stands before a feed's first entry is a title and a few links.
-const MAX_HEAD_BYTES: usize = 64 << 10;
+/// What stands before a feed's first entry is a title and a few links. It is read again with each entry.
+const MAX_HEAD_BYTES: usize = 8 << 10;
 
 /// The elements of a feed: those around its entries, from the root inwards, and the entries'.
 #[derive(Debug, Clone, Copy)]
@@ -19,20 +20,19 @@ pub struct FeedShape {
 
 /// An entry of a feed as a document of its own, with the elements around it: one that is not well-formed does not spoil the others.
 #[derive(Debug)]
-pub struct FeedElement {
-    document: Vec<u8>,
+pub struct FeedElement<'c> {
+    /// What stands before the first entry, the entry, and the end tags of what is around it.
+    parts: [&'c [u8]; 2],
+    closing: Arc<str>,
     /// First byte in the feed, and the number of bytes.
     pub offset: u64,
     pub length: u64,
 }
 
-impl FeedElement {
-    /// The document.
-    ///
-    /// # Errors
-    /// `Format`, as [`XmlDocument::new`].
-    pub fn document(&self) -> Result<XmlDocument<'_>> {
-        XmlDocument::new(&self.document)
+impl FeedElement<'_> {
+    /// The bytes of the document. Made when they are asked for: those of all entries together can be a thousand times the feed.
+    pub fn document(&self) -> Vec<u8> {
+        [self.parts[0], self.parts[1], self.closing.as_bytes()].concat()
     }
 }
 
@@ -40,8 +40,8 @@ impl FeedElement {
 ///
 /// # Errors
 /// `Format`, when the document is no such feed: other elements around the entries, or not well-formed before the first.
-pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement>> {
-    let closing: String = shape.around.iter().rev().map(|name| format!("</{name}>")).collect();
+pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<'_>>> {
+    let closing: Arc<str> = shape.around.iter().rev().map(|name| format!("</{name}>")).collect::<String>().into();
     let ranges = ranges(content, shape.entry);
     let root_end = || memmem::find(content, closing.as_bytes().split_inclusive(|byte| *byte == b'>').next().unwrap_or_default()).unwrap_or(content.len());
     let head = &content[..ranges.first().map_or_else(root_end, |range| range.start)];
@@ -50,7 +50,8 @@ pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement>
     }
     check_head(&[head, closing.as_bytes()].concat(), shape)?;
     let entry = |range: Range<usize>| FeedElement {
-        document: [head, &content[range.clone()], closing.as_bytes()].concat(),
+        parts: [head, &content[range.clone()]],
+        closing: closing.clone(),
         offset: range.start as u64,
         length: range.len() as u64,
     };
@@ -86,4 +87,23 @@ fn ranges(content: &[u8], name: &str) -> Vec<Range<usize>> {
         None => start..next,
     };
     starts.iter().copied().zip(ends).map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: FeedShape = FeedShape { around: &["rss", "channel"], entry: "item" };
+
+    #[test]
+    fn what_stands_before_the_entries_is_short_and_kept_once() {
+        let feed = |title: usize| format!("<rss><channel><title>{}</title>{}</channel></rss>", "x".repeat(title), "<item/>".repeat(20_000));
+        let content = feed(8_000);
+        let entries = feed_entries(content.as_bytes(), SHAPE).unwrap();
+        assert_eq!(entries.len(), 20_000);
+        assert!(entries.iter().all(|entry| std::ptr::eq(entry.parts[0].as_ptr(), content.as_ptr())), "160 MB if each entry had its own");
+        assert!(String::from_utf8(entries[9].document()).unwrap().ends_with("x</title><item/></channel></rss>"));
+        let error = feed_entries(feed(9_000).as_bytes(), SHAPE).unwrap_err().to_string();
+        assert!(error.contains("bytes stand before the first entry, which no feed has"), "{error}");
+    }
 }

@@ -17,6 +17,9 @@ const MAX_DEPTH: usize = 256;
 /// Attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
+/// Namespaces of a document, each of which is compared with every other; documents of agencies have less than a hundred.
+const MAX_NAMESPACES: usize = 1_000;
+
 /// An XML document as text, with the way back to its bytes.
 ///
 /// A document type declaration is refused, so that no entity is defined, expanded or fetched: what a document says is in its own bytes,
@@ -314,6 +317,9 @@ fn intern(known: &mut Vec<Arc<str>>, resolved: &ResolveResult<'_>) -> std::resul
     };
     if let Some(known) = known.iter().find(|known| ***known == *namespace) {
         return Ok(Arc::clone(known));
+    }
+    if known.len() > MAX_NAMESPACES {
+        return Err(format!("more than {MAX_NAMESPACES} namespaces"));
     }
     known.push(Arc::from(namespace));
     Ok(Arc::clone(&known[known.len() - 1]))

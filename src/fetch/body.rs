@@ -197,6 +197,26 @@ impl<'a> Unpacking<'a> {
     }
 }
 
+/// What `fuzz/` reaches that is no part of the library.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    use super::{Coding, Sink, Unpacking};
+    use crate::store::Partial;
+
+    /// Unpacks pieces of a body as they would come; says whether they were whole. The bytes are in the download.
+    pub fn unpack(content_encoding: &str, pieces: &[&[u8]], max_bytes: u64, partial: &mut Partial) -> bool {
+        let Ok(Some(coding)) = Coding::parse(content_encoding) else { return false };
+        let mut unpacking = Unpacking::Waiting(coding, Sink { partial, max_bytes, failure: None });
+        for piece in pieces {
+            unpacking = match unpacking.take(piece) {
+                Ok(unpacking) => unpacking,
+                Err(_) => return false,
+            };
+        }
+        unpacking.finish().is_ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

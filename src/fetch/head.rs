@@ -163,7 +163,7 @@ impl super::http::Http {
 }
 
 /// First byte and size of the file of `bytes 5-9/10`.
-fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
+pub(super) fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     Some((bounds.split_once('-')?.0.parse().ok()?, total.parse().ok()))
 }

@@ -184,3 +184,29 @@ impl FetchSettings {
 pub fn recorded_url(url: &str) -> crate::error::Result<String> {
     secret::SecretUrl::parse(url).map(|url| url.recorded)
 }
+
+/// What `fuzz/` reaches that is no part of the library.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+
+    pub use super::body::fuzzing::unpack;
+
+    /// How long a server asks to be left alone.
+    pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+        super::retry::retry_after(text, now)
+    }
+
+    /// The time of an HTTP date.
+    pub fn http_date(text: &str) -> Option<Timestamp> {
+        super::retry::http_date(text)
+    }
+
+    /// First byte and size of the file of a `Content-Range`.
+    pub fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+        super::head::range_of(text)
+    }
+}

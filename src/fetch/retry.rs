@@ -83,7 +83,8 @@ impl RetryPolicy<'_> {
         let growing = patience.first_wait.saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX)).min(patience.longest_wait);
         // A server that says "at once" is not asked without end in one second.
         let wait = after.unwrap_or(growing).max(SHORTEST_WAIT);
-        if requests >= patience.requests || waited + wait > patience.total {
+        // A server may ask for more seconds than there are.
+        if requests >= patience.requests || waited.saturating_add(wait) > patience.total {
             let message = format!("the publisher is still making the file after {requests} requests in {} s (202 Accepted)", waited.as_secs());
             return Err(Error::fetch(message).hint("run again later; the last good snapshot stays in use"));
         }

@@ -82,8 +82,11 @@ pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
     let (kept, rest) = fraction.split_at(fraction.len().min(scale));
-    if (whole.is_empty() && fraction.is_empty()) || !is_digits(whole) || !is_digits(fraction) || rest.bytes().any(|byte| byte != b'0') {
+    if rest.bytes().any(|byte| byte != b'0') {
         return None;
     }
     let number: i64 = format!("{whole}{kept:0<scale$}").parse().ok()?;
@@ -190,6 +193,7 @@ mod tests {
         assert_eq!(unscaled("1.2345", 3), None);
         assert_eq!(unscaled("", 3), None);
         assert_eq!(unscaled("1e3", 3), None);
+        assert_eq!((unscaled("1.5é", 2), unscaled("1.é", 1), unscaled("é", 0)), (None, None, None));
         assert_eq!(unscaled("99999999999999999999", 3), None);
     }
 

@@ -67,6 +67,10 @@ impl BlockSums {
     /// The byte ranges in which two files differ, neighbouring blocks as one range.
     pub(super) fn differences(&self, other: &Self) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
+        // Of a file that was damaged too, or of another version.
+        if self.block_bytes != other.block_bytes {
+            return ranges;
+        }
         for index in 0..self.crc32.len().max(other.crc32.len()) {
             if self.crc32.get(index) == other.crc32.get(index) {
                 continue;
@@ -115,5 +119,13 @@ mod tests {
         assert_eq!(hashed(&good, 999).sums().differences(&hashed(&bad, 999).sums()), [(65_536, 131_072)]);
         assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good[..150_000], 999).sums()), [(131_072, 262_144)]);
         assert_eq!(hashed(&good, 999).sums().differences(&hashed(&good, 7).sums()), []);
+    }
+
+    #[test]
+    fn sums_of_blocks_of_another_size_say_no_place() {
+        let good = hashed(&[1; 200_000], 999).sums();
+        for block_bytes in [0, 1, usize::MAX] {
+            assert_eq!(BlockSums { block_bytes, crc32: vec![1, 2, 3] }.differences(&good), []);
+        }
     }
 }

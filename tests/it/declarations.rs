@@ -221,6 +221,14 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
 }
 
 #[test]
+fn what_is_missing_at_the_end_is_told_at_the_last_line() {
+    for (text, line) in [("pipeline_id = \"test.parcels\"\n[settings.status\n", 2), ("a = [\n\n\n", 1), ("", 1), ("a = \"é", 1)] {
+        let (_, findings) = Declarations::check(DeclarationFiles::built_in().with(&[("pipelines/test/parcels.toml", text)]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [line], "{text:?}: {findings:?}");
+    }
+}
+
+#[test]
 fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
     let with_range = |range: &str| format!("variables = {{ part = {{ {range} }} }}");
     let list = "variables = { part = [\"a\", \"b\"] }";

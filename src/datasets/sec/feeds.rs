@@ -3,7 +3,7 @@
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceDocument};
-use crate::decode::{FeedElement, FeedShape, XmlElement, XmlPiece, XmlReader, feed_entries};
+use crate::decode::{FeedElement, FeedShape, XmlDocument, XmlElement, XmlPiece, XmlReader, feed_entries};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, Cik};
 use crate::issue::{Issue, Severity};
@@ -95,7 +95,7 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
 }
 
 /// Refuses an entry that is larger than any filing's, before it is read.
-fn check_size(entry: &FeedElement) -> Result<()> {
+fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     if entry.length <= ENTRY_BYTES {
         return Ok(());
     }
@@ -116,7 +116,7 @@ fn check_texts(entry: FeedEntry) -> Result<FeedEntry> {
     Ok(entry)
 }
 
-fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> Issue {
+fn unreadable(document: &SourceDocument, entry: &FeedElement<'_>, error: &Error) -> Issue {
     let (start, length) = (usize::try_from(entry.offset).unwrap_or(usize::MAX), usize::try_from(entry.length).unwrap_or(usize::MAX));
     let bytes = document.content.iter().skip(start).take(length).copied().collect::<Vec<u8>>();
     let source_id = document.snapshot.source_id.clone();
@@ -127,8 +127,9 @@ fn unreadable(document: &SourceDocument, entry: &FeedElement, error: &Error) -> 
 }
 
 /// An entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
-fn current_entry(entry: &FeedElement) -> Result<FeedEntry> {
-    let document = entry.document()?;
+fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
+    let content = entry.document();
+    let document = XmlDocument::new(&content)?;
     let mut reader = document.reader();
     let (mut title, mut summary, mut id, mut number, mut form, mut updated) = (None, String::new(), None, None, None, None);
     while let Some(element) = next_of_entry(&mut reader, 1)? {
@@ -241,8 +242,9 @@ fn summary_fields(summary: &str) -> Summary {
 }
 
 /// An item of the feed of filings with financial data.
-fn xbrl_item(entry: &FeedElement, zone: &Zone) -> Result<FeedEntry> {
-    let document = entry.document()?;
+fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
+    let content = entry.document();
+    let document = XmlDocument::new(&content)?;
     let mut reader = document.reader();
     let mut fields: Vec<(String, String)> = Vec::new();
     let (mut primary_document, mut has_inline) = (None, false);

@@ -59,7 +59,7 @@ impl<'a> ListPaging<'a> {
 
     /// How much of what was found has to be in order.
     pub fn end(&self) -> usize {
-        self.first + self.limit()
+        self.first.saturating_add(self.limit())
     }
 
     /// The page's part of everything that was found.

@@ -18,6 +18,9 @@ const SEGMENT_BYTES: u64 = 8 << 20;
 /// So does one that has been written to for so long, so that what is old can go.
 const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
 
+/// No log gets so far: the largest number that every reader of JSON takes exactly.
+const LAST_SEQ: u64 = 1 << 53;
+
 /// How long events are kept. Longer than they are replayed: what a late index adds to a filing is told from what was known of it.
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -72,6 +75,9 @@ impl EventLog {
         let (mut closed, mut current) = (Vec::new(), None);
         let (mut next_seq, mut last_seen_at) = (found[0].0, Timestamp::UNIX_EPOCH);
         for (number, (first_seq, path)) in found.iter().enumerate() {
+            if !(1..=LAST_SEQ).contains(first_seq) {
+                return Err(damaged(path, 1, &format!("begins with event {first_seq}, a number that no log has")));
+            }
             let read = Segment::read(path, *first_seq, number + 1 == found.len())?;
             if *first_seq != next_seq {
                 return Err(damaged(path, 1, &format!("begins with event {first_seq}, but the one before ends with {}", next_seq - 1)));
@@ -84,6 +90,10 @@ impl EventLog {
             if number + 1 == found.len() {
                 current = Some((path.clone(), read.whole_bytes, read.is_committed, begun_at));
             } else {
+                if !read.is_committed {
+                    // What has a successor is durable; the commit line may have been lost with the power.
+                    append_commit(path, next_seq - 1)?;
+                }
                 closed.push((path.clone(), next_seq - 1, last_seen_at));
             }
             read.events.into_iter().for_each(&mut take);
@@ -188,6 +198,8 @@ impl EventLog {
     }
 
     fn begin_segment(&mut self) -> Result<()> {
+        // Readers go on to the successor: the last commit must not be lost behind them.
+        self.current.file.sync_data().at("make durable", &self.current.path)?;
         let path = create_segment(&self.folder, self.next_seq)?;
         let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
         let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
@@ -213,6 +225,14 @@ fn lock(path: &Path) -> Result<File> {
             .hint("one `pubdata follow` per home is enough; servers only read what it writes")),
         Err(TryLockError::Error(error)) => Err(Error::store(format!("cannot lock {}: {error}", path.display()))),
     }
+}
+
+fn append_commit(path: &Path, committed: u64) -> Result<()> {
+    let appended = OpenOptions::new().append(true).open(path).and_then(|mut file| {
+        file.write_all(&Line::Committed { committed }.bytes())?;
+        file.sync_all()
+    });
+    appended.at("append to", path)
 }
 
 fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
@@ -263,7 +283,14 @@ impl Segment {
         let mut torn = None;
         for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice::<Line>(line).ok());
-            let is_commit = matches!(whole, Some(Line::Committed { .. }));
+            if let Some((line, reason)) = torn {
+                // A commit is written when the lines before it are durable: the file was damaged since. Without one, what lies behind the tear is
+                // of the same batch, of which any part may be missing.
+                if matches!(whole, Some(Line::Committed { .. })) {
+                    return Err(damaged(path, line, reason));
+                }
+                continue;
+            }
             let reason = match whole {
                 Some(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
                     return Err(damaged(path, 1, &format!("format {format_version} is not one this program reads"))
@@ -276,23 +303,22 @@ impl Segment {
                     segment.is_committed = false;
                     None
                 }
-                Some(Line::Committed { committed }) if committed + 1 == segment.next_seq => {
+                Some(Line::Committed { committed }) if committed.checked_add(1) == Some(segment.next_seq) => {
                     segment.is_committed = true;
                     None
                 }
                 Some(_) => Some("is not the line that follows"),
                 None => Some("is not a whole line of the log"),
             };
-            match (reason, torn) {
-                (None, None) => segment.whole_bytes += line.len() as u64,
-                (Some(reason), None) => torn = Some((number + 1, reason)),
-                // A commit is written when the lines before it are durable: the file was damaged since.
-                (_, Some((line, reason))) if is_commit => return Err(damaged(path, line, reason)),
-                (_, Some(_)) => {}
+            match reason {
+                None => segment.whole_bytes += line.len() as u64,
+                Some(reason) => torn = Some((number + 1, reason)),
             }
         }
         match torn {
             Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => Err(damaged(path, line, reason)),
+            // What is written next would have no first line before it.
+            _ if segment.whole_bytes == 0 => Err(damaged(path, 1, "is not there: the file is empty")),
             _ => Ok(segment),
         }
     }

@@ -36,6 +36,19 @@ impl EventTail {
     /// # Errors
     /// `Store`, when it cannot be read, or is of a newer format.
     pub fn read(&mut self) -> Result<Vec<Event>> {
+        // Where a line cannot be read, all is read again the next time: nothing of it must have been taken.
+        let mut next = self.clone();
+        let taken = next.advance()?;
+        *self = next;
+        Ok(taken)
+    }
+
+    /// The number of the event that follows those that were taken or are held.
+    fn following(&self) -> u64 {
+        self.next_seq.saturating_add(self.held.len() as u64)
+    }
+
+    fn advance(&mut self) -> Result<Vec<Event>> {
         let mut taken = Vec::new();
         // What is listed before it is read is complete when it has a successor.
         let segments = segments(&self.folder)?;
@@ -67,10 +80,13 @@ impl EventTail {
             let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
             for line in text[..whole].split_inclusive(|byte| *byte == b'\n') {
                 match serde_json::from_slice(line) {
-                    Ok(Line::Event(event)) => self.held.push(*event),
-                    Ok(Line::Committed { committed }) => {
+                    Ok(Line::Event(event)) if event.seq == self.following() => self.held.push(*event),
+                    Ok(Line::Committed { committed }) if committed.checked_add(1) == Some(self.following()) => {
+                        self.next_seq = self.following();
                         taken.append(&mut self.held);
-                        self.next_seq = committed + 1;
+                    }
+                    Ok(Line::Event(_) | Line::Committed { .. }) => {
+                        return Err(Error::store(format!("{}: a line is not the one that comes before event {}", path.display(), self.following())));
                     }
                     Ok(Line::Segment { format_version, .. }) if format_version > EVENT_FORMAT_VERSION => {
                         return Err(Error::store(format!("{}: format {format_version} is not one this program reads", path.display())));

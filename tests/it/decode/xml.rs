@@ -131,6 +131,10 @@ fn depth_and_attributes_have_a_limit_and_length_has_none() {
     let with_attributes = |count: usize| format!("<r {}/>", (0..count).map(|n| format!("a{n}='' ")).collect::<String>());
     assert!(read(with_attributes(256).as_bytes()).is_ok());
     assert!(refusal(with_attributes(257).as_bytes()).contains("more than 256 attributes"));
+
+    let with_namespaces = |count: usize| format!("<a>{}</a>", (0..count).map(|number| format!("<b xmlns='{number}'/>")).collect::<String>());
+    read(with_namespaces(1_000).as_bytes()).unwrap();
+    assert!(refusal(with_namespaces(1_001).as_bytes()).contains("more than 1000 namespaces"));
     refusal(format!("<r {}/>", (0..100_000).map(|n| format!("xmlns:n{n}='u' ")).collect::<String>()).as_bytes());
     assert_eq!(only_text(format!("<r>{}</r>", "x".repeat(5_000_000)).as_bytes()).len(), 5_000_000);
 }

@@ -56,3 +56,14 @@ async fn patience_ends() {
     desk.check_refused(&desk.request("/table.dat"), &table(50), bad, "the publisher is still making the file after 3 requests in 90 s (202 Accepted)").await;
     assert_eq!(seconds(&desk.clock.waits()), [45, 45]);
 }
+
+#[tokio::test]
+async fn a_server_that_says_never_is_not_waited_for() {
+    let desk = Desk::new().await;
+    for never in [u64::MAX.to_string(), "Fri, 01 Jan 9999 00:00:00 GMT".to_owned()] {
+        let replies = vec![Reply::status(202), Reply::status(202).header("Retry-After", &never)];
+        desk.publisher.route("/table.dat", replies);
+        let error = desk.fail(&desk.request("/table.dat")).await.to_string();
+        assert!(error.contains("the publisher is still making the file after 2 requests in 10 s"), "{error}");
+    }
+}

@@ -48,6 +48,99 @@ fn old_events_go_and_their_numbers_never_come_back() {
     assert_eq!(tail.read().unwrap().into_iter().map(|event| event.seq).collect::<Vec<_>>(), [401], "the reader goes on where it was");
 }
 
+/// Replaces text in the first segment of a log.
+fn change(home: &Home, from: &str, to: &str) {
+    let path = home.stream_dir().join("log/00000000000000000001.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn a_segment_that_lost_its_last_commit_with_the_power_is_read_by_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    log.append(vec![new(1)], hours(0)).unwrap();
+    log.append(vec![new(2)], hours(2)).unwrap();
+    drop(log);
+    assert_eq!(files(&home), 2, "an hour later the log has a second segment");
+    change(&home, "{\"committed\":1}\n", "");
+    let mut kept = Vec::new();
+    drop(EventLog::open(&home, |event| kept.push(event.seq)).unwrap());
+    let read: Vec<u64> = EventTail::new(&home).read().unwrap().into_iter().map(|event| event.seq).collect();
+    assert_eq!((kept, read), (vec![1, 2], vec![1, 2]), "what the writer knows its readers get");
+}
+
+#[test]
+fn a_reader_says_which_line_does_not_follow_and_takes_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    EventLog::open(&home, |_| ()).unwrap().append(vec![new(1), new(2)], hours(0)).unwrap();
+    for (from, to) in [("\"seq\":2", "\"seq\":3"), ("\"committed\":2", "\"committed\":18446744073709551615"), ("{\"seq\":2", "{\"sec\":2")] {
+        let mut tail = EventTail::new(&home);
+        change(&home, from, to);
+        for _ in 0..3 {
+            tail.read().unwrap_err();
+            assert_eq!(tail.last_seq(), None, "{to}");
+        }
+        change(&home, to, from);
+        let read: Vec<u64> = tail.read().unwrap().into_iter().map(|event| event.seq).collect();
+        assert_eq!(read, [1, 2], "after `{to}` was put right");
+    }
+}
+
+#[test]
+fn a_log_that_begins_with_an_impossible_number_is_damaged() {
+    for first in ["00000000000000000000", "09007199254740993000", "18446744073709551615"] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let path = home.stream_dir().join(format!("log/{first}.jsonl"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let first_seq: u64 = first.parse().unwrap();
+        std::fs::write(&path, format!("{{\"format_version\":1,\"first_seq\":{first_seq}}}\n")).unwrap();
+        let error = EventLog::open(&home, |_| ()).err().unwrap().to_string();
+        assert!(error.contains("a number that no log has"), "{error}");
+        assert!(EventTail::new(&home).read().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn of_a_batch_that_was_torn_in_the_middle_nothing_behind_the_tear_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let mut log = EventLog::open(&home, |_| ()).unwrap();
+    log.append(vec![new(1)], hours(0)).unwrap();
+    log.append(vec![new(2), new(3), new(4)], hours(0)).unwrap();
+    drop(log);
+    // Power was lost while the second batch was written: a part of it is zeros, and what lies behind looks like the line that follows.
+    change(&home, "{\"committed\":4}\n", "");
+    change(&home, "{\"seq\":3,", "\0\0\0\0\0\0\0\0\0");
+    change(&home, "{\"seq\":4,", "{\"seq\":3,");
+    for _ in 0..2 {
+        let mut kept = Vec::new();
+        drop(EventLog::open(&home, |event| kept.push((event.seq, event.accession_number))).unwrap());
+        let read: Vec<_> = EventTail::new(&home).read().unwrap().into_iter().map(|event| (event.seq, event.accession_number)).collect();
+        assert_eq!(kept, [(1, super::desk::accession(1)), (2, super::desk::accession(2))]);
+        assert_eq!(read, kept, "what the writer knows its readers get");
+    }
+    assert_eq!(EventLog::open(&home, |_| ()).unwrap().append(vec![new(4)], hours(1)).unwrap()[0].seq, 3);
+}
+
+#[test]
+fn an_empty_segment_is_damaged_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    drop(EventLog::open(&home, |_| ()).unwrap());
+    let path = home.stream_dir().join("log/00000000000000000001.jsonl");
+    std::fs::write(&path, "").unwrap();
+    for _ in 0..2 {
+        let error = EventLog::open(&home, |_| ()).err().unwrap().to_string();
+        assert!(error.ends_with("line 1: is not there: the file is empty"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+}
+
 #[test]
 fn time_in_the_log_never_goes_back() {
     let folder = tempfile::tempdir().unwrap();

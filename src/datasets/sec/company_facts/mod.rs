@@ -48,6 +48,12 @@ pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, De
     }
 }
 
+/// What each decoder makes of a member.
+#[cfg(fuzzing)]
+pub fn by_both(member: &[u8], wanted: &WantedConcepts) -> (Option<CompanyFacts>, Result<CompanyFacts>) {
+    (scan::read(member, wanted), strict::read(member, wanted))
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};

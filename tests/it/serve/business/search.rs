@@ -1,3 +1,5 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::serve::records::world;
@@ -116,6 +118,25 @@ async fn pages_follow_one_another_without_gap_or_repetition() {
     assert_eq!(paged, expected);
     // All fit equally well and are active: the newest first, then by number.
     assert_eq!(expected[..3], ["FL-S27", "FL-S26", "FL-S25"]);
+}
+
+#[tokio::test]
+async fn a_cursor_that_somebody_made_leads_behind_the_list_and_no_further() {
+    let world = world().await;
+    let path = "/v1/business/search?name=sunshine%20services&limit=7";
+    let first = world.ok(path).await;
+    let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap();
+    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap();
+    let (before, place) = text.rsplit_once('|').unwrap();
+    assert_eq!(place, "7");
+    for place in ["30", "31", "18446744073709551608", "18446744073709551615"] {
+        let page = world.ok(&format!("{path}&cursor={}", URL_SAFE_NO_PAD.encode(format!("{before}|{place}")))).await;
+        assert_eq!((&page["data"], &page["meta"]["page"]["next_cursor"]), (&json!([]), &Value::Null), "{place}");
+    }
+    for place in ["18446744073709551616", "-1", "", "7 ", "x"] {
+        let answer = world.get(&format!("{path}&cursor={}", URL_SAFE_NO_PAD.encode(format!("{before}|{place}")))).await;
+        assert_eq!(answer.problem(), (400, "invalid_cursor".to_owned()), "{place}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,69 @@
+//! One program for all targets; the variable `PUBDATA_FUZZ` names the one that runs. `docs/FUZZING.md` says what each of them checks.
+
+#![no_main]
+
+mod archives;
+mod declarations;
+mod documents;
+mod home;
+mod memory;
+mod place;
+mod processor_time;
+mod publishers;
+mod requests;
+mod tables;
+mod texts;
+
+use std::sync::OnceLock;
+
+/// A check of one input; what breaks it panics.
+type Check = fn(&[u8]);
+
+/// Every target with its check and what an input may take of memory besides fifty times its own size, in megabytes.
+const TARGETS: &[(&str, Check, usize)] = &[
+    ("delimited", tables::delimited, 48),
+    ("fixed_width", tables::fixed_width, 48),
+    ("json_rows", tables::json_rows, 48),
+    ("json_records", tables::json_records, 48),
+    ("xlsx", tables::xlsx, 48),
+    ("xml", documents::xml, 16),
+    ("feed", documents::feed, 16),
+    ("company_facts", documents::company_facts, 16),
+    ("zip", archives::zip, 48),
+    ("zip_parts", archives::parts, 16),
+    ("packed", publishers::packed, 32),
+    ("publisher", publishers::answers, 16),
+    ("event_log", home::event_log, 32),
+    ("manifest", home::manifest, 32),
+    ("channel", home::channel, 32),
+    ("home_files", home::files, 32),
+    ("declarations", declarations::declarations, 64),
+    ("stream", requests::stream, 16),
+    ("cursor", requests::cursor, 16),
+    ("http", requests::http, 512),
+    ("names", texts::names, 16),
+];
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// The target of this process.
+fn target() -> &'static (&'static str, Check, usize) {
+    static TARGET: OnceLock<&'static (&'static str, Check, usize)> = OnceLock::new();
+    TARGET.get_or_init(|| {
+        let wanted = std::env::var("PUBDATA_FUZZ").unwrap_or_default();
+        TARGETS.iter().find(|(name, ..)| *name == wanted).unwrap_or_else(|| {
+            let names: Vec<&str> = TARGETS.iter().map(|(name, ..)| *name).collect();
+            eprintln!("PUBDATA_FUZZ names no target; there are: {}", names.join(" "));
+            std::process::exit(2)
+        })
+    })
+}
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let (_, check, megabytes) = target();
+    let before = memory::begin();
+    check(data);
+    memory::end(before, (megabytes << 20) + 50 * data.len());
+    processor_time::look();
+});
