@@ -6,6 +6,7 @@ mod check;
 mod follow;
 mod import;
 mod keys;
+mod new;
 mod output;
 mod probe;
 mod progress;
@@ -109,6 +110,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Writes down what you have looked at: a server's key, a documented layout, a loss.
     Accept(accept::AcceptArgs),
+    /// Begins a list that is new, such as a city's permits: looks at its file and writes declaration and fixture.
+    New(new::NewArgs),
     /// Proves all declarations and contracts without data.
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
@@ -126,7 +129,7 @@ pub fn main() -> ExitCode {
         }
     };
     // What a probe goes through stands in its table, tries that failed among it.
-    set_up_tracing(if matches!(cli.command, Command::Probe(_)) { Some("warn,pubdata::fetch::retry=error") } else { None });
+    set_up_tracing(if matches!(cli.command, Command::Probe(_) | Command::New(_)) { Some("warn,pubdata::fetch::retry=error") } else { None });
     let is_json = cli.global.json;
     match dispatch(cli) {
         Ok(code) => code,
@@ -155,6 +158,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Import(arguments) => runtime.block_on(import::import(global, arguments)),
         Command::Accept(arguments) => accept::accept(global, arguments),
+        Command::New(arguments) => runtime.block_on(new::new(global, arguments)),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
     }
