@@ -1,15 +1,12 @@
 //! Writes a declaration out of what was guessed: each guess with its reason behind it, and at each place where a person must decide a comment that
 //! says so.
 
-use std::fmt::Write;
-
-use serde::Serialize;
-
+use super::draft::{Decision, Draft, Writer, one_line, quoted, rounded_down, rounded_up, rows};
+use super::fit::counted;
 use super::guess::Guesses;
 use super::known::PIECES;
 use super::layout::as_toml;
 use super::names;
-use super::place::Place;
 use super::sample::Sample;
 use super::vocabulary::GuessedWord;
 use crate::pipeline::{EvidenceKind, Format};
@@ -19,59 +16,6 @@ const ROWS_OF_A_BUCKET: u64 = 200_000;
 
 /// Words that a comment is written for in each table; the others are in the probe's list.
 const MOST_WORDS: usize = 80;
-
-/// Something that only a person can say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Decision {
-    /// Key of the declaration, such as `source.columns.issued_date` or `settings.status`.
-    pub key: String,
-    pub text: String,
-}
-
-/// Everything that a declaration is written from.
-pub(super) struct Draft<'d> {
-    pub(super) place: &'d Place,
-    pub(super) sample: &'d Sample,
-    pub(super) guesses: &'d Guesses,
-    pub(super) words: &'d [GuessedWord],
-    pub(super) dates: &'d [&'static str],
-    pub(super) evidence: EvidenceKind,
-    /// `2026-11`.
-    pub(super) month: &'d str,
-    pub(super) url: &'d str,
-    /// Records of a page, where the list comes in pages.
-    pub(super) page: Option<u64>,
-    pub(super) publisher: Option<&'d str>,
-    pub(super) licence: Option<&'d str>,
-    pub(super) homepage: Option<&'d str>,
-    /// Other lists of the same jurisdiction.
-    pub(super) others: &'d [String],
-}
-
-/// A declaration being written, with what was left open in it.
-#[derive(Default)]
-struct Writer {
-    text: String,
-    decisions: Vec<Decision>,
-}
-
-impl Writer {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
-    }
-
-    fn value(&mut self, key: &str, value: &str) {
-        let _ = writeln!(self.text, "{key} = {}", quoted(value));
-    }
-
-    /// A comment at the place where a person must decide.
-    fn decide(&mut self, indent: &str, key: &str, text: &str) {
-        let text = one_line(text);
-        let _ = writeln!(self.text, "{indent}# decide: {text}");
-        self.decisions.push(Decision { key: key.to_owned(), text });
-    }
-}
 
 /// Writes the declaration, and lists what is open in it.
 pub(super) fn write(draft: &Draft<'_>) -> (String, Vec<Decision>) {
@@ -129,7 +73,7 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
             &format!("`{others}` publishes permits of {} already: a permit that is in both lists would be there twice", place.jurisdiction),
         );
     }
-    let contacts = if has_contractor(draft) { ", \"permit.contact\"" } else { "" };
+    let contacts = if draft.has_contractor() { ", \"permit.contact\"" } else { "" };
     writer.line(&format!("produces = [\"permit.permit\"{contacts}]"));
     let rows = rows(sample);
     if rows > ROWS_OF_A_BUCKET {
@@ -268,7 +212,7 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
         writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
     };
     of("permit.permit", if draft.page.is_some() { draft.sample.records } else { rows }, true);
-    if has_contractor(draft) {
+    if draft.has_contractor() {
         // A person's name gives no party where the role is not known, and a part of the list may have none at all.
         of("permit.contact", contacts / 2, false);
     }
@@ -299,7 +243,7 @@ fn settings(writer: &mut Writer, draft: &Draft<'_>) {
         writer.decide("", "settings.parcel", "what the number of the parcel is called: `pin`, `apn`, `folio`");
         writer.line("parcel = { scheme = \"parcel\", columns = [\"parcel\"] }");
     }
-    if has_contractor(draft) {
+    if draft.has_contractor() {
         writer.line("\n# A company or a person, who may be the owner: only names that are surely not a person's are published.\n[[settings.contact]]");
         writer.line("prefix = \"contractor\"\nrole = \"contractor\"\nnames = \"organizations\"\nperson_role = \"unknown\"");
         if has("contractor_license_number") {
@@ -322,17 +266,15 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
         for word in words.iter().take(MOST_WORDS) {
             match &word.ours {
                 Some(ours) => writer.line(&format!("{} = {}  # {}", quoted(&word.word), quoted(ours), word.reason)),
-                None => writer.decide("", &format!("settings.{table}"), &format!("{} = \"…\"; {} rows; {}", quoted(&word.word), word.rows, word.reason)),
+                None => {
+                    writer.decide("", &format!("settings.{table}"), &format!("{} = \"…\"; {}; {}", quoted(&word.word), counted(word.rows, "row"), word.reason))
+                }
             }
         }
         if words.len() > MOST_WORDS {
             writer.decide("", &format!("settings.{table}"), &format!("and {} more words, which `pubdata probe` lists", words.len() - MOST_WORDS));
         }
     }
-}
-
-fn has_contractor(draft: &Draft<'_>) -> bool {
-    ["contractor_name", "contractor_business_name"].iter().any(|ours| draft.guesses.of(ours).is_some())
 }
 
 /// Whether the street line holds city, state and ZIP code too, where no column does.
@@ -343,34 +285,4 @@ pub(super) fn has_whole_addresses(sample: &Sample, guesses: &Guesses) -> bool {
     };
     let is_alone = guesses.of("zip").is_none() && guesses.of("city").is_none();
     is_alone && guesses.of("line1").is_some_and(|column| sample.columns[column].is_mostly(70, is_whole))
-}
-
-/// Rows of the whole file, by its size where not all were seen.
-fn rows(sample: &Sample) -> u64 {
-    match sample.total_bytes {
-        Some(total) if !sample.is_whole => {
-            u64::try_from(u128::from(sample.records) * u128::from(total) / u128::from(sample.bytes.len().max(1) as u64)).unwrap_or(u64::MAX)
-        }
-        _ => sample.records,
-    }
-}
-
-/// A number with one digit that is no zero.
-fn rounded_down(number: u64) -> u64 {
-    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
-    number / unit * unit
-}
-
-fn rounded_up(number: u64) -> u64 {
-    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
-    number.div_ceil(unit) * unit
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
-/// A text as it can stand in a comment.
-fn one_line(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

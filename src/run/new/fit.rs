@@ -52,7 +52,11 @@ pub(super) fn fit(ours: &str, column: &Column, form: &Form, records: usize) -> R
     if CODES.contains(&ours) {
         let words = column.counts().len();
         let most = (records / 10).clamp(30, MOST_WORDS);
-        return if words <= most { Ok(format!("{words} different words")) } else { Err(format!("{words} different texts in {records} rows are no codes")) };
+        return if words <= most {
+            Ok(format!("{} in it", counted(words, "word")))
+        } else {
+            Err(format!("{} in {records} rows are no codes", counted(words, "text")))
+        };
     }
     let (percent, what, is_such): (usize, &str, &dyn Fn(&str) -> bool) = match ours {
         "permit_number" => return number(column, records),
@@ -117,4 +121,9 @@ fn has_letter(text: &str) -> bool {
 /// Whether a column of ours has codes, which name nobody.
 pub(super) fn is_code(ours: &str) -> bool {
     CODES.contains(&ours)
+}
+
+/// `1 row`, `2 rows`.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }

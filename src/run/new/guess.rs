@@ -79,7 +79,7 @@ pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &K
                 Err(problem) => guesses.open.push(Open { column: number, ours: Some(ours), reason: format!("{reason}, but {problem}") }),
             },
             Named::Perhaps { ours, reason } => guesses.open.push(Open { column: number, ours: Some(ours), reason }),
-            Named::Nothing if holds_days(form) => {
+            Named::Nothing if holds_days(column, form) => {
                 guesses.open.push(Open { column: number, ours: None, reason: "it has days, and nothing says which: one of ours, or none of them".to_owned() });
             }
             Named::Nothing => {}
@@ -97,8 +97,14 @@ pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &K
     guesses
 }
 
-fn holds_days(form: &Form) -> bool {
-    matches!(form, Form::Days("iso" | "month_day_year" | "year_month_day") | Form::Ambiguous(_))
+/// Whether a column surely has days: numbers are days only where the name says so.
+fn holds_days(column: &Column, form: &Form) -> bool {
+    let is_called_so = || names::words(&column.published).iter().any(|word| word == "date");
+    match form {
+        Form::Days("iso" | "month_day_year" | "year_month_day") | Form::Ambiguous(_) | Form::DayFirst(_) => true,
+        Form::Days(_) => is_called_so(),
+        Form::Other | Form::Empty => false,
+    }
 }
 
 /// What a column's name says.

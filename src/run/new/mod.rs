@@ -1,8 +1,10 @@
 //! Writes the declaration of a list that is new: takes the first records of its file, guesses columns, days and words by what other lists of the kind do
 //! and by the cells, tries the declaration on those records as a probe does, and lists what a person must decide. What is not sure is not guessed.
 
+mod address;
 mod dates;
 mod declaration;
+mod draft;
 mod files;
 mod fit;
 mod fixture;
@@ -14,30 +16,33 @@ mod place;
 mod sample;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use declaration::Decision;
+pub use draft::Decision;
+pub use trial::Trial;
 pub use vocabulary::GuessedWord;
 
+use self::address::{address, request};
 use self::dates::Form;
-use self::declaration::{Draft, has_whole_addresses};
+use self::declaration::has_whole_addresses;
+use self::draft::Draft;
 use self::files::NewFiles;
 use self::fit::is_checked;
 use self::guess::Guesses;
 use self::known::Known;
 use self::place::Place;
 use self::sample::Sample;
-use super::probe::{ProbeSettings, ProbedTask, probe};
-use super::{SharedObserver, declaration_faults};
+use self::trial::try_out;
+use super::SharedObserver;
 use crate::declared::DeclarationFiles;
 use crate::error::{Error, Result};
-use crate::fetch::{FetchSettings, Fetcher, Request, mirror_path};
+use crate::fetch::{FetchSettings, Fetcher, mirror_path};
 use crate::pipeline::{Declaration, Declarations, EvidenceKind, normalized_name};
 use crate::store::{Snapshots, TemporaryHome};
 
@@ -77,16 +82,6 @@ pub struct GuessedColumn {
     /// As the publisher writes it.
     pub published: String,
     pub reason: String,
-}
-
-/// What the declaration gives on the records that were seen.
-#[derive(Debug, Clone, Serialize)]
-pub struct Trial {
-    /// How a run would report it.
-    pub outcome: &'static str,
-    pub reasons: Vec<String>,
-    /// Rows of each dataset.
-    pub rows: BTreeMap<String, u64>,
 }
 
 /// What was found and written.
@@ -163,7 +158,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     };
     let (text, mut decisions) = declaration::write(&draft);
     let declared = new_files.declared.with(&[(&place.declaration_file(), &text)]);
-    let trial = try_out(&declared, &place, &temporary, settings, observer).await?;
+    let trial = try_out(&declared, &place, &temporary, &settings.fetch, observer).await?;
     if trial.outcome != "built" {
         let text = format!("on the first records a run would end as {}: {}", trial.outcome, trial.reasons.join("; "));
         decisions.push(Decision { key: "source".to_owned(), text });
@@ -209,53 +204,6 @@ fn check_kind(kind: &str) -> Result<()> {
         _ => "write `pubdata new permit us-co-denver --url https://…`".to_owned(),
     };
     Err(Error::config(message).hint(hint))
-}
-
-/// The address as a template, and the records of a page where it has pages.
-fn address(url: &str) -> Result<(String, Option<u64>)> {
-    if !["https://", "sftp://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(Error::config(format!("--url {url}: the address must begin with https:// or sftp://"))
-            .hint("give the publisher's address, and a file of this machine as --file"));
-    }
-    let without = url.replace("{offset}", "");
-    if without.contains(['{', '}']) {
-        return Err(
-            Error::config(format!("--url {url}: only `{{offset}}` can be left open here")).hint("declare other variables by hand: docs/DECLARATIONS.md")
-        );
-    }
-    if without == url {
-        return Ok((url.to_owned(), None));
-    }
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let sizes = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| is_page_size(name)).filter_map(|(_, value)| value.parse().ok());
-    let records = sizes.last().ok_or_else(|| {
-        Error::config(format!("--url {url}: the address has `{{offset}}` and does not say how many records a page has"))
-            .hint("ask for so many by name, such as `resultRecordCount=1000` (ArcGIS) or `limit=10000` (CKAN, Socrata)")
-    })?;
-    Ok((url.to_owned(), Some(records)))
-}
-
-fn is_page_size(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["limit", "count", "rows", "size"].iter().any(|word| name.ends_with(word))
-}
-
-fn request(url: &str, place: &Place) -> Request {
-    Request {
-        source_id: place.pipeline_id(),
-        keys: BTreeMap::new(),
-        url: url.to_owned(),
-        source_version: "current".to_owned(),
-        source_date: None,
-        is_archive: false,
-        is_json: false,
-        is_page: false,
-        min_bytes: 0,
-        max_bytes: u64::MAX,
-        bundled: None,
-        redirects: Vec::new(),
-        app_token: None,
-    }
 }
 
 /// The forms of all columns' days, with what the person says of those that could be two.
@@ -311,20 +259,4 @@ fn others(declarations: &Declarations, place: &Place) -> Vec<String> {
     };
     let others = declarations.pipelines.values().filter(|declaration| declaration.pipeline_id != place.pipeline_id() && is_of_it(&declaration.settings));
     others.map(|declaration| declaration.pipeline_id.clone()).collect()
-}
-
-/// Runs the declaration on the records that were seen, as a probe does.
-async fn try_out(files: &DeclarationFiles, place: &Place, temporary: &TemporaryHome, settings: &NewSettings, observer: &SharedObserver) -> Result<Trial> {
-    let declarations = Declarations::load(files.clone())?;
-    let pipeline_id = place.pipeline_id();
-    if let Some(fault) = declarations.pipelines.get(&pipeline_id).into_iter().flat_map(|declaration| declaration_faults(&declarations, declaration)).next() {
-        return Err(Error::config(format!("the declaration that was written is not valid: {fault}"))
-            .hint("name the columns with --column, or declare the list by hand"));
-    }
-    let fetch = FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(&settings.fetch.clock), ..FetchSettings::default() };
-    let given = ProbeSettings { declarations, fetch, selectors: vec![pipeline_id.clone()], rows: usize::MAX, published: None, home: None };
-    let report = Box::pin(probe(&given, observer)).await?;
-    let task: Option<ProbedTask> = report.by_task.into_iter().find(|task| task.task_id == pipeline_id);
-    let task = task.ok_or_else(|| Error::config(format!("{pipeline_id}: nothing was tried")))?;
-    Ok(Trial { outcome: task.outcome.word(), reasons: task.reasons, rows: task.rows })
 }

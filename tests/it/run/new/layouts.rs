@@ -49,7 +49,7 @@ fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
     assert_eq!(begun.column("owner_name"), "");
     assert_eq!((&begun.report["evidence"], &begun.report["trial"]["outcome"]), (&"file".into(), &"built".into()), "{:#}", begun.report);
     let open = begun.decisions();
-    for said in ["\"Teleported\" = \"…\"; 1 rows", "\"Moat\" = \"…\"; 1 rows", "cadence: how often", "covers", "it is empty in all rows"] {
+    for said in ["\"Teleported\" = \"…\"; 1 row", "\"Moat\" = \"…\"; 1 row", "cadence: how often", "covers", "it is empty in all rows"] {
         assert!(open.contains(said), "{said}: {open}");
     }
     assert!(!open.contains("publisher:") && !open.contains("licence:"), "{open}");
