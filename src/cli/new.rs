@@ -129,12 +129,12 @@ fn print(report: &NewReport, arguments: &NewArgs) {
     let mut rows = vec![["OURS", "THE PUBLISHER'S", "WHY"].map(str::to_owned).to_vec()];
     rows.extend(report.columns.iter().map(|column| vec![column.ours.clone(), column.published.clone(), output::dim(&column.reason)]));
     output::table(&rows);
-    anstream::println!("\n{} columns are not read", report.ignored);
+    anstream::println!("\ncolumns that are not read: {}", report.ignored);
     for table in ["type", "status", "work_class", "property_class"] {
         let words: Vec<&GuessedWord> = report.words.iter().filter(|word| word.table == table).collect();
         if !words.is_empty() {
             let known = words.iter().filter(|word| word.ours.is_some()).count();
-            anstream::println!("{table}: {known} of {} words are known from other lists", words.len());
+            anstream::println!("words of {table} that other lists know: {known} of {}", words.len());
         }
     }
     anstream::println!("\n{}", output::bold(&format!("a person must decide ({})", report.decisions.len())));

@@ -6,6 +6,9 @@ use crate::normalise::{Day, us_date, without_time};
 /// Shares of a hundred of a column's cells that have to be days of one form.
 const MOST: usize = 95;
 
+/// A number of seconds that no day of a permit has.
+const MOST_SECONDS: i64 = 100_000_000_000;
+
 /// What the cells of a column are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
@@ -32,7 +35,10 @@ pub(super) fn form_of(column: &Column) -> Form {
     let are = |is_such: &dyn Fn(&str) -> bool| texts.iter().filter(|text| is_such(text)).count() * 100 >= texts.len() * MOST;
     // Years that a permit can be of: numbers of another kind are hardly all of them days of these.
     let is_likely = |day: Day| ("1950-01-01".."2060-01-01").contains(&day.to_string().as_str());
-    let epoch = |units: i64| move |text: &str| text.len() >= 9 && Day::from_epoch(text, units).is_some_and(is_likely);
+    // Seconds and milliseconds are told apart by their size: below this number they are seconds, the first of which that is meant is of 1973.
+    let is_below = |text: &str| text.parse::<i64>().is_ok_and(|units| units.abs() < MOST_SECONDS);
+    let seconds = |text: &str| is_below(text) && text.len() >= 9 && Day::from_epoch(text, 86_400).is_some_and(is_likely);
+    let milliseconds = |text: &str| !is_below(text) && Day::from_epoch(text, 86_400_000).is_some_and(is_likely);
     if are(&|text| Day::from_iso(without_time(text).as_bytes()).is_some()) {
         return Form::Days("iso");
     }
@@ -42,10 +48,10 @@ pub(super) fn form_of(column: &Column) -> Form {
     if are(&|text| Day::from_pattern(without_time(text), "YYYYMMDD").is_some_and(is_likely)) {
         return Form::Days("eight_digits");
     }
-    if are(&epoch(86_400_000)) {
+    if are(&milliseconds) {
         return Form::Days("epoch_milliseconds");
     }
-    if are(&epoch(86_400)) {
+    if are(&seconds) {
         return Form::Days("epoch_seconds");
     }
     let pairs: Vec<(u32, u32, &str)> = texts.iter().filter_map(|text| slashes(text)).collect();
@@ -97,7 +103,7 @@ mod tests {
             (&["2025-03-04T00:00:00.000", "2025-03-05", "0000-00-00"][..], Form::Days("iso")),
             (&["2025/03/04", "2025/03/05"], Form::Days("year_month_day")),
             (&["20250304", "20250314"], Form::Days("eight_digits")),
-            (&["1741046400000", "-86400000000"], Form::Days("epoch_milliseconds")),
+            (&["1741046400000", "662688000000"], Form::Days("epoch_milliseconds")),
             (&["1741046400", "1741132800"], Form::Days("epoch_seconds")),
             (&["03/04/2025", "3/14/2025 12:00:00 AM"], Form::Days("month_day_year")),
             (&["03/04/2025", "05/06/2025"], Form::Ambiguous("03/04/2025".to_owned())),

@@ -81,6 +81,6 @@ fn guesses_agree_with_what_persons_have_declared() {
     }
     assert!(lists > 50, "{lists}");
     let columns = sum.same + sum.left_open + sum.other;
-    assert!(sum.other * 100 <= columns * 3, "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}", told.join("\n"));
-    assert!(sum.same * 100 >= columns * 80, "{sum:?}");
+    assert!(sum.other * 100 <= columns * 2, "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}", told.join("\n"));
+    assert!(sum.same * 100 >= columns * 70, "{sum:?}\n{}", told.join("\n"));
 }
