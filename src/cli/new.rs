@@ -14,7 +14,7 @@ use crate::run::{self, GuessedWord, NewReport, NewSettings, SharedObserver};
 
 const AFTER_HELP: &str = "\
 A city that nobody has declared, from its file to an answer, without a compiler:
-  pubdata new permit us-oh-springfield --url https://data.example.org/permits.csv --declarations lists
+  pubdata new permit us-oh-springfield --url https://example.org/permits.csv --declarations lists
   pubdata check --declarations lists         proves what was written
   pubdata probe permit.springfield --declarations lists
   pubdata run permit.springfield --declarations lists

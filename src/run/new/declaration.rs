@@ -198,24 +198,23 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
     let filled = |ours: &str| draft.guesses.of(ours).map_or(0, |column| draft.sample.columns[column].filled() as u64);
     let named = filled("contractor_name").max(filled("contractor_business_name"));
     let contacts = rows.saturating_mul(named) / draft.sample.records.max(1);
-    let mut of = |dataset_id: &str, rows: u64, decide: bool| {
-        writer.line(&format!("\n[expect.\"{dataset_id}\"]"));
-        if decide {
-            let how = if draft.sample.is_whole && draft.page.is_none() { "counted" } else { "estimated from the file's size" };
-            writer.decide(
-                "",
-                &format!("expect.{dataset_id}.min_rows"),
-                &format!("about {rows} rows were {how}: the floor is four fifths of that, and fewer block"),
-            );
-        }
-        writer.line(&format!("min_rows = {}\nmax_rows = {}", rounded_down(rows * 4 / 5).max(u64::from(decide)), rounded_up(rows.max(1_000) * 10)));
-        writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
-    };
-    of("permit.permit", if draft.page.is_some() { draft.sample.records } else { rows }, true);
+    let how = if draft.sample.is_whole && draft.page.is_none() { "counted" } else { "estimated from the file's size" };
+    let doubt = format!("about {rows} rows were {how}: the floor is four fifths of that, and fewer block");
+    expectation(writer, "permit.permit", if draft.page.is_some() { draft.sample.records } else { rows }, Some(&doubt));
     if draft.has_contractor() {
         // A person's name gives no party where the role is not known, and a part of the list may have none at all.
-        of("permit.contact", contacts / 2, false);
+        expectation(writer, "permit.contact", contacts / 2, None);
     }
+}
+
+fn expectation(writer: &mut Writer, dataset_id: &str, rows: u64, doubt: Option<&str>) {
+    writer.line(&format!("\n[expect.\"{dataset_id}\"]"));
+    if let Some(doubt) = doubt {
+        writer.decide("", &format!("expect.{dataset_id}.min_rows"), doubt);
+    }
+    let least = rounded_down(rows * 4 / 5).max(u64::from(doubt.is_some()));
+    writer.line(&format!("min_rows = {least}\nmax_rows = {}", rounded_up(rows.max(1_000) * 10)));
+    writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
 }
 
 fn settings(writer: &mut Writer, draft: &Draft<'_>) {

@@ -7,6 +7,7 @@ use super::dates::Form;
 use super::fit::{DAYS, fit, is_checked};
 use super::known::{Known, PIECES, TABLES, lists_of};
 use super::names;
+use super::place::Place;
 use super::sample::{Column, Sample};
 
 /// A column that was guessed.
@@ -59,7 +60,7 @@ impl Candidate {
 }
 
 /// Guesses all columns of a sample. `given` are those that a person has named, by ours.
-pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &Known, given: &BTreeMap<String, usize>) -> Guesses {
+pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &Known, given: &BTreeMap<String, usize>, place: &Place) -> Guesses {
     let records = usize::try_from(sample.records).unwrap_or(usize::MAX);
     let mut guesses = Guesses::default();
     for (ours, column) in given {
@@ -69,15 +70,17 @@ pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &K
     for (number, column) in sample.columns.iter().enumerate().filter(|(number, _)| !given.values().any(|given| given == number)) {
         let (form, proof) = &forms[number];
         match named(column, known) {
-            Named::As { ours, lists, is_by_words, reason } => match fit(&ours, column, form, records) {
-                Ok(evidence) => {
-                    let proof = proof.iter().map(|name| format!(" (as `{name}` has a day above 12)")).collect::<String>();
-                    let is_mapped = TABLES.contains(&ours.as_str()) && names::words(&column.published).last().is_some_and(|word| word == "mapped");
-                    let reason = format!("{reason}; {evidence}{proof}");
-                    candidates.entry(ours).or_default().push(Candidate { column: number, lists, is_by_words, is_mapped, reason });
+            Named::As { ours, lists, is_by_words, reason } => {
+                match fit(&ours, column, form, records).and_then(|evidence| of_the_place(&ours, column, place).map(|()| evidence)) {
+                    Ok(evidence) => {
+                        let proof = proof.iter().map(|name| format!(" (as `{name}` has a day above 12)")).collect::<String>();
+                        let is_mapped = TABLES.contains(&ours.as_str()) && names::words(&column.published).last().is_some_and(|word| word == "mapped");
+                        let reason = format!("{reason}; {evidence}{proof}");
+                        candidates.entry(ours).or_default().push(Candidate { column: number, lists, is_by_words, is_mapped, reason });
+                    }
+                    Err(problem) => guesses.open.push(Open { column: number, ours: Some(ours), reason: format!("{reason}, but {problem}") }),
                 }
-                Err(problem) => guesses.open.push(Open { column: number, ours: Some(ours), reason: format!("{reason}, but {problem}") }),
-            },
+            }
             Named::Perhaps { ours, reason } => guesses.open.push(Open { column: number, ours: Some(ours), reason }),
             Named::Nothing if holds_days(column, form) => {
                 guesses.open.push(Open { column: number, ours: None, reason: "it has days, and nothing says which: one of ours, or none of them".to_owned() });
@@ -95,6 +98,19 @@ pub(super) fn guess(sample: &Sample, forms: &[(Form, Option<String>)], known: &K
     guesses.mapped.sort_by_key(|mapped| mapped.column);
     guesses.open.sort_by_key(|open| open.column);
     guesses
+}
+
+/// Whether cities and states are mostly those of the list: others are of owners' and contractors' addresses.
+fn of_the_place(ours: &str, column: &Column, place: &Place) -> Result<(), String> {
+    let (percent, own) = match ours {
+        "city" if !place.is_county => (50, &place.name),
+        "address_state" => (90, &place.state),
+        _ => return Ok(()),
+    };
+    match column.is_mostly(percent, |text| text.eq_ignore_ascii_case(own)) {
+        true => Ok(()),
+        false => Err(format!("it is seldom `{own}`: it may be of another address, such as an owner's")),
+    }
 }
 
 /// Whether a column surely has days: numbers are days only where the name says so.

@@ -132,7 +132,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     let built_in = Declarations::load(DeclarationFiles::built_in())?;
     let known = Known::of(teachers(&declarations, &built_in, &place), &settings.kind);
     let forms = forms(&sample, settings.is_month_first);
-    let guesses = guess::guess(&sample, &forms, &known, &given(&sample, &settings.columns)?);
+    let guesses = guess::guess(&sample, &forms, &known, &given(&sample, &settings.columns)?, &place);
     refuse_without_what_is_needed(&sample, &guesses)?;
     let words = vocabulary::look_up(&sample, &guesses, &known);
     let evidence = match (is_of_publisher, sample.is_whole) {
