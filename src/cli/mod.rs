@@ -7,6 +7,7 @@ mod check;
 mod follow;
 mod import;
 mod keys;
+mod new;
 mod output;
 mod probe;
 mod progress;
@@ -114,6 +115,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Writes down what you have looked at: a server's key, a documented layout, a loss.
     Accept(accept::AcceptArgs),
+    /// Begins a list that is new, such as a city's permits: looks at its file and writes declaration and fixture.
+    New(new::NewArgs),
     /// Proves all declarations and contracts without data.
     Check,
     /// Prints contracts: data dictionary or Arrow columns.
@@ -208,6 +211,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Keys(arguments) => keys::keys(global, arguments),
         Command::Import(arguments) => runtime.block_on(import::import(global, arguments)),
         Command::Accept(arguments) => accept::accept(global, arguments),
+        Command::New(arguments) => runtime.block_on(new::new(global, arguments)),
         Command::Check => check::check(global),
         Command::Schema(arguments) => schema::schema(global, arguments),
         Command::Settings(arguments) => settings::settings(global, arguments, &Cli::command()),
@@ -220,7 +224,7 @@ fn set_up_tracing(cli: &Cli) {
     let is_terminal = std::io::stderr().is_terminal();
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
-        Command::Probe(_) => "warn,pubdata::fetch::retry=error",
+        Command::Probe(_) | Command::New(_) => "warn,pubdata::fetch::retry=error",
         Command::Run(arguments) if arguments.quiet => "error,pubdata::told=off",
         _ if is_terminal => "warn,pubdata::told=off",
         _ => "info",

@@ -13,6 +13,7 @@ mod determinism;
 mod import;
 mod interrupted;
 mod listing;
+mod new;
 mod nights;
 mod operators;
 mod pages;

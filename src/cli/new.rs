@@ -1,0 +1,159 @@
+//! `pubdata new`: writes declaration and fixture of a list that is new, and prints what was guessed, why, and what a person must decide.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{Global, output, progress::Progress};
+use crate::error::{Error, Result};
+use crate::fetch::FetchSettings;
+use crate::run::{self, GuessedWord, NewReport, NewSettings, SharedObserver};
+
+const AFTER_HELP: &str = "\
+A city that nobody has declared, from its file to an answer, without a compiler:
+  pubdata new permit us-oh-springfield --url https://example.org/permits.csv --declarations lists
+  pubdata check --declarations lists         proves what was written
+  pubdata probe permit.springfield --declarations lists
+  pubdata run permit.springfield --declarations lists
+  pubdata serve --declarations lists         GET /v1/permits/search?jurisdiction=us-oh-springfield
+
+Looked at are the first 4 MiB of the file. A folder that is not there is made and filled with all \
+declarations that are built in. Written are pipelines/permit/NAME.toml and a fixture of a few rows, in \
+which numbers, addresses and persons are made up.
+
+Guessed is what at least two other lists do with a column or a word of that name, or what the name says \
+by itself, where the cells agree. Everything else is left open: it is listed here, and stands in the \
+declaration as a comment that begins with `decide:`. A date such as 03/04/2025, with no day above 12 in \
+the whole sample, is not read before somebody has said which number is the month.
+
+CSV with any delimiter and in UTF-8 or windows-1252, and JSON records (Socrata, ArcGIS, CKAN) are known. \
+An address may have {offset} for the pages of a list: …&resultRecordCount=1000&resultOffset={offset}";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct NewArgs {
+    /// What kind of list it is: permit.
+    kind: String,
+    /// Country, state and place, words joined by `_`: us-co-denver, us-mo-kansas_city, us-md-baltimore_county.
+    jurisdiction: String,
+    /// Where the publisher has the file.
+    #[arg(long, value_name = "URL")]
+    url: String,
+    /// A file of this machine to look at in place of the publisher's, which is not asked then.
+    #[arg(long, value_name = "FILE", conflicts_with = "mirror")]
+    file: Option<PathBuf>,
+    /// Name of the list, where the place has several: denver_roofs for permit.denver_roofs.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A column that you know, ours and the publisher's, as in permit_number="Case No"; may be given several times.
+    #[arg(long, value_name = "OURS=THEIRS", value_parser = column)]
+    column: Vec<(String, String)>,
+    /// Says that 03/04/2025 is the fourth of March, where no day of the file is above 12.
+    #[arg(long)]
+    month_first: bool,
+    /// Who publishes the list.
+    #[arg(long, value_name = "TEXT")]
+    publisher: Option<String>,
+    /// The terms of use, as the publisher words them.
+    #[arg(long, value_name = "TEXT")]
+    licence: Option<String>,
+    /// The page that describes the list.
+    #[arg(long, value_name = "URL")]
+    homepage: Option<String>,
+    /// A folder or URL that stands in for the publisher; may be given several times, the first that has the file wins.
+    #[arg(long, value_name = "DIR|URL")]
+    mirror: Vec<String>,
+    /// Contact address for publishers, sent in the User-Agent.
+    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Writes over a declaration and a fixture of that name.
+    #[arg(long)]
+    force: bool,
+}
+
+fn column(text: &str) -> std::result::Result<(String, String), String> {
+    let (ours, theirs) =
+        text.split_once('=').filter(|(ours, theirs)| !ours.is_empty() && !theirs.is_empty()).ok_or("write OURS=THEIRS, such as permit_number=\"Case No\"")?;
+    Ok((ours.to_owned(), theirs.to_owned()))
+}
+
+pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode> {
+    let mut columns = BTreeMap::new();
+    for (ours, theirs) in &arguments.column {
+        if columns.insert(ours.clone(), theirs.clone()).is_some() {
+            return Err(Error::config(format!("--column {ours} is given twice")).hint("one column of the file is read as each of ours"));
+        }
+    }
+    let settings = NewSettings {
+        kind: arguments.kind.clone(),
+        jurisdiction: arguments.jurisdiction.clone(),
+        name: arguments.name.clone(),
+        url: arguments.url.clone(),
+        file: arguments.file.clone(),
+        columns,
+        is_month_first: arguments.month_first,
+        publisher: arguments.publisher.clone(),
+        licence: arguments.licence.clone(),
+        homepage: arguments.homepage.clone(),
+        folder: global.declarations.clone().unwrap_or_else(|| PathBuf::from("declarations")),
+        is_forced: arguments.force,
+        fetch: FetchSettings {
+            mirrors: arguments.mirror.clone(),
+            contact: arguments.contact.clone(),
+            ca_file: arguments.ca.clone(),
+            ..FetchSettings::default()
+        },
+    };
+    let progress = Arc::new(Progress::new());
+    let observer: SharedObserver = progress.clone();
+    let report = Box::pin(run::new_list(&settings, &observer)).await;
+    progress.finish();
+    let report = report?;
+    if global.json {
+        output::json(&report);
+    } else {
+        print(&report, arguments);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(report: &NewReport, arguments: &NewArgs) {
+    let seen = if report.is_whole { "all" } else { "the first" };
+    anstream::println!("{} from {seen} {} records\n", output::bold(&report.pipeline_id), output::grouped(report.records));
+    let mut rows = vec![["OURS", "THE PUBLISHER'S", "WHY"].map(str::to_owned).to_vec()];
+    rows.extend(report.columns.iter().map(|column| vec![column.ours.clone(), column.published.clone(), output::dim(&column.reason)]));
+    output::table(&rows);
+    anstream::println!("\ncolumns that are not read: {}", report.ignored);
+    for table in ["type", "status", "work_class", "property_class"] {
+        let words: Vec<&GuessedWord> = report.words.iter().filter(|word| word.table == table).collect();
+        if !words.is_empty() {
+            let known = words.iter().filter(|word| word.ours.is_some()).count();
+            anstream::println!("words of {table} that other lists know: {known} of {}", words.len());
+        }
+    }
+    anstream::println!("\n{}", output::bold(&format!("a person must decide ({})", report.decisions.len())));
+    report.decisions.iter().for_each(|decision| anstream::println!("  {}: {}", output::bold(&decision.key), decision.text));
+    anstream::println!("\n{}", output::bold("on the records that were seen"));
+    let rows: Vec<String> = report.trial.rows.iter().map(|(dataset_id, rows)| format!("{} {dataset_id}", output::grouped(*rows))).collect();
+    anstream::println!("  a run would end as {}: {}", output::coloured(report.trial.outcome), rows.join(", "));
+    report.trial.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
+    let folder = report.folder.display();
+    anstream::println!("\n{}", output::bold("written"));
+    if report.is_new_folder {
+        anstream::println!("  {folder} with all declarations that are built in");
+    }
+    report.files.iter().for_each(|file| anstream::println!("  {}", report.folder.join(file).display()));
+    let mirrors: String = arguments.mirror.iter().map(|mirror| format!(" --mirror {mirror}")).collect();
+    anstream::println!("\n{}", output::bold("next"));
+    anstream::println!("  decide what is open in {}", report.folder.join(&report.files[0]).display());
+    anstream::println!("  pubdata check --declarations {folder}");
+    anstream::println!("  pubdata probe {} --declarations {folder}{mirrors}", report.pipeline_id);
+    anstream::println!("  pubdata run {} --declarations {folder}{mirrors}", report.pipeline_id);
+    anstream::println!("  pubdata serve --declarations {folder}    /v1/permits/search?jurisdiction={}", arguments.jurisdiction);
+}

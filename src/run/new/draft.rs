@@ -1,0 +1,101 @@
+//! What a declaration is written from, and the text that grows line by line, with the comments where a person must decide.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::guess::Guesses;
+use super::place::Place;
+use super::sample::Sample;
+use super::vocabulary::GuessedWord;
+use crate::pipeline::EvidenceKind;
+
+/// Something that only a person can say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// Key of the declaration, such as `source.columns.issued_date` or `settings.status`.
+    pub key: String,
+    pub text: String,
+}
+
+/// Everything that a declaration is written from.
+pub(super) struct Draft<'d> {
+    pub(super) place: &'d Place,
+    pub(super) sample: &'d Sample,
+    pub(super) guesses: &'d Guesses,
+    pub(super) words: &'d [GuessedWord],
+    pub(super) dates: &'d [&'static str],
+    pub(super) evidence: EvidenceKind,
+    /// `2026-11`.
+    pub(super) month: &'d str,
+    pub(super) url: &'d str,
+    /// Records of a page, where the list comes in pages.
+    pub(super) page: Option<u64>,
+    pub(super) publisher: Option<&'d str>,
+    pub(super) licence: Option<&'d str>,
+    pub(super) homepage: Option<&'d str>,
+    /// Other lists of the same jurisdiction.
+    pub(super) others: &'d [String],
+}
+
+/// A declaration being written, with what was left open in it.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub(super) text: String,
+    pub(super) decisions: Vec<Decision>,
+}
+
+impl Writer {
+    pub(super) fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    pub(super) fn value(&mut self, key: &str, value: &str) {
+        let _ = writeln!(self.text, "{key} = {}", quoted(value));
+    }
+
+    /// A comment at the place where a person must decide.
+    pub(super) fn decide(&mut self, indent: &str, key: &str, text: &str) {
+        let text = one_line(text);
+        let _ = writeln!(self.text, "{indent}# decide: {text}");
+        self.decisions.push(Decision { key: key.to_owned(), text });
+    }
+}
+
+impl Draft<'_> {
+    /// Whether the list has parties whose names are read.
+    pub(super) fn has_contractor(&self) -> bool {
+        ["contractor_name", "contractor_business_name"].iter().any(|ours| self.guesses.of(ours).is_some())
+    }
+}
+
+/// Rows of the whole file, by its size where not all were seen.
+pub(super) fn rows(sample: &Sample) -> u64 {
+    match sample.total_bytes {
+        Some(total) if !sample.is_whole => {
+            u64::try_from(u128::from(sample.records) * u128::from(total) / u128::from(sample.bytes.len().max(1) as u64)).unwrap_or(u64::MAX)
+        }
+        _ => sample.records,
+    }
+}
+
+/// A number with one digit that is no zero.
+pub(super) fn rounded_down(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
+    number / unit * unit
+}
+
+pub(super) fn rounded_up(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
+    number.div_ceil(unit) * unit
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A text as it can stand in a comment.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}

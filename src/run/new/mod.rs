@@ -1,0 +1,262 @@
+//! Writes the declaration of a list that is new: takes the first records of its file, guesses columns, days and words by what other lists of the kind do
+//! and by the cells, tries the declaration on those records as a probe does, and lists what a person must decide. What is not sure is not guessed.
+
+mod address;
+mod dates;
+mod declaration;
+mod draft;
+mod files;
+mod fit;
+mod fixture;
+mod guess;
+mod known;
+mod layout;
+mod names;
+mod place;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod vocabulary;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub use draft::Decision;
+pub use trial::Trial;
+pub use vocabulary::GuessedWord;
+
+use self::address::{address, request};
+use self::dates::Form;
+use self::declaration::has_whole_addresses;
+use self::draft::Draft;
+use self::files::NewFiles;
+use self::fit::is_checked;
+use self::guess::Guesses;
+use self::known::Known;
+use self::place::Place;
+use self::sample::Sample;
+use self::trial::try_out;
+use super::SharedObserver;
+use crate::declared::DeclarationFiles;
+use crate::error::{Error, Result};
+use crate::fetch::{FetchSettings, Fetcher, mirror_path};
+use crate::pipeline::{Declaration, Declarations, EvidenceKind, normalized_name};
+use crate::store::{Snapshots, TemporaryHome};
+
+/// The kinds of lists that can be begun so, by the name of their builder.
+const KINDS: [&str; 1] = ["permit"];
+
+/// What a person says of a list that is new.
+pub struct NewSettings {
+    /// `permit`.
+    pub kind: String,
+    /// `us-co-denver`.
+    pub jurisdiction: String,
+    /// Name of the list where it is not the jurisdiction's.
+    pub name: Option<String>,
+    /// Where the publisher has the file.
+    pub url: String,
+    /// A file of this machine, which is looked at in place of the publisher's.
+    pub file: Option<PathBuf>,
+    /// Columns that the person knows: ours, and the publisher's name.
+    pub columns: BTreeMap<String, String>,
+    /// Whether dates with slashes have the month first where nothing in the file says so.
+    pub is_month_first: bool,
+    pub publisher: Option<String>,
+    pub licence: Option<String>,
+    pub homepage: Option<String>,
+    /// The folder of declarations. One that is not there is filled with those that are built in.
+    pub folder: PathBuf,
+    /// Whether files that are there are written over.
+    pub is_forced: bool,
+    pub fetch: FetchSettings,
+}
+
+/// A column that was guessed, for people and machines.
+#[derive(Debug, Clone, Serialize)]
+pub struct GuessedColumn {
+    pub ours: String,
+    /// As the publisher writes it.
+    pub published: String,
+    pub reason: String,
+}
+
+/// What was found and written.
+#[derive(Debug, Clone, Serialize)]
+pub struct NewReport {
+    pub pipeline_id: String,
+    /// Folder for --declarations.
+    pub folder: PathBuf,
+    /// Files that were written, below the folder.
+    pub files: Vec<String>,
+    /// Whether the folder was made, with all declarations that are built in.
+    pub is_new_folder: bool,
+    /// A mirror of the fixture's rows.
+    pub fixture: PathBuf,
+    pub records: u64,
+    /// Whether all records of the file were seen.
+    pub is_whole: bool,
+    pub evidence: EvidenceKind,
+    pub columns: Vec<GuessedColumn>,
+    /// Columns that are not read.
+    pub ignored: usize,
+    pub words: Vec<GuessedWord>,
+    pub decisions: Vec<Decision>,
+    pub trial: Trial,
+}
+
+/// Begins a list: looks at its file and writes declaration and fixture.
+///
+/// # Errors
+/// `Config`, for a kind or a jurisdiction that is none, for files that are there already, and where the number or the address of a permit is in no
+/// column; `Fetch`, when the file is not to be had; `Format`, when it is no table; `Store`, when the files cannot be written.
+pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Result<NewReport> {
+    check_kind(&settings.kind)?;
+    let place = Place::of(&settings.jurisdiction, settings.name.as_deref())?;
+    let (template, page) = address(&settings.url)?;
+    let first = template.replace("{offset}", "0");
+    let on_mirror = mirror_path(&first)?;
+    let new_files = NewFiles::prepare(&settings.folder, &place, settings.is_forced)?;
+    let temporary = TemporaryHome::make("new")?;
+    temporary.put(".pubdata-mirror", b"sample = true\n")?;
+    let fetcher = Fetcher::new(settings.fetch.clone(), Snapshots::open(temporary.home())?)?;
+    let (beginning, is_of_publisher) = match &settings.file {
+        Some(path) => (sample::of_file(path)?, true),
+        None => (sample::of_publisher(&fetcher, &request(&first, &place)).await?, !fetcher.is_sample()),
+    };
+    let sample = sample::taken_apart(beginning, &temporary, &on_mirror)?;
+    let declarations = Declarations::load(new_files.declared.clone())?;
+    let built_in = Declarations::load(DeclarationFiles::built_in())?;
+    let known = Known::of(teachers(&declarations, &built_in, &place), &settings.kind);
+    let forms = forms(&sample, settings.is_month_first);
+    let guesses = guess::guess(&sample, &forms, &known, &given(&sample, &settings.columns)?, &place);
+    refuse_without_what_is_needed(&sample, &guesses)?;
+    let words = vocabulary::look_up(&sample, &guesses, &known);
+    let evidence = match (is_of_publisher, sample.is_whole) {
+        (true, true) => EvidenceKind::File,
+        (true, false) => EvidenceKind::Excerpt,
+        (false, _) => EvidenceKind::Documented,
+    };
+    let month = settings.fetch.clock.now().strftime("%Y-%m").to_string();
+    let draft = Draft {
+        place: &place,
+        sample: &sample,
+        guesses: &guesses,
+        words: &words,
+        dates: &guess::forms_read(&guesses, &forms),
+        evidence,
+        month: &month,
+        url: &template,
+        page,
+        publisher: settings.publisher.as_deref(),
+        licence: settings.licence.as_deref(),
+        homepage: settings.homepage.as_deref(),
+        others: &others(&declarations, &place),
+    };
+    let (text, mut decisions) = declaration::write(&draft);
+    let declared = new_files.declared.with(&[(&place.declaration_file(), &text)]);
+    let trial = try_out(&declared, &place, &temporary, &settings.fetch, observer).await?;
+    if trial.outcome != "built" {
+        let text = format!("on the first records a run would end as {}: {}", trial.outcome, trial.reasons.join("; "));
+        decisions.push(Decision { key: "source".to_owned(), text });
+    }
+    let fixture = fixture::rows(&sample, &guesses, has_whole_addresses(&sample, &guesses));
+    let files = new_files.write(&text, &on_mirror, &fixture)?;
+    let column = |mapped: &guess::Mapped| GuessedColumn {
+        ours: mapped.ours.clone(),
+        published: sample.columns[mapped.column].published.clone(),
+        reason: mapped.reason.clone(),
+    };
+    Ok(NewReport {
+        pipeline_id: place.pipeline_id(),
+        folder: settings.folder.clone(),
+        files,
+        is_new_folder: new_files.is_new,
+        fixture: settings.folder.join(place.case()).join("source"),
+        records: sample.records,
+        is_whole: sample.is_whole,
+        evidence,
+        columns: guesses.mapped.iter().map(column).collect(),
+        ignored: sample.columns.len() - guesses.mapped.len(),
+        words,
+        decisions,
+        trial,
+    })
+}
+
+/// The declarations that guesses are learned from: those of the folder and those that are built in, without the list's own.
+fn teachers<'d>(folder: &'d Declarations, built_in: &'d Declarations, place: &Place) -> impl Iterator<Item = &'d Declaration> {
+    let own = place.pipeline_id();
+    let others = built_in.pipelines.values().filter(|declaration| !folder.pipelines.contains_key(&declaration.pipeline_id));
+    folder.pipelines.values().chain(others).filter(move |declaration| declaration.pipeline_id != own)
+}
+
+fn check_kind(kind: &str) -> Result<()> {
+    if KINDS.contains(&kind) {
+        return Ok(());
+    }
+    let message = format!("lists of the kind `{kind}` are not begun by this command; it knows `{}`", KINDS.join("`, `"));
+    let hint = match kind {
+        "license" | "business" => format!("take the declaration of a neighbour below pipelines/{kind}/ and change it: docs/ADDING-A-DATASET.md"),
+        _ => "write `pubdata new permit us-co-denver --url https://…`".to_owned(),
+    };
+    Err(Error::config(message).hint(hint))
+}
+
+/// The forms of all columns' days, with what the person says of those that could be two.
+fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
+    let told = |(form, proof): (Form, Option<String>)| match form {
+        Form::Ambiguous(_) if is_month_first => (Form::Days("month_day_year"), None),
+        form => (form, proof),
+    };
+    dates::forms(&sample.columns).into_iter().map(told).collect()
+}
+
+/// The columns that the person has named.
+fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap<String, usize>> {
+    let mut given = BTreeMap::new();
+    for (ours, theirs) in columns {
+        if !is_checked(ours) {
+            return Err(Error::config(format!("--column {ours}={theirs}: `{ours}` is no column of ours that can be mapped here"))
+                .hint("the names are listed under \"Our columns\" in docs/ADDING-A-DATASET.md"));
+        }
+        let is_it = |column: &sample::Column| column.published == *theirs || column.name == *theirs || column.name == normalized_name(theirs);
+        let found = sample.columns.iter().position(is_it).ok_or_else(|| {
+            let names: Vec<&str> = sample.columns.iter().map(|column| column.name.as_str()).collect();
+            Error::config(format!("--column {ours}={theirs}: the file has no column `{theirs}`")).hint(format!("it has `{}`", names.join("`, `")))
+        })?;
+        given.insert(ours.clone(), found);
+    }
+    Ok(given)
+}
+
+/// A permit has a number and a place; a declaration without them is none.
+fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<()> {
+    let names: Vec<&str> = sample.columns.iter().map(|column| column.name.as_str()).collect();
+    for (ours, what, is_there) in [
+        ("permit_number", "the number of the permit", guesses.of("permit_number").is_some()),
+        ("line1", "the street address", guesses.of("line1").is_some() || guesses.of("street_name").is_some()),
+    ] {
+        if !is_there {
+            let likely = guesses.open.iter().filter(|open| open.ours.as_deref() == Some(ours));
+            let reasons: Vec<String> = likely.map(|open| format!("`{}`: {}", sample.columns[open.column].name, open.reason)).collect();
+            let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+            return Err(Error::config(format!("no column of the file is surely {what}{why}"))
+                .hint(format!("name it with --column {ours}=NAME; the file has `{}`", names.join("`, `"))));
+        }
+    }
+    Ok(())
+}
+
+/// Other lists of the same jurisdiction.
+fn others(declarations: &Declarations, place: &Place) -> Vec<String> {
+    let is_of_it = |settings: &toml::Table| {
+        let id = settings.get("jurisdiction").and_then(|jurisdiction| jurisdiction.get("id")).and_then(toml::Value::as_str);
+        id == Some(place.jurisdiction.as_str())
+    };
+    let others = declarations.pipelines.values().filter(|declaration| declaration.pipeline_id != place.pipeline_id() && is_of_it(&declaration.settings));
+    others.map(|declaration| declaration.pipeline_id.clone()).collect()
+}

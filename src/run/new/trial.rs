@@ -1,0 +1,47 @@
+//! Tries a declaration on the records that were seen: checked as `pubdata check` does, and run as a probe does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::super::probe::{ProbeSettings, ProbedTask, probe};
+use super::super::{SharedObserver, declaration_faults};
+use super::place::Place;
+use crate::declared::DeclarationFiles;
+use crate::error::{Error, Result};
+use crate::fetch::FetchSettings;
+use crate::pipeline::Declarations;
+use crate::store::TemporaryHome;
+
+/// What the declaration gives on the records that were seen.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trial {
+    /// How a run would report it.
+    pub outcome: &'static str,
+    pub reasons: Vec<String>,
+    /// Rows of each dataset.
+    pub rows: BTreeMap<String, u64>,
+}
+
+/// Runs the declaration on the records that were seen, as a probe does.
+pub(super) async fn try_out(
+    files: &DeclarationFiles,
+    place: &Place,
+    temporary: &TemporaryHome,
+    fetch: &FetchSettings,
+    observer: &SharedObserver,
+) -> Result<Trial> {
+    let declarations = Declarations::load(files.clone())?;
+    let pipeline_id = place.pipeline_id();
+    if let Some(fault) = declarations.pipelines.get(&pipeline_id).into_iter().flat_map(|declaration| declaration_faults(&declarations, declaration)).next() {
+        return Err(Error::config(format!("the declaration that was written is not valid: {fault}"))
+            .hint("name the columns with --column, or declare the list by hand"));
+    }
+    let on_samples = FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(&fetch.clock), ..FetchSettings::default() };
+    let given = ProbeSettings { declarations, fetch: on_samples, selectors: vec![pipeline_id.clone()], rows: usize::MAX, published: None, home: None };
+    let report = Box::pin(probe(&given, observer)).await?;
+    let task: Option<ProbedTask> = report.by_task.into_iter().find(|task| task.task_id == pipeline_id);
+    let task = task.ok_or_else(|| Error::config(format!("{pipeline_id}: nothing was tried")))?;
+    Ok(Trial { outcome: task.outcome.word(), reasons: task.reasons, rows: task.rows })
+}
