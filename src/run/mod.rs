@@ -6,6 +6,7 @@ mod arrivals;
 mod buckets;
 mod build;
 mod by_hand;
+mod code_version;
 mod dates;
 mod declaration_faults;
 mod due;
@@ -17,11 +18,13 @@ mod fetching;
 mod findings;
 mod import;
 mod listing;
+mod made_with;
 mod mirrors;
 mod pages;
 mod partitions;
 mod plan;
 mod probe;
+mod replay;
 mod report;
 mod requests;
 mod selection;
@@ -31,6 +34,7 @@ mod source_rows;
 mod stage;
 mod standing;
 mod trace;
+mod upgrade;
 mod verify;
 mod wanted;
 mod work_units;
@@ -46,10 +50,12 @@ pub use exit_code::ExitCode;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
+pub use replay::Replay;
 pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::check_selectors;
 pub use standing::{FileByHand, NeverBuilt, files_by_hand, never_built};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
+pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
 use crate::error::{Error, Result};
@@ -58,6 +64,7 @@ use crate::pipeline::Declarations;
 use crate::store::{Home, Manifest, Releases};
 
 /// What a run works with.
+#[derive(Clone)]
 pub struct RunSettings {
     pub home: Home,
     pub releases: Releases,
