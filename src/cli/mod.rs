@@ -11,6 +11,7 @@ mod new;
 mod output;
 mod probe;
 mod progress;
+mod release_page;
 mod releases;
 mod run;
 mod schema;
@@ -18,6 +19,7 @@ mod serve;
 mod settings;
 mod status;
 mod trace;
+mod upgrade;
 mod user;
 mod verify;
 
@@ -61,6 +63,7 @@ A first tour:
 Exit codes:
   0   published or unchanged
   1   trace or verify found differences
+  2   trace or verify could not make it again: another version of the program made it
   10  published, more quarantined records than declared
   20  validation blocked a dataset
   30  a source was unavailable
@@ -105,6 +108,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
     Verify(verify::VerifyArgs),
+    /// Says what this version of the program does with the home that another one left. Changes nothing.
+    Upgrade,
     /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
     Follow(follow::FollowArgs),
     /// Answers the /v1 API from the channel's release.
@@ -206,6 +211,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Upgrade => runtime.block_on(upgrade::upgrade(global)),
         Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
         Command::Keys(arguments) => keys::keys(global, arguments),
@@ -262,11 +268,19 @@ impl Global {
     /// What commands that only look work with: a folder that is not there is not made, unless releases are kept elsewhere.
     fn reading(&self, channel: &str) -> Result<RunSettings> {
         let declarations = self.declarations()?;
+        self.looking()?;
+        self.settings(declarations, channel)
+    }
+
+    /// The home and the releases, for looking only.
+    fn looking(&self) -> Result<(Home, Releases)> {
         if self.store.is_none() && !self.home.is_dir() {
             return Err(Error::config(format!("there is no home at {}", self.home.display()))
                 .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
         }
-        self.settings(declarations, channel)
+        let home = self.home()?;
+        let releases = Releases::open(&home, self.store.as_deref())?;
+        Ok((home, releases))
     }
 
     /// What commands that make releases work with; a home that is not there is made.

@@ -63,6 +63,7 @@ pub(super) fn coloured(word: &str) -> String {
         | "absent"
         | "not_published"
         | "not configured"
+        | "not possible"
         | "expired"
         | "page_not_read"
         | "withdrawn"

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::trace::release_id;
-use super::{Global, output};
+use super::{Global, output, release_page};
 use crate::error::Result;
-use crate::publish;
+use crate::ids::ReleaseId;
+use crate::publish::{self, PlannedMove, Pruned};
 use crate::run::RunSettings;
-use crate::store::{self, Cause, ChannelEntry, ReleaseDiff, Snapshots};
+use crate::store::{self, Cause, ChannelEntry, ReleaseDiff, Snapshots, StoredSnapshot};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -21,7 +22,7 @@ pub(super) struct ReleasesArgs {
 enum ReleasesCommand {
     /// Lists the releases that are kept, newest first.
     List,
-    /// Shows the manifest of a release.
+    /// Shows a release on one page; with --json its whole manifest.
     Show {
         /// The release; the channel's when none is given.
         release: Option<String>,
@@ -46,6 +47,9 @@ enum ReleasesCommand {
         from: String,
         #[arg(long, default_value = "stable")]
         to: String,
+        /// Says what would be done, and changes nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Points a channel at an earlier release: the one before, or the one given.
     Rollback {
@@ -53,6 +57,9 @@ enum ReleasesCommand {
         channel: String,
         #[arg(long)]
         to: Option<String>,
+        /// Says what would be done, and changes nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Deletes old releases; what a channel points at always stays.
     Prune {
@@ -62,6 +69,9 @@ enum ReleasesCommand {
         /// Also deletes snapshots that no kept release was made from, except the newest of each URL.
         #[arg(long)]
         snapshots: bool,
+        /// Says what would be deleted, and changes nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -75,7 +85,11 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 Some(release) => settings.releases.manifest(&release_id(release)?).await?,
                 None => crate::run::current_manifest(&settings).await?,
             };
-            output::json(&manifest);
+            if global.json {
+                output::json(&manifest);
+            } else {
+                release_page::print(&manifest, &pointing_at(&settings, &manifest.release_id).await?);
+            }
         }
         ReleasesCommand::Diff { from, to, channel, examples } => {
             let settings = global.reading(channel)?;
@@ -90,16 +104,29 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 print_diff(&diff);
             }
         }
-        ReleasesCommand::Promote { from, to } => {
+        ReleasesCommand::Promote { from, to, dry_run: true } => {
+            let settings = global.reading(to)?;
+            would_move(global, to, publish::planned_promotion(&settings.releases, from, to).await?.as_ref());
+        }
+        ReleasesCommand::Promote { from, to, .. } => {
             let settings = global.reading(to)?;
             moved(global, to, publish::promote(&settings.releases, from, to, &now.to_string()).await?.as_ref());
         }
-        ReleasesCommand::Rollback { channel, to } => {
+        ReleasesCommand::Rollback { channel, to, dry_run } => {
             let settings = global.reading(channel)?;
             let to = to.as_deref().map(release_id).transpose()?;
-            moved(global, channel, publish::rollback(&settings.releases, channel, to, &now.to_string()).await?.as_ref());
+            match dry_run {
+                true => would_move(global, channel, publish::planned_rollback(&settings.releases, channel, to).await?.as_ref()),
+                false => moved(global, channel, publish::rollback(&settings.releases, channel, to, &now.to_string()).await?.as_ref()),
+            }
         }
-        ReleasesCommand::Prune { keep, snapshots } => {
+        ReleasesCommand::Prune { keep, snapshots, dry_run: true } => {
+            let settings = global.reading("nightly")?;
+            let pruned = publish::prunable(&settings.releases, *keep, now).await?;
+            let dropped = if *snapshots { droppable_snapshots(&settings, &pruned.releases).await? } else { Vec::new() };
+            would_prune(global, &pruned, &dropped);
+        }
+        ReleasesCommand::Prune { keep, snapshots, .. } => {
             let settings = global.reading("nightly")?;
             let _lock = settings.home.lock()?;
             let pruned = publish::prune(&settings.releases, *keep, now).await?;
@@ -124,14 +151,61 @@ fn moved(global: &Global, channel: &str, entry: Option<&ChannelEntry>) {
     }
 }
 
-/// Deletes the snapshots that no kept release was made from and that no URL has as its newest; returns their paths.
-async fn drop_snapshots(settings: &RunSettings) -> Result<Vec<String>> {
-    let referenced = publish::referenced_snapshots(&settings.releases).await?;
-    let snapshots = Snapshots::open(&settings.home)?;
+/// Last line of what only says what would be done.
+const NOTHING_CHANGED: &str = "nothing was changed: without --dry-run it is done";
+
+fn would_move(global: &Global, channel: &str, planned: Option<&PlannedMove>) {
+    match planned {
+        Some(planned) if global.json => output::json(planned),
+        Some(planned) => {
+            let now = planned.from.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            anstream::println!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
+            anstream::println!("{NOTHING_CHANGED}");
+        }
+        None => moved(global, channel, None),
+    }
+}
+
+fn would_prune(global: &Global, pruned: &Pruned, dropped: &[StoredSnapshot]) {
+    let paths: Vec<String> = dropped.iter().map(|snapshot| snapshot.path.display().to_string()).collect();
+    if global.json {
+        output::json(&serde_json::json!({ "releases": pruned.releases, "incomplete": pruned.incomplete, "snapshots": paths }));
+        return;
+    }
+    pruned.releases.iter().for_each(|release_id| anstream::println!("would delete release {release_id}"));
+    pruned.incomplete.iter().for_each(|release_id| anstream::println!("would delete {release_id}, which was never finished"));
+    paths.iter().for_each(|path| anstream::println!("would delete snapshot {path}"));
+    let (releases, incomplete) = (pruned.releases.len(), pruned.incomplete.len());
+    anstream::println!("would delete {releases} releases, {incomplete} unfinished ones, {} snapshots", dropped.len());
+    anstream::println!("{NOTHING_CHANGED}");
+}
+
+/// The channels that point at a release.
+async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<Vec<String>> {
+    let mut channels = Vec::new();
+    for name in settings.releases.channels().await? {
+        if settings.releases.channel(&name).await?.is_some_and(|entry| entry.release_id == *release_id) {
+            channels.push(name);
+        }
+    }
+    Ok(channels)
+}
+
+/// The snapshots that no kept release was made from and that no URL has as its newest. `without` are releases that do not count as kept.
+async fn droppable_snapshots(settings: &RunSettings, without: &[ReleaseId]) -> Result<Vec<StoredSnapshot>> {
+    let referenced = publish::referenced_snapshots(&settings.releases, without).await?;
+    let snapshots = Snapshots::look(&settings.home);
     let newest = snapshots.newest()?;
+    let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
+    Ok(snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect())
+}
+
+/// Deletes them and returns their paths.
+async fn drop_snapshots(settings: &RunSettings) -> Result<Vec<String>> {
+    let snapshots = Snapshots::open(&settings.home)?;
     let mut dropped = Vec::new();
-    for snapshot in snapshots.all()?.iter().filter(|snapshot| !referenced.contains(&snapshot.sha256) && !newest.contains(&snapshot.sha256)) {
-        snapshots.remove(snapshot)?;
+    for snapshot in droppable_snapshots(settings, &[]).await? {
+        snapshots.remove(&snapshot)?;
         dropped.push(snapshot.path.display().to_string());
     }
     Ok(dropped)

@@ -9,7 +9,7 @@ use super::{Global, output};
 use crate::error::{Error, Result};
 use crate::ids::{RecordId, ReleaseId};
 use crate::provenance::Obtained;
-use crate::run::{self, AccessionReport, TraceReport};
+use crate::run::{self, AccessionReport, Replay, TraceReport};
 
 #[derive(Args)]
 pub(super) struct TraceArgs {
@@ -45,7 +45,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     } else {
         print(&report);
     }
-    Ok(ExitCode::from(u8::from(!report.is_match)))
+    Ok(ExitCode::from(exit_code(report.replay)))
 }
 
 pub(super) fn release_id(text: &str) -> Result<ReleaseId> {
@@ -92,6 +92,23 @@ fn print(report: &TraceReport) {
     }
     report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
     report.differences.iter().for_each(|difference| anstream::println!("differs   {difference}"));
-    let verdict = if report.is_match { "match" } else { "mismatch" };
-    anstream::println!("replay    {}", output::coloured(verdict));
+    anstream::println!("replay    {}", verdict(report.replay, report.not_possible.as_deref()));
+}
+
+/// What came of making something again, in a word, and why it is not possible where it is not.
+pub(super) fn verdict(replay: Replay, reason: Option<&str>) -> String {
+    match replay {
+        Replay::Match => output::coloured("match"),
+        Replay::Mismatch => output::coloured("mismatch"),
+        Replay::NotPossible => format!("{}{}", output::coloured("not possible"), reason.map(|reason| format!(": {reason}")).unwrap_or_default()),
+    }
+}
+
+/// That something could not be made again is neither fine nor a difference.
+pub(super) fn exit_code(replay: Replay) -> u8 {
+    match replay {
+        Replay::Match => 0,
+        Replay::Mismatch => 1,
+        Replay::NotPossible => 2,
+    }
 }

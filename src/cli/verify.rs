@@ -1,13 +1,13 @@
-//! `pubdata verify`: hashes a release's parts and snapshots again, and on request builds it again and compares the ids.
+//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, and on request builds it again and compares the ids.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::trace::release_id;
+use super::trace::{exit_code, release_id, verdict};
 use super::{Global, output};
 use crate::error::Result;
-use crate::run;
+use crate::run::{self, RebuildReport};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -26,18 +26,28 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     let settings = global.reading(&arguments.channel)?;
     let report = run::verify(&settings, release.as_ref()).await?;
     let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await?) } else { None };
-    let is_same = rebuilt.as_ref().is_none_or(|rebuilt| rebuilt.release_id == rebuilt.rebuilt_id);
     if global.json {
         output::json(&serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
     } else {
         report.problems.iter().for_each(|problem| anstream::println!("{problem}"));
-        let verdict = if report.problems.is_empty() { "match" } else { "mismatch" };
-        anstream::println!("{} {}: {} parts and {} snapshots hashed again", output::coloured(verdict), report.release_id, report.parts, report.snapshots);
-        if let Some(rebuilt) = &rebuilt {
-            rebuilt.differences.iter().for_each(|difference| anstream::println!("{difference}"));
-            let verdict = if is_same { "match" } else { "mismatch" };
-            anstream::println!("{} built again as {}", output::coloured(verdict), rebuilt.rebuilt_id);
-        }
+        let word = if report.problems.is_empty() { "match" } else { "mismatch" };
+        let hashed = match report.declarations {
+            0 => format!("{} parts and {} snapshots hashed again; it carries no declarations", report.parts, report.snapshots),
+            _ => format!("{} parts, {} snapshots and its declarations hashed again", report.parts, report.snapshots),
+        };
+        anstream::println!("{} {}: {hashed}", output::coloured(word), report.release_id);
+        rebuilt.iter().for_each(print_rebuilt);
     }
-    Ok(ExitCode::from(u8::from(!report.problems.is_empty() || !is_same)))
+    let of_rebuild = rebuilt.map_or(0, |rebuilt| exit_code(rebuilt.replay));
+    Ok(ExitCode::from(if report.problems.is_empty() { of_rebuild } else { 1 }))
+}
+
+fn print_rebuilt(rebuilt: &RebuildReport) {
+    for (task_id, notes) in rebuilt.notes.iter().filter(|(task_id, _)| !rebuilt.not_possible.contains_key(*task_id)) {
+        notes.iter().for_each(|note| anstream::println!("{task_id}: {note}"));
+    }
+    rebuilt.differences.iter().for_each(|difference| anstream::println!("{difference}"));
+    rebuilt.not_possible.iter().for_each(|(task_id, reason)| anstream::println!("{task_id}: {}: {reason}", output::coloured("not possible")));
+    let reached = rebuilt.rebuilt_id.as_ref().map_or_else(|| "nothing could be built".to_owned(), |id| format!("built again as {id}"));
+    anstream::println!("{} {reached}", verdict(rebuilt.replay, None));
 }

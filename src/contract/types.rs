@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The contract of one served table.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Contract {
     /// `{family}.{table}`, equal to the file's place under `schemas/`.
     pub dataset_id: String,
@@ -70,7 +70,7 @@ impl Contract {
 }
 
 /// A column of a contract, with its type resolved.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Column {
     pub name: String,
     /// Name of the semantic type in `_types.toml`.

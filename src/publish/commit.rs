@@ -1,7 +1,7 @@
 //! Composes the next release from new builds and carried parts, writes and verifies it, and points the channel at it. Its id is the hash of
 //! its content, so that the same content makes the same release.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -52,16 +52,18 @@ pub enum Outcome {
 #[derive(Debug, Clone)]
 pub struct Prepared {
     channel: String,
-    manifest: Manifest,
-    current: Option<Current>,
+    pub(super) manifest: Manifest,
+    pub(super) current: Option<Current>,
     /// Staged builds by task.
     staged: BTreeMap<String, Staging>,
+    /// Texts of declarations and contracts by digest.
+    pub(super) texts: BTreeMap<Digest, String>,
 }
 
 #[derive(Debug, Clone)]
-struct Current {
-    entry: ChannelEntry,
-    manifest: Manifest,
+pub(super) struct Current {
+    pub(super) entry: ChannelEntry,
+    pub(super) manifest: Manifest,
 }
 
 /// Publishes a release made of the contributions and points the channel at it; see the protocol above.
@@ -149,11 +151,12 @@ pub async fn prepare(
         is_sample,
         tasks,
         datasets,
+        declarations: BTreeSet::new(),
         published_at: now.to_owned(),
         run_id: run_id.to_owned(),
     };
     manifest.release_id = manifest.derive_release_id();
-    Ok(Prepared { channel: channel.to_owned(), manifest, current, staged })
+    Ok(Prepared { channel: channel.to_owned(), manifest, current, staged, texts: BTreeMap::new() }.with_declarations(BTreeMap::new()))
 }
 
 async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<Manifest> {
@@ -247,9 +250,12 @@ impl Prepared {
             }
         }
         fault::point("commit.parts_verified");
+        let declarations = self.place_declarations(releases).await?;
+        fault::point("commit.declarations_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
-        if releases.manifest(id).await.is_err() {
-            releases.put_manifest(&self.manifest).await?;
+        let known = releases.manifest(id).await.ok();
+        if known.as_ref().is_none_or(|known| !known.declarations.is_superset(&declarations)) {
+            releases.put_manifest(&Manifest { declarations, ..known.unwrap_or_else(|| self.manifest.clone()) }).await?;
             releases.manifest(id).await?;
         }
         fault::point("commit.manifest_written");
@@ -282,7 +288,7 @@ impl Prepared {
 }
 
 /// Parts that are written, linked or read back at the same time.
-const PARTS_AT_A_TIME: usize = 16;
+pub(super) const PARTS_AT_A_TIME: usize = 16;
 
 /// How a part came into the release.
 enum Placed {

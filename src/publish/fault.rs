@@ -13,6 +13,7 @@ pub const FAULT_POINTS: &[&str] = &[
     "commit.begun",
     "commit.part_placed",
     "commit.parts_verified",
+    "commit.declarations_placed",
     "commit.manifest_written",
     "commit.channel_moved",
     "commit.staging_cleared",

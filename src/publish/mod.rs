@@ -6,6 +6,7 @@
 //!     │
 //!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
 //!   verify   read each part back: hash, footer, rows
+//!   declare  declarations and contracts of the builds into releases/<id>/declarations/
 //!   fsync    every write into the release is durable when it returns
 //!     │
 //!   manifest releases/<id>/manifest.json                            the release exists; nobody is pointed at it
@@ -22,6 +23,7 @@ mod batch;
 mod carried;
 mod columns;
 mod commit;
+mod declared;
 pub mod fault;
 mod operations;
 mod part;
@@ -31,6 +33,8 @@ mod stage;
 pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
-pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
+pub use operations::{
+    PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
+};
 pub use part::verify as verify_part;
 pub use stage::{Build, BuiltTable, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged};

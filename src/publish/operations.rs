@@ -80,14 +80,43 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     Ok(summaries)
 }
 
+/// A move of a channel that can be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedMove {
+    pub channel: String,
+    /// What it points at now, and the number of that move.
+    pub from: Option<ReleaseId>,
+    pub generation: Option<u64>,
+    pub release_id: ReleaseId,
+    pub action: ChannelAction,
+}
+
+impl PlannedMove {
+    async fn make(self, releases: &Releases, now: &str) -> Result<ChannelEntry> {
+        let to = ChannelMove { release_id: self.release_id, action: self.action, moved_at: now.to_owned(), run_id: None };
+        releases.advance_channel(&self.channel, self.generation, to).await
+    }
+}
+
 /// Points one channel at what another one points at. Returns none when it already does.
 ///
 /// # Errors
 /// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel meanwhile.
 pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Result<Option<ChannelEntry>> {
+    match planned_promotion(releases, from, to).await? {
+        Some(planned) => planned.make(releases, now).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What [`promote`] would do; nothing is moved.
+///
+/// # Errors
+/// As [`promote`], `Busy` excepted.
+pub async fn planned_promotion(releases: &Releases, from: &str, to: &str) -> Result<Option<PlannedMove>> {
     let source = releases.channel(from).await?.ok_or_else(|| Error::config(format!("nothing was ever published to channel `{from}`")))?;
     let target = releases.channel(to).await?;
-    move_channel(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote, now).await
+    planned_move(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote).await
 }
 
 /// Points a channel at an earlier release: the given one, or the one that was published to it before the present one. Going back
@@ -96,6 +125,17 @@ pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Re
 /// # Errors
 /// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel meanwhile.
 pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>, now: &str) -> Result<Option<ChannelEntry>> {
+    match planned_rollback(releases, channel, to).await? {
+        Some(planned) => planned.make(releases, now).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What [`rollback`] would do; nothing is moved.
+///
+/// # Errors
+/// As [`rollback`], `Busy` excepted.
+pub async fn planned_rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>) -> Result<Option<PlannedMove>> {
     let history = releases.channel_history(channel).await?;
     let release_id = match to {
         Some(release_id) => release_id,
@@ -103,23 +143,22 @@ pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>,
             Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
         })?,
     };
-    move_channel(releases, channel, history.last(), release_id, ChannelAction::Rollback, now).await
+    planned_move(releases, channel, history.last(), release_id, ChannelAction::Rollback).await
 }
 
-async fn move_channel(
+async fn planned_move(
     releases: &Releases,
     channel: &str,
     present: Option<&ChannelEntry>,
     release_id: ReleaseId,
     action: ChannelAction,
-    now: &str,
-) -> Result<Option<ChannelEntry>> {
+) -> Result<Option<PlannedMove>> {
     if present.is_some_and(|entry| entry.release_id == release_id) {
         return Ok(None);
     }
     releases.manifest(&release_id).await.context(|| format!("channel `{channel}`"))?;
-    let to = ChannelMove { release_id, action, moved_at: now.to_owned(), run_id: None };
-    releases.advance_channel(channel, present.map(|entry| entry.generation), to).await.map(Some)
+    let (from, generation) = (present.map(|entry| entry.release_id.clone()), present.map(|entry| entry.generation));
+    Ok(Some(PlannedMove { channel: channel.to_owned(), from, generation, release_id, action }))
 }
 
 /// The newest release before the present one that still exists. A rollback takes back what came after its target.
@@ -147,6 +186,18 @@ async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Resu
 /// # Errors
 /// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.
 pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
+    let pruned = prunable(releases, keep, now).await?;
+    for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
+        releases.delete_release(release_id).await?;
+    }
+    Ok(pruned)
+}
+
+/// What [`prune`] would delete; nothing is.
+///
+/// # Errors
+/// As [`prune`].
+pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     if keep == 0 {
         return Err(Error::config("at least one release of each channel must be kept"));
     }
@@ -166,12 +217,10 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     for release_id in releases.list().await? {
         let may_go = !retained.contains(&release_id) && (seen.contains(&release_id) || is_old(published_at(releases, &release_id).await?));
         if may_go {
-            releases.delete_release(&release_id).await?;
             pruned.releases.push(release_id);
         }
     }
     for incomplete in releases.list_incomplete().await?.into_iter().filter(|incomplete| is_old(incomplete.modified)) {
-        releases.delete_release(&incomplete.release_id).await?;
         pruned.incomplete.push(incomplete.release_id);
     }
     Ok(pruned)
@@ -182,13 +231,13 @@ async fn published_at(releases: &Releases, release_id: &ReleaseId) -> Result<jif
     published_at.parse().map_err(|_| Error::store(format!("release {release_id}: `{published_at}` is not a time")))
 }
 
-/// The snapshots that some release refers to: all others may be dropped.
+/// The snapshots that some release refers to: all others may be dropped. `without` are releases that do not count.
 ///
 /// # Errors
 /// `Store`, when a manifest cannot be read.
-pub async fn referenced_snapshots(releases: &Releases) -> Result<BTreeSet<Digest>> {
+pub async fn referenced_snapshots(releases: &Releases, without: &[ReleaseId]) -> Result<BTreeSet<Digest>> {
     let mut digests = BTreeSet::new();
-    for release_id in releases.list().await? {
+    for release_id in releases.list().await?.into_iter().filter(|release_id| !without.contains(release_id)) {
         let manifest = releases.manifest(&release_id).await?;
         digests.extend(manifest.tasks.values().flat_map(|task| &task.inputs).map(|input| input.sha256));
     }

@@ -82,18 +82,19 @@ pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
 
 /// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no thread count reaches them.
 ///
-/// `subjects` are the lines about what a part of a sharded build was made from.
+/// `subjects` are the lines about what a part of a sharded build was made from, `program` is the version of the program that the build is of: that of an
+/// earlier one where a release of its is made again.
 ///
 /// # Errors
 /// `Store`, when the rows cannot be put into Parquet, or a copied row group cannot be read.
-pub fn encode(contract: &Contract, task_id: &str, subjects: Option<&str>, schema: &SchemaRef, groups: &[Group<'_>]) -> Result<Vec<u8>> {
+pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Option<&str>, schema: &SchemaRef, groups: &[Group<'_>]) -> Result<Vec<u8>> {
     let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
     let mut footer = vec![
         ("dataset_id", contract.dataset_id.clone()),
         ("schema_version", contract.version.clone()),
         ("contract_sha256", Digest::of(contract_json.as_bytes()).to_string()),
         ("task_id", task_id.to_owned()),
-        ("pubdata_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("pubdata_version", program.to_owned()),
     ];
     footer.extend(subjects.map(|subjects| (SUBJECTS, subjects.to_owned())));
     let record_id = || ColumnPath::from("record_id");

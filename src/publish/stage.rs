@@ -132,10 +132,11 @@ impl<'a> Stage<'a> {
             rows += carried.rows();
             key_range = carried.key_range(key_range)?;
         }
+        let program = self.entry.program();
         let bytes = match lineage {
             Some(lineage) => row_groups::groups_by_subject(&batch, carried, inputs)
-                .and_then(|groups| part::encode(contract, &self.task_id, Some(&lineage.subjects), &batch.schema(), &groups)),
-            None => part::encode(contract, &self.task_id, None, &batch.schema(), &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
+                .and_then(|groups| part::encode(contract, &self.task_id, program, Some(&lineage.subjects), &batch.schema(), &groups)),
+            None => part::encode(contract, &self.task_id, program, None, &batch.schema(), &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
         };
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {

@@ -8,16 +8,15 @@ use super::RunSettings;
 use super::by_hand::{other_date, stated_dates};
 use super::due::due;
 use super::findings::unconfirmed_layout;
-use super::selection::{Selected, sources_of};
-use crate::contract::Contract;
-use crate::datasets;
+use super::made_with::fingerprint;
+use super::selection::Selected;
 use crate::error::Result;
 use crate::ids::Digest;
 use crate::issue::SourceFinding;
-use crate::pipeline::{Declaration, LayoutEvidence, canonical_json};
+use crate::pipeline::{Declaration, LayoutEvidence};
 use crate::provenance::{Obtained, Snapshot};
 use crate::publish;
-use crate::store::{Manifest, PART_FORMAT_VERSION, TaskEntry};
+use crate::store::{Manifest, TaskEntry};
 
 /// Why a build is not the one of the current release; nothing when it is.
 pub(super) fn reasons(
@@ -129,27 +128,4 @@ fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutE
         LayoutEvidence::Documented if names.any(|name| settings.confirmed.contains(name)) => LayoutEvidence::Confirmed,
         declared => declared,
     }
-}
-
-/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its code.
-pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> Result<(Digest, Digest, String)> {
-    let mut declared = vec![canonical_json(declaration)];
-    for (owner, source) in sources_of(settings, declaration)? {
-        if !std::ptr::eq(owner, declaration) {
-            let alone = Declaration { sources: vec![source.clone()], ..owner.clone() };
-            declared.push(canonical_json(&alone));
-        }
-    }
-    declared.sort();
-    let ids = declaration.produces.iter().map(String::as_str).chain(["pubdata.quarantine"]);
-    let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
-    contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
-    let contracts = serde_json::to_string(&contracts).expect("contracts are plain data");
-    // Of a declaration without a builder nothing is built: its task is refused with the reason, and no other.
-    let version = |declaration: &Declaration| datasets::builder(declaration).map_or(0, |builder| builder.code_version);
-    let mut code_version = format!("{}+{}.{PART_FORMAT_VERSION}", env!("CARGO_PKG_VERSION"), version(declaration));
-    for other in declaration.builds_on.iter().filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id)) {
-        code_version.push_str(&format!("-{}", version(other)));
-    }
-    Ok((Digest::of(declared.join("\n").as_bytes()), Digest::of(contracts.as_bytes()), code_version))
 }

@@ -8,6 +8,7 @@ use super::build::QUARANTINE;
 use super::by_hand::{withdrawn_in, word_on};
 use super::exit_code::ExitCode;
 use super::findings;
+use super::made_with::declared_texts;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
 use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
@@ -87,7 +88,8 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         (None, "nothing", plan.is_sample)
     } else {
         let contracts = &settings.declarations.contracts;
-        let committed = publish::commit(&settings.home, &settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
+        let prepared = publish::prepare(&settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
+        let committed = prepared.with_declarations(declared_texts(settings)?).publish(&settings.home, &settings.releases).await?;
         let outcome = match committed.outcome {
             Outcome::Published => "published",
             Outcome::Unchanged => "unchanged",

@@ -8,6 +8,7 @@ mod buckets;
 mod build;
 mod by_hand;
 mod chosen;
+mod code_version;
 mod dates;
 mod declaration_faults;
 mod due;
@@ -19,12 +20,14 @@ mod fetching;
 mod findings;
 mod import;
 mod listing;
+mod made_with;
 mod mirrors;
 mod new;
 mod pages;
 mod partitions;
 mod plan;
 mod probe;
+mod replay;
 mod report;
 mod requests;
 mod selection;
@@ -34,6 +37,7 @@ mod source_rows;
 mod stage;
 mod standing;
 mod trace;
+mod upgrade;
 mod verify;
 mod wanted;
 mod work_units;
@@ -52,10 +56,12 @@ pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source
 pub use new::{Decision, GuessedColumn, GuessedWord, NewReport, NewSettings, Trial, new_list};
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
+pub use replay::Replay;
 pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::{check_chosen, check_selectors};
 pub use standing::{FileByHand, blocked_before, files_by_hand, not_renewed_since, standing};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
+pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
 use crate::error::{Error, Result};
@@ -65,6 +71,7 @@ use crate::store::{Home, Manifest, Releases};
 use crate::validate::{FLOOR, QUARANTINED, WARNED};
 
 /// What a run works with.
+#[derive(Clone)]
 pub struct RunSettings {
     pub home: Home,
     pub releases: Releases,
@@ -86,12 +93,18 @@ pub struct RunSettings {
     pub confirmed: Vec<String>,
 }
 
+/// Accepted of a release that is made again: it was published.
+const EVERYTHING: &str = "*";
+
 impl RunSettings {
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
     /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
     fn waives(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [FLOOR, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
+            if accepted == EVERYTHING {
+                return true;
+            }
             let (id, of_rule) = accepted.split_once(':').map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
             match of_rule {
                 Some(of_rule) => of_rule == rule && names.contains(&id),

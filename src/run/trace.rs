@@ -1,23 +1,19 @@
-//! Follows a published record back to the publisher's bytes and makes it again from them; lists the records that a filing fed.
+//! Follows a published record back to the publisher's bytes, and has it made again from them; lists the records that a filing fed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::buckets::build_bucket;
-use super::build::{BuildOutput, QUARANTINE, build, check};
-use super::entry::{fingerprint, task_id_of};
-use super::shards::build_subjects;
+use super::made_with::{MadeWith, contracts_of};
+use super::replay::{Replay, replay};
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
 use crate::decode;
 use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Obtained, Snapshot, SourcePointer};
-use crate::publish;
-use crate::store::{self, BUCKET, Manifest, Part, Snapshots, TaskEntry};
-use crate::validate::{Candidate, validate};
+use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
 #[derive(Debug, Serialize)]
@@ -36,6 +32,9 @@ pub struct TraceReport {
     pub sources: Vec<TracedSource>,
     /// Whether every snapshot still has its digest and the record comes out the same.
     pub is_match: bool,
+    pub replay: Replay,
+    /// Why what comes out otherwise says nothing of the release: this program is not the one that made it.
+    pub not_possible: Option<String>,
     /// What is not as published: damaged snapshots, and columns that come out otherwise.
     pub differences: Vec<String>,
     /// What the reader should know about the replay, such as declarations changed since.
@@ -69,11 +68,25 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
     let (part, record, pointers) = find(settings, &manifest, record_id).await?;
     let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
     let snapshots = Snapshots::open(&settings.home)?;
-    let mut differences = damaged(settings, &snapshots, entry, &pointers)?;
-    let sources = pointers.iter().map(|pointer| traced_source(settings, &snapshots, entry, pointer)).collect();
     let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
+    let (made, lost) = match MadeWith::of(settings, &manifest, entry).await {
+        Ok(made) => (Some(made), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let declared = made.as_ref().map_or(settings, |made| &made.settings);
+    let mut differences = damaged(declared, &snapshots, entry, &pointers)?;
+    let sources = pointers.iter().map(|pointer| traced_source(declared, &snapshots, entry, pointer)).collect();
+    let is_damaged = !differences.is_empty() || lost.is_some();
+    differences.extend(lost);
     let mut notes = Vec::new();
-    differences.extend(replay(settings, entry, &part, record_id, &record, &pointers, &mut notes));
+    let mut not_possible = None;
+    if let Some(made) = &made {
+        notes.extend(made.notes.iter().cloned());
+        let remade = replay(made, entry, &part, record_id, &record, &pointers, &mut notes);
+        // What is damaged is other than it was, whatever made it.
+        not_possible = made.not_held.clone().filter(|_| !remade.is_empty() && !is_damaged);
+        differences.extend(remade);
+    }
     Ok(TraceReport {
         record_id: record_id.to_string(),
         dataset_id: record_id.dataset_id().to_owned(),
@@ -86,6 +99,8 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         links,
         sources,
         is_match: differences.is_empty(),
+        replay: Replay::of(&differences, not_possible.as_ref()),
+        not_possible,
         differences,
         notes,
     })
@@ -132,8 +147,9 @@ pub async fn trace_accession(settings: &RunSettings, accession: AccessionNumber,
     };
     let text = accession.to_string();
     let mut records: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    let contracts = contracts_of(settings, &manifest).await;
     for (dataset_id, dataset) in &manifest.datasets {
-        let Some(contract) = settings.declarations.contracts.get(dataset_id) else { continue };
+        let Some(contract) = contracts.get(dataset_id) else { continue };
         let columns: Vec<&str> = contract.columns.iter().filter(|column| column.type_name == "accession_number").map(|column| column.name.as_str()).collect();
         for part in dataset.parts.iter().filter(|_| !columns.is_empty()) {
             let bytes = settings.releases.part(&manifest.release_id, part).await?;
@@ -226,88 +242,4 @@ fn traced_source(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntr
         path: path.display().to_string(),
         text: bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }
-}
-
-/// Makes the record again from its pointers alone and compares every column.
-fn replay(
-    settings: &RunSettings,
-    entry: &TaskEntry,
-    part: &Part,
-    record_id: &RecordId,
-    published: &Map<String, Value>,
-    pointers: &[SourcePointer],
-    notes: &mut Vec<String>,
-) -> Vec<String> {
-    match remake(settings, entry, part, record_id, pointers, notes) {
-        Ok(Some(remade)) => compare(published, &remade, notes),
-        Ok(None) => vec!["the bytes no longer make this record".to_owned()],
-        Err(error) => vec![format!("the bytes no longer make this record: {error}")],
-    }
-}
-
-fn remake(
-    settings: &RunSettings,
-    entry: &TaskEntry,
-    part: &Part,
-    record_id: &RecordId,
-    pointers: &[SourcePointer],
-    notes: &mut Vec<String>,
-) -> Result<Option<Map<String, Value>>> {
-    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
-    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
-    for (is_changed, what) in [
-        (declaration_hash != entry.declaration_hash, "the declaration has changed since the release; made again with today's"),
-        (contracts_hash != entry.contracts_hash, "a contract has changed since the release; made again with today's"),
-        (code_version != entry.code_version, "the code has changed since the release; made again with today's"),
-    ] {
-        if is_changed {
-            notes.push(what.to_owned());
-        }
-    }
-    // Floors say nothing of a record.
-    let is_sample = true;
-    let partition = entry.partition.values().next().cloned();
-    let bucket = part.partition.get(BUCKET).map(String::as_str);
-    if record_id.dataset_id() == QUARANTINE {
-        // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
-        let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
-            BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
-            BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
-            BuildOutput::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
-        };
-        let checked = check(settings, &task_id_of(entry), tables, &inputs, None, is_sample)?;
-        let table = checked.tables.iter().find(|table| table.dataset_id == QUARANTINE && table.partition == part.partition);
-        let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
-        return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
-    }
-    let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
-        BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
-        BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
-        BuildOutput::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
-    };
-    let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
-    let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };
-    let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
-    if let Some(detail) = blocking {
-        return Err(Error::format(detail));
-    }
-    let contract = &settings.declarations.contracts[&table.dataset_id];
-    let warnings = table.issues.into_iter().filter(|issue| issue.severity == crate::issue::Severity::Warning).collect();
-    let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: warnings };
-    let verdict = validate(contract, None, candidate, &inputs, None, is_sample)?;
-    let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
-    Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
-}
-
-/// The columns that come out otherwise. What the contract added since the release was never published: a note says so.
-fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<String> {
-    let (known, added): (BTreeSet<&String>, BTreeSet<&String>) = published.keys().chain(remade.keys()).partition(|name| published.contains_key(*name));
-    if !added.is_empty() {
-        let names: Vec<&str> = added.into_iter().map(String::as_str).collect();
-        notes.push(format!("the contract has columns that the release has not: {}", names.join(", ")));
-    }
-    let differing = known.into_iter().filter(|name| published.get(*name) != remade.get(*name));
-    let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    differing.map(|name| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)))).collect()
 }

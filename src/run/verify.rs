@@ -1,15 +1,17 @@
 //! Checks that a release and its snapshots are the bytes that were published and fetched, or that building again gives the same release.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::build::{BuildOutput, Totals, build, check, expectations};
-use super::entry::fingerprint;
+use super::made_with::{MadeWith, contracts_of};
+use super::replay::Replay;
 use super::stage::whole;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, current_manifest};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
-use crate::pipeline::Declaration;
 use crate::publish::{self, Contribution};
 use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
 
@@ -19,6 +21,8 @@ pub struct VerifyReport {
     pub release_id: ReleaseId,
     pub parts: usize,
     pub snapshots: usize,
+    /// Texts of declarations and contracts that the release keeps.
+    pub declarations: usize,
     /// What is missing or changed; empty when all is well.
     pub problems: Vec<String>,
 }
@@ -27,9 +31,15 @@ pub struct VerifyReport {
 #[derive(Debug, Serialize)]
 pub struct RebuildReport {
     pub release_id: ReleaseId,
-    pub rebuilt_id: ReleaseId,
-    /// Parts that came out otherwise, and what of the program is another than then.
+    /// The id that was reached; none when nothing could be built.
+    pub rebuilt_id: Option<ReleaseId>,
+    pub replay: Replay,
+    /// What came out otherwise though the same code made it from the same.
     pub differences: Vec<String>,
+    /// By task, why what came out otherwise says nothing of the release: this program is not the one that made it.
+    pub not_possible: BTreeMap<String, String>,
+    /// By task, what the reader should know.
+    pub notes: BTreeMap<String, Vec<String>>,
 }
 
 async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<Manifest> {
@@ -39,7 +49,7 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Hashes every part and every snapshot of a release again.
+/// Hashes every part, snapshot and declaration of a release again.
 ///
 /// # Errors
 /// `Store`, when the manifest itself cannot be read or was changed.
@@ -62,10 +72,14 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     for snapshot in &inputs {
         problems.extend(snapshots.damage(snapshot)?);
     }
-    Ok(VerifyReport { release_id: manifest.release_id, parts, snapshots: inputs.len(), problems })
+    for digest in &manifest.declarations {
+        problems.extend(settings.releases.text(&manifest.release_id, digest).await.err().map(|error| error.to_string()));
+    }
+    let declarations = manifest.declarations.len();
+    Ok(VerifyReport { snapshots: inputs.len(), release_id: manifest.release_id, parts, declarations, problems })
 }
 
-/// Builds a release again from its snapshots, in a scratch folder, and compares.
+/// Builds a release again from its snapshots and its own declarations, in a scratch folder, and compares.
 ///
 /// # Errors
 /// As building does: `Format`, `Contract`, `Store`.
@@ -73,25 +87,67 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
     let manifest = manifest(settings, release).await?;
     let scratch = settings.home.scratch("rebuild")?;
     let mut contributions = Vec::new();
+    let mut not_held = BTreeMap::new();
+    let mut report = RebuildReport {
+        release_id: manifest.release_id.clone(),
+        rebuilt_id: None,
+        replay: Replay::Match,
+        differences: Vec::new(),
+        not_possible: BTreeMap::new(),
+        notes: BTreeMap::new(),
+    };
     for (task_id, entry) in &manifest.tasks {
-        contributions.push(Contribution::Built(rebuild_task(settings, &manifest, task_id, entry, &scratch)?));
+        let made = match MadeWith::of(settings, &manifest, entry).await {
+            Ok(made) => made,
+            Err(error) => {
+                report.differences.push(format!("{task_id}: {error}"));
+                continue;
+            }
+        };
+        if !made.notes.is_empty() {
+            report.notes.insert(task_id.clone(), made.notes.clone());
+        }
+        match (rebuild_task(&made, &manifest, task_id, entry, &scratch), made.not_held) {
+            (Ok(staged), reason) => {
+                contributions.push(Contribution::Built(staged));
+                not_held.extend(reason.map(|reason| (task_id.as_str(), reason)));
+            }
+            (Err(error), Some(reason)) if error.kind() != ErrorKind::Store => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({error})"))),
+            (Err(error), _) => return Err(error),
+        }
     }
-    // A release is composed against its own empty store, so that nothing is carried over.
-    let releases = store::Releases::open(&scratch, None)?;
-    let prepared = publish::prepare(
-        &releases,
-        &settings.declarations.contracts,
-        &settings.channel,
-        contributions,
-        manifest.is_sample,
-        &manifest.run_id,
-        &manifest.published_at,
-    )
-    .await?;
-    let rebuilt = prepared.manifest();
+    if !contributions.is_empty() {
+        // A release is composed against its own empty store, so that nothing is carried over.
+        let releases = store::Releases::open(&scratch, None)?;
+        let contracts = contracts_of(settings, &manifest).await;
+        let (is_sample, run_id, published_at) = (manifest.is_sample, &manifest.run_id, &manifest.published_at);
+        let prepared = publish::prepare(&releases, &contracts, &settings.channel, contributions, is_sample, run_id, published_at).await?;
+        // Who made it is part of the id.
+        let rebuilt = Manifest { pubdata_version: manifest.pubdata_version.clone(), ..prepared.manifest().clone() };
+        for (task_id, entry) in manifest.tasks.iter().filter(|(task_id, _)| rebuilt.tasks.contains_key(*task_id)) {
+            let others = differences(&manifest, &rebuilt, task_id, entry);
+            match not_held.get(task_id.as_str()).filter(|_| !others.is_empty()) {
+                Some(reason) => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({})", others.join("; ")))),
+                None => report.differences.extend(others),
+            }
+        }
+        report.rebuilt_id = Some(rebuilt.derive_release_id());
+    }
+    let is_same = report.rebuilt_id.as_ref() == Some(&manifest.release_id);
+    report.replay = match (report.differences.is_empty(), report.not_possible.is_empty()) {
+        (true, true) if is_same => Replay::Match,
+        (true, false) => Replay::NotPossible,
+        _ => Replay::Mismatch,
+    };
+    scratch.remove()?;
+    Ok(report)
+}
+
+/// What of a task comes out otherwise.
+fn differences(manifest: &Manifest, rebuilt: &Manifest, task_id: &str, entry: &TaskEntry) -> Vec<String> {
     let mut differences = Vec::new();
     for (dataset_id, dataset) in &manifest.datasets {
-        for part in &dataset.parts {
+        for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
             let again = rebuilt.datasets.get(dataset_id).and_then(|dataset| dataset.parts.iter().find(|candidate| candidate.path == part.path));
             match again {
                 None => differences.push(format!("{} is not made again", part.path)),
@@ -100,38 +156,15 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
             }
         }
     }
-    if !differences.is_empty() {
-        for (task_id, entry) in &manifest.tasks {
-            differences.extend(causes(settings, task_id, entry)?);
-        }
+    if rebuilt.tasks.get(task_id).is_none_or(|again| again.source_rows != entry.source_rows) {
+        differences.push(format!("what became of the rows that {task_id} read comes out otherwise"));
     }
-    let report = RebuildReport { release_id: manifest.release_id, rebuilt_id: rebuilt.release_id.clone(), differences };
-    scratch.remove()?;
-    Ok(report)
+    differences
 }
 
-/// What today's program has otherwise than the one that made a build, and hence why parts may come out otherwise.
-fn causes(settings: &RunSettings, task_id: &str, entry: &TaskEntry) -> Result<Vec<String>> {
-    let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declared(settings, entry)?)?;
-    let mut causes = Vec::new();
-    if code_version != entry.code_version {
-        causes.push(format!("{task_id} was built by code {}, this is {code_version}: the program of then makes the same bytes", entry.code_version));
-    }
-    for (is_changed, what) in [(declaration_hash != entry.declaration_hash, "declaration"), (contracts_hash != entry.contracts_hash, "contracts")] {
-        if is_changed {
-            causes.push(format!("{task_id}: the {what} changed since the release"));
-        }
-    }
-    Ok(causes)
-}
-
-fn declared<'a>(settings: &'a RunSettings, entry: &TaskEntry) -> Result<&'a Declaration> {
-    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
-    declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))
-}
-
-fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
-    let declaration = declared(settings, entry)?;
+fn rebuild_task(made: &MadeWith, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
+    let settings = &made.settings;
+    let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let is_sample = manifest.is_sample_build(entry);
     let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {

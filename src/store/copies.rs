@@ -27,7 +27,7 @@ use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, Hasher};
 
 /// Part of every name: copies in another form are not read.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 const DIGEST_BYTES: usize = 32;
 /// A file that is older and not finished never will be.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);

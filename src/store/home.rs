@@ -9,6 +9,10 @@ use crate::error::{Error, ErrorKind, IoExt, Result};
 /// Name of the file with an operator's settings, in the home.
 pub const SETTINGS_FILE: &str = "pubdata.toml";
 
+/// Format of the home as a whole, which says where which file lies. A home without `home.json` has the first; no program has written another yet, and all
+/// refuse a newer one.
+pub(super) const HOME_FORMAT_VERSION: u32 = 1;
+
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -25,6 +29,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/stream/…                                     filings as they appear in the feeds
 /// HOME/pubdata.toml                                 what an operator has set
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
+/// HOME/home.json                                    format of the home, where it is not the first
 /// ```
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -41,10 +46,11 @@ impl Home {
     /// Opens a home, creating the folder when it is new.
     ///
     /// # Errors
-    /// `Store`, when the folder cannot be made.
+    /// `Store`, when the folder cannot be made, or a newer program has given it another format.
     pub fn open(root: &Path) -> Result<Self> {
         std::fs::create_dir_all(root).at("create folder", root)?;
         let root = root.canonicalize().at("find folder", root)?;
+        refuse_newer(&root)?;
         Ok(Self { root })
     }
 
@@ -162,6 +168,25 @@ impl Home {
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
         Ok((path, file))
     }
+}
+
+fn refuse_newer(root: &Path) -> Result<()> {
+    let path = root.join("home.json");
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        read => read.at("read", &path)?,
+    };
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{} is damaged: {error}", path.display())))?;
+    if value["format_version"].as_u64().is_some_and(|version| (1..=u64::from(HOME_FORMAT_VERSION)).contains(&version)) {
+        return Ok(());
+    }
+    let (made_by, needed) = match value["pubdata_version"].as_str() {
+        Some(version) => (format!(", made by pubdata {version}"), format!("use pubdata {version} or a later one")),
+        None => (String::new(), "use the version of pubdata that wrote it, or a later one".to_owned()),
+    };
+    let this = env!("CARGO_PKG_VERSION");
+    Err(Error::store(format!("the home {} has format {}{made_by}; pubdata {this} reads up to {HOME_FORMAT_VERSION}", root.display(), value["format_version"]))
+        .hint(needed))
 }
 
 #[cfg(test)]

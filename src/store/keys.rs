@@ -15,7 +15,7 @@ use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::Digest;
 
 /// Format of the keys file; readers refuse a newer one.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// What a key permits. One scope per product family, one for the stream, one for administration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

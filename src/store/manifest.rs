@@ -1,7 +1,7 @@
 //! What a release holds and what it was built from. The release id is the hash of it without times and run ids, so that equal inputs make
 //! equal releases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,10 @@ pub struct Manifest {
     pub tasks: BTreeMap<String, TaskEntry>,
     /// Datasets by id.
     pub datasets: BTreeMap<String, DatasetEntry>,
+    /// The files below `declarations/`, by digest: the declarations and contracts that its builds were made with. A build names its own by their hashes;
+    /// not hashed beyond that, and empty in releases of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub declarations: BTreeSet<Digest>,
     /// RFC 3339 UTC; not hashed.
     pub published_at: String,
     /// The run that published it; not hashed.
@@ -86,6 +90,19 @@ pub struct TaskEntry {
     pub due: BTreeMap<String, Date>,
     /// RFC 3339 UTC; not hashed.
     pub built_at: String,
+}
+
+impl TaskEntry {
+    /// Version of the program that made it, with which its code version begins.
+    pub fn program(&self) -> &str {
+        self.code_version.split('+').next().unwrap_or_default()
+    }
+
+    /// Format of its parts, which its code version names after the builder's; programs of before the second did not.
+    pub fn part_format(&self) -> u32 {
+        let of_builder = self.code_version.split_once('+').map_or("", |(_, rest)| rest.split('-').next().unwrap_or_default());
+        of_builder.split_once('.').and_then(|(_, format)| format.parse().ok()).unwrap_or(1)
+    }
 }
 
 /// One dataset of a release.
@@ -145,7 +162,7 @@ impl Manifest {
     /// Derives the release id: the hash of the canonical JSON (keys sorted, no white space) of the hashed fields.
     pub fn derive_release_id(&self) -> ReleaseId {
         let mut value = serde_json::to_value(self).expect("a manifest is plain data");
-        strip(&mut value, &["release_id", "published_at", "run_id"]);
+        strip(&mut value, &["release_id", "declarations", "published_at", "run_id"]);
         if let Some(tasks) = value["tasks"].as_object_mut() {
             for task in tasks.values_mut() {
                 strip(task, &["stale_reason", "built_at", "findings", "due"]);
@@ -155,6 +172,11 @@ impl Manifest {
             }
         }
         ReleaseId::from_digest(&Digest::of(value.to_string().as_bytes()))
+    }
+
+    /// Whether it keeps the declarations and contracts that a build was made with.
+    pub fn carries_declarations_of(&self, task: &TaskEntry) -> bool {
+        [task.declaration_hash, task.contracts_hash].iter().all(|hash| self.declarations.contains(hash))
     }
 
     /// Whether one of its builds was made from samples.

@@ -5,9 +5,11 @@ mod acceptances;
 mod blocks;
 mod channels;
 mod copies;
+mod declared_texts;
 mod diff;
 mod durable;
 mod events;
+mod formats;
 mod home;
 mod keys;
 mod ledger;
@@ -25,11 +27,13 @@ mod temporary;
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use copies::Copies;
+pub use declared_texts::declared_path;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
     StreamFiling,
 };
+pub use formats::{FormatReport, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};

@@ -22,6 +22,7 @@ const MANIFEST: &str = "manifest.json";
 /// ```text
 /// releases/<release_id>/manifest.json        written last: without it the release does not exist
 /// releases/<release_id>/<part path>
+/// releases/<release_id>/declarations/<sha256>.jsonl
 /// channels/<channel>/<generation>.json       ten digits; the highest one is the channel's present
 /// ```
 #[derive(Debug, Clone)]
@@ -253,6 +254,6 @@ fn manifest_key(id: &ReleaseId) -> Path {
     Path::from_iter(["releases", id.as_str(), MANIFEST])
 }
 
-fn part_key(id: &ReleaseId, part_path: &str) -> Result<Path> {
+pub(super) fn part_key(id: &ReleaseId, part_path: &str) -> Result<Path> {
     Path::parse(format!("releases/{id}/{part_path}")).map_err(|error| Error::store(format!("release {id}: `{part_path}` is not a part's path: {error}")))
 }

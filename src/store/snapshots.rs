@@ -15,7 +15,7 @@ use crate::ids::Digest;
 use crate::provenance::Snapshot;
 
 /// Format of the files below `state/urls`; one of a newer format counts as absent.
-const URL_STATE_FORMAT_VERSION: u32 = 1;
+pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
 
 /// Publishers' files, named by their content, and what is known of each URL.
 ///

@@ -12,6 +12,10 @@ use crate::serve::{Answer, read};
 use crate::support::{Place, copy_folder, files_below, project};
 
 const HOME: &str = "tests/formats/home-of-2026-11-22";
+
+/// A home of before releases carried their declarations, with a build that is staged.
+const LATER_HOME: &str = "tests/formats/home-of-2026-11-23";
+const LATER_RELEASE: &str = "r348d4ed0c03ed179d3b6";
 const RELEASE: &str = "rb36900cabaaee90b7132";
 const PERMIT: &str = "permit.permit:us-la-new_orleans:15-14477-EVAC";
 
@@ -23,6 +27,13 @@ fn place() -> Place {
     let place = Place::new();
     copy_folder(&project(HOME), &place.home());
     assert_eq!(place.current(), RELEASE);
+    place
+}
+
+fn later_place() -> Place {
+    let place = Place::new();
+    copy_folder(&project(LATER_HOME), &place.home());
+    assert_eq!(place.current(), LATER_RELEASE);
     place
 }
 
@@ -44,19 +55,25 @@ fn a_release_in_folders_of_keys_and_values_is_verified() {
     let place = place();
     assert!(place.part("permit.permit/jurisdiction=us-la-new_orleans/source_id=permit.nola/bucket=0/part-0.parquet").is_file());
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
-    assert_eq!(report["verified"], json!({"parts": 4, "problems": [], "release_id": RELEASE, "snapshots": 6}));
+    assert_eq!(report["verified"], json!({"declarations": 0, "parts": 4, "problems": [], "release_id": RELEASE, "snapshots": 6}));
 }
 
 #[test]
 fn built_again_by_todays_program_it_says_that_its_code_was_another() {
     let place = place();
-    let report = place.pubdata(&["verify", "--rebuild", "--json"]).expect(1).json();
+    let report = place.pubdata(&["verify", "--rebuild", "--json"]).expect(2).json();
     assert_eq!(report["verified"]["problems"], json!([]));
-    let differences: Vec<&str> = report["rebuilt"]["differences"].as_array().unwrap().iter().map(|difference| difference.as_str().unwrap()).collect();
+    let rebuilt = &report["rebuilt"];
+    assert_eq!((&rebuilt["replay"], &rebuilt["differences"]), (&json!("not_possible"), &json!([])), "{rebuilt:#}");
     for task in ["permit.nola", "zip.zip"] {
-        assert!(differences.iter().any(|said| said.starts_with(&format!("{task} was built by code 0.1.0+"))), "{differences:#?}");
+        let reason = rebuilt["not_possible"][task].as_str().unwrap();
+        assert!(reason.starts_with(&format!("made by code version 3 of {task}, this program has ")), "{reason}");
+        assert!(reason.contains("; the build of pubdata 0.1.0 that made it can"), "{reason}");
+        assert!(rebuilt["notes"][task][0].as_str().unwrap().contains("does not carry its declarations"), "{rebuilt:#}");
     }
-    assert!(differences[0].starts_with("permit.contact/jurisdiction=us-la-new_orleans/"), "{differences:#?}");
+    assert!(rebuilt["not_possible"]["permit.nola"].as_str().unwrap().contains("permit.contact/jurisdiction=us-la-new_orleans/"), "{rebuilt:#}");
+    let text = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
+    assert!(text.contains("\nnot possible built again as r") && text.contains("permit.nola: not possible: made by code version "), "{text}");
 }
 
 #[test]
@@ -65,7 +82,8 @@ fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
     for record_id in [PERMIT, "zip.zip:90210"] {
         let report = place.trace(record_id).expect(0).json();
         assert_eq!((&report["is_match"], &report["release_id"], &report["differences"]), (&json!(true), &json!(RELEASE), &json!([])), "{report:#}");
-        assert!(report["notes"].to_string().contains("the code has changed since the release"), "{report:#}");
+        let notes = report["notes"].to_string();
+        assert!(notes.contains("the release does not carry its declarations") && notes.contains("made by code version "), "{notes}");
     }
     let permit = place.trace(PERMIT).expect(0).json();
     let text = permit["sources"][0]["text"].as_str().unwrap();
@@ -155,4 +173,130 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
     };
     assert_eq!(log.append(vec![new], jiff::Timestamp::now()).unwrap()[0].seq, 10);
     assert_eq!(EventTail::new(&home).read().unwrap().len(), 10);
+}
+
+#[test]
+fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_the_next_one_carries_its_own() {
+    let place = later_place();
+    let report = place.pubdata(&["verify", "--json"]).expect(0).json();
+    assert_eq!(report["verified"], json!({"declarations": 0, "parts": 2, "problems": [], "release_id": LATER_RELEASE, "snapshots": 1}));
+    let trace = place.trace(PERMIT).expect(0).json();
+    assert_eq!((&trace["replay"], &trace["differences"]), (&json!("match"), &json!([])), "{trace:#}");
+    assert!(trace["notes"][0].as_str().unwrap().starts_with("the release does not carry its declarations and contracts"), "{trace:#}");
+    assert!(place.pubdata(&["releases", "show"]).expect(0).stdout.contains("carries    no declarations"));
+
+    place.run(&["zip.zip"]).expect(0);
+    let manifest = place.manifest();
+    for hash in ["declaration_hash", "contracts_hash"] {
+        assert!(manifest["declarations"].as_array().unwrap().contains(&manifest["tasks"]["zip.zip"][hash]), "{manifest:#}");
+    }
+    let trace = place.trace("zip.zip:90210").expect(0).json();
+    assert_eq!((&trace["replay"], &trace["notes"]), (&json!("match"), &json!([])), "{trace:#}");
+    // The old one stays as it is.
+    place.pubdata(&["verify", LATER_RELEASE]).expect(0);
+}
+
+#[test]
+fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
+    for (place, expected) in [
+        (
+            place(),
+            json!({"home": {"1": 1}, "ledger": {"1": 3}, "acceptances": {"1": 2}, "API keys": {"1": 1}, "channels": {"1": 1}, "manifests": {"1": 1},
+                "parts of builds": {"1": 2}, "event log": {"1": 1}, "state of the feeds": {"1": 1}, "state of URLs": {"1": 5}}),
+        ),
+        (
+            later_place(),
+            json!({"home": {"1": 1}, "ledger": {"1": 1}, "channels": {"1": 1}, "manifests": {"1": 1}, "parts of builds": {"2": 1},
+                "state of URLs": {"1": 8}, "staged builds": {"1": 1}}),
+        ),
+    ] {
+        let before: Vec<_> = files_below(&place.home());
+        let report = place.pubdata(&["upgrade", "--json"]).expect(0).json();
+        let mut found = serde_json::Map::new();
+        for format in report["formats"].as_array().unwrap() {
+            match format["treatment"].as_str().unwrap() {
+                "absent" => assert_eq!(format["found"], json!({}), "{format:#}"),
+                "read" => drop(found.insert(format["name"].as_str().unwrap().to_owned(), format["found"].clone())),
+                other => panic!("{other}: {format:#}"),
+            }
+        }
+        assert_eq!(serde_json::Value::Object(found), expected);
+        let text = place.pubdata(&["upgrade"]).expect(0).stdout;
+        assert!(text.contains("\nnothing needs to be rewritten: what is there is read as it is\n"), "{text}");
+        assert_eq!(files_below(&place.home()), before, "nothing is written");
+    }
+}
+
+#[test]
+fn what_a_new_program_does_to_an_old_home_is_told() {
+    let report = place().pubdata(&["upgrade", "--json"]).expect(0).json();
+    let next = &report["next_runs"]["nightly"];
+    assert_eq!((&next["release_id"], &next["builds"]), (&json!(RELEASE), &json!(2)));
+    for task in ["permit.nola", "zip.zip"] {
+        assert!(next["built_again"][task][0].as_str().unwrap().starts_with("code changed from 0.1.0+3 to 0.1.0+"), "{next:#}");
+    }
+    let kept = &report["releases"][0];
+    let counts = ["builds", "can_be_made_again", "without_declarations"].map(|count| kept[count].as_u64().unwrap());
+    assert_eq!((kept["release_id"].as_str(), kept["program"].as_str(), counts), (Some(RELEASE), Some("0.1.0"), [2, 0, 2]));
+}
+
+/// Changes the number of a format in a file.
+fn make_newer(place: &Place, file: &str) {
+    let path = place.home().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let newer = text.replacen("\"format_version\":1", "\"format_version\":9", 1).replacen("\"format_version\": 1", "\"format_version\": 9", 1);
+    assert_ne!(text, newer, "{file}");
+    std::fs::write(path, newer).unwrap();
+}
+
+#[test]
+fn files_of_a_newer_program_are_refused_by_name_and_what_can_be_made_again_is_not() {
+    let manifest = format!("releases/{RELEASE}/manifest.json");
+    for (name, file) in [
+        ("ledger", "ledger.jsonl"),
+        ("acceptances", "accepted.jsonl"),
+        ("API keys", "keys.json"),
+        ("channels", "channels/nightly/0000000001.json"),
+        ("manifests", manifest.as_str()),
+        ("event log", "stream/log/00000000000000000001.jsonl"),
+        ("state of the feeds", "stream/state.json"),
+    ] {
+        let place = place();
+        make_newer(&place, file);
+        let report = place.pubdata(&["upgrade", "--json"]).code;
+        assert_eq!(report, Some(60), "{name}");
+        let text = place.pubdata(&["upgrade"]).stdout;
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        assert!(line.ends_with("refused") && line.contains("9 (1)"), "{line}");
+        assert!(text.ends_with("refused: a newer version of pubdata wrote it; use that one, or a later one\n"), "{text}");
+    }
+    let place = later_place();
+    make_newer(&place, "state/urls/52871ffc517f4ed4a83695b8235198bdda0a7b31.json");
+    assert!(place.pubdata(&["upgrade"]).expect(0).stdout.contains("makes it again when it is needed"));
+}
+
+#[test]
+fn a_home_of_a_newer_program_is_refused_by_every_command() {
+    let place = place();
+    std::fs::write(place.home().join("home.json"), r#"{"format_version": 2, "pubdata_version": "0.9.0"}"#).unwrap();
+    for arguments in [
+        &["run", "--offline"][..],
+        &["plan", "--offline"],
+        &["status"],
+        &["upgrade"],
+        &["trace", PERMIT],
+        &["verify"],
+        &["releases", "list"],
+        &["releases", "prune"],
+        &["keys", "list"],
+        &["accept", "--list"],
+        &["serve", "--bind", "127.0.0.1:0"],
+        &["follow", "--once"],
+    ] {
+        let answer = place.pubdata(arguments).expect(60);
+        assert!(answer.stderr.contains("has format 2, made by pubdata 0.9.0; pubdata 0.1.0 reads up to 1"), "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("use pubdata 0.9.0 or a later one"), "{arguments:?}: {}", answer.stderr);
+    }
+    std::fs::write(place.home().join("home.json"), r#"{"format_version": 1}"#).unwrap();
+    place.pubdata(&["status"]).expect(0);
 }

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use findings::Findings;
 pub use log::{EventLog, NewEvent};
+pub(super) use state::STATE_FORMAT_VERSION;
 pub use state::{FeedState, FollowState, Reconciled};
 pub use tail::EventTail;
 

@@ -8,7 +8,7 @@ use super::Feed;
 use crate::error::{Error, IoExt, Result};
 use crate::store::{Home, durable};
 
-const FORMAT_VERSION: u32 = 1;
+pub(in crate::store) const STATE_FORMAT_VERSION: u32 = 1;
 
 /// Days that are remembered as reconciled.
 const DAYS: usize = 100;
@@ -53,11 +53,11 @@ impl FollowState {
     pub fn read(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("state.json");
         let bytes = match std::fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { format_version: FORMAT_VERSION, ..Self::default() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { format_version: STATE_FORMAT_VERSION, ..Self::default() }),
             bytes => bytes.at("read", &path)?,
         };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{}: {error}", path.display())))?;
-        if state.format_version > FORMAT_VERSION {
+        if state.format_version > STATE_FORMAT_VERSION {
             let message = format!("{}: format {} is not one this program reads", path.display(), state.format_version);
             return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));
         }

@@ -83,6 +83,7 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
         is_sample: draft.is_sample,
         tasks,
         datasets,
+        declarations: std::collections::BTreeSet::new(),
         published_at: draft.published_at.to_owned(),
         run_id: "run-1".to_owned(),
     };

@@ -38,7 +38,7 @@ fn same_words(place: &Place, task_id: &str) -> String {
     }
     let begins = format!("{word} {task_id}");
     let of_run = shown(place, "run", &[task_id]);
-    let of_probe = paragraph(&of_probe.stdout, &begins);
+    let of_probe = paragraph(&of_probe.stdout, &begins).join("\n");
     assert!(of_run.stdout.contains(&format!("\n  {begins} since ")), "{}", of_run.stdout);
     for reason in task["reasons"].as_array().unwrap() {
         let reason = reason.as_str().unwrap();

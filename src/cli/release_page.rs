@@ -1,0 +1,54 @@
+//! A release on one page: who made it and when, its datasets, its builds, and what is the matter with them.
+
+use super::output;
+use crate::store::Manifest;
+
+/// Prints the page. `channels` point at the release.
+pub(super) fn print(manifest: &Manifest, channels: &[String]) {
+    let samples = if manifest.is_sample { ", made from samples" } else { "" };
+    anstream::println!("release    {} published {}{samples}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
+    anstream::println!("channels   {}", if channels.is_empty() { "none points at it".to_owned() } else { channels.join(", ") });
+    anstream::println!("made by    pubdata {}, run {}", manifest.pubdata_version, manifest.run_id);
+    anstream::println!("carries    {}\n", declarations(manifest));
+    let mut rows = vec![["DATASET", "SCHEMA", "ROWS", "PARTS", "SIZE", "QUARANTINED"].map(str::to_owned).to_vec()];
+    for (dataset_id, dataset) in &manifest.datasets {
+        let quarantined: u64 = manifest.quarantined(dataset_id).values().sum();
+        rows.push(vec![
+            dataset_id.clone(),
+            dataset.schema_version.clone(),
+            output::grouped(manifest.rows(dataset_id)),
+            output::grouped(dataset.parts.len() as u64),
+            output::size(dataset.parts.iter().map(|part| part.size_bytes).sum()),
+            if quarantined > 0 { output::grouped(quarantined) } else { String::new() },
+        ]);
+    }
+    output::table(&rows);
+    anstream::println!();
+    let mut rows = vec![["BUILD", "CODE", "FILES", "NEWEST", "BUILT", "STATE"].map(str::to_owned).to_vec()];
+    for (task_id, task) in &manifest.tasks {
+        let state = match (task.is_stale, task.stale_reason.as_deref()) {
+            (false, _) => String::new(),
+            (true, reason) => format!("{} {}", output::coloured("stale"), reason.unwrap_or_default()),
+        };
+        rows.push(vec![
+            task_id.clone(),
+            task.code_version.clone(),
+            output::grouped(task.inputs.len() as u64),
+            task.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
+            output::to_seconds(&task.built_at),
+            state,
+        ]);
+    }
+    output::table(&rows);
+    anstream::println!("\n{}", output::dim("--json shows the whole manifest, with every file, part and digest"));
+}
+
+/// Of which builds the release has what they were made with.
+fn declarations(manifest: &Manifest) -> String {
+    let of = manifest.tasks.values().filter(|task| manifest.carries_declarations_of(task)).count();
+    match of {
+        0 => "no declarations: it is of an earlier version, which kept none".to_owned(),
+        of if of == manifest.tasks.len() => format!("the declarations and contracts of all {of} builds"),
+        of => format!("the declarations and contracts of {of} of {} builds; the others are of an earlier version, which kept none", manifest.tasks.len()),
+    }
+}

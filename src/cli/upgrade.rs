@@ -1,0 +1,75 @@
+//! `pubdata upgrade`: says what this version of the program does with a home that another one left. Changes nothing, because no format needs it.
+
+use std::process::ExitCode;
+
+use super::{Global, output};
+use crate::error::{ErrorKind, Result};
+use crate::publish::STAGED_FORMAT_VERSION;
+use crate::run::{self, KeptRelease, NextRun, UpgradeReport};
+use crate::store::{self, FormatReport, Treatment};
+
+pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
+    // What a newer version wrote is told of before anything is read.
+    let (home, releases) = global.looking()?;
+    let mut report = UpgradeReport::of_formats(&home, store::formats(&home, &releases, STAGED_FORMAT_VERSION).await?);
+    if !report.is_refused() {
+        report = run::upgrade(&global.reading("nightly")?, report.formats).await?;
+    }
+    if global.json {
+        output::json(&report);
+    } else {
+        print(&report);
+    }
+    Ok(if report.is_refused() { ExitCode::from(ErrorKind::Store.exit_code()) } else { ExitCode::SUCCESS })
+}
+
+fn print(report: &UpgradeReport) {
+    anstream::println!("pubdata {} and the home {}\n", report.program, report.home);
+    let mut rows = vec![["FORMAT OF", "WHERE", "FOUND", "READS", "THIS PROGRAM"].map(str::to_owned).to_vec()];
+    rows.extend(report.formats.iter().map(row));
+    output::table(&rows);
+    anstream::println!();
+    if report.is_refused() {
+        anstream::println!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
+        return;
+    }
+    anstream::println!("nothing needs to be rewritten: what is there is read as it is");
+    for (channel, next) in &report.next_runs {
+        print_next(channel, next);
+    }
+    report.releases.iter().for_each(print_release);
+}
+
+fn row(format: &FormatReport) -> Vec<String> {
+    let found = format.found.iter().map(|(version, count)| match version {
+        0 => format!("unreadable ({})", output::grouped(*count)),
+        version => format!("{version} ({})", output::grouped(*count)),
+    });
+    let reads = if format.newest == 1 { "1".to_owned() } else { format!("1 to {}", format.newest) };
+    let does = match format.treatment {
+        Treatment::Absent => output::dim("none there"),
+        Treatment::Read => "reads it as it is".to_owned(),
+        Treatment::MadeAgain => "makes it again when it is needed".to_owned(),
+        Treatment::Refused => output::coloured("refused"),
+    };
+    vec![format.name.to_owned(), format.place.to_owned(), found.collect::<Vec<_>>().join(", "), reads, does]
+}
+
+fn print_next(channel: &str, next: &NextRun) {
+    let again = next.built_again.len();
+    anstream::println!("\nchannel {channel} → {}: the next run builds {again} of {} builds again", output::bold(next.release_id.as_str()), next.builds);
+    for (task_id, reasons) in &next.built_again {
+        anstream::println!("  {task_id}: {}", reasons.join("; "));
+    }
+    next.left_out.iter().for_each(|task_id| anstream::println!("  {task_id}: no longer declared, and left out"));
+}
+
+fn print_release(release: &KeptRelease) {
+    let KeptRelease { release_id, published_at, program, builds, can_be_made_again, without_declarations } = release;
+    let without = if *without_declarations > 0 { format!("; carries no declarations of {without_declarations}") } else { String::new() };
+    anstream::println!(
+        "\nrelease {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {builds} builds again{without}",
+        output::bold(release_id.as_str()),
+        output::to_seconds(published_at)
+    );
+}

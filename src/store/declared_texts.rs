@@ -1,0 +1,34 @@
+//! The texts of declarations and contracts that a release keeps beside its manifest, each named by its digest.
+
+use super::Releases;
+use super::releases::part_key;
+use crate::error::{Error, Result};
+use crate::ids::{Digest, ReleaseId};
+
+/// Where the text of a digest is, below its release: `sha256sum` of the file is its name.
+pub fn declared_path(digest: &Digest) -> String {
+    format!("declarations/{digest}.jsonl")
+}
+
+impl Releases {
+    /// Reads a text; none when it is not there or is not what it was.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
+    pub async fn intact_text(&self, id: &ReleaseId, digest: &Digest) -> Result<Option<String>> {
+        let bytes = self.read(&part_key(id, &declared_path(digest))?).await?;
+        Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
+    }
+
+    /// Reads a text that a release is said to have.
+    ///
+    /// # Errors
+    /// `Store`, when it is missing or was changed.
+    pub async fn text(&self, id: &ReleaseId, digest: &Digest) -> Result<String> {
+        let lost = || {
+            Error::store(format!("release {id}: {} is missing or was changed", declared_path(digest)))
+                .hint("restore it from a copy of the release: its name is the SHA-256 of its content")
+        };
+        self.intact_text(id, digest).await?.ok_or_else(lost)
+    }
+}

@@ -1,0 +1,167 @@
+//! Which formats the files of a home and of a store of releases have, and what this program does with each.
+
+use std::collections::BTreeMap;
+use std::path::{Path as FilePath, PathBuf};
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use serde::Serialize;
+
+use super::home::HOME_FORMAT_VERSION;
+use super::{
+    ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
+    PART_FORMAT_VERSION, Releases, copies, events, keys, snapshots,
+};
+use crate::error::{IoExt, Result};
+
+/// A kind of file, with the formats that were found of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FormatReport {
+    pub name: &'static str,
+    /// Below the home, or below the place of the releases.
+    pub place: &'static str,
+    /// The newest format that this program reads, which is the one it writes.
+    pub newest: u32,
+    /// Files, lines or builds by format; 0 is what cannot be read.
+    pub found: BTreeMap<u32, u64>,
+    pub treatment: Treatment,
+}
+
+/// What this program does with files of the formats found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Treatment {
+    /// There are none.
+    Absent,
+    /// It reads them as they are, and writes none of them again.
+    Read,
+    /// It makes those of another format again when they are needed; nothing is lost.
+    MadeAgain,
+    /// It does not read them, and a version of the program that does is needed.
+    Refused,
+}
+
+/// Whether files of another format can be made again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Kept,
+    Made,
+}
+
+type Versions = BTreeMap<u32, u64>;
+
+fn report(name: &'static str, place: &'static str, newest: u32, kind: Kind, found: Versions) -> FormatReport {
+    let is_read = found.keys().all(|version| (1..=newest).contains(version));
+    let treatment = match (found.is_empty(), is_read, kind) {
+        (true, ..) => Treatment::Absent,
+        (_, true, _) => Treatment::Read,
+        (_, false, Kind::Kept) => Treatment::Refused,
+        (_, false, Kind::Made) => Treatment::MadeAgain,
+    };
+    FormatReport { name, place, newest, found, treatment }
+}
+
+/// Looks at every file of ours that has a format. `staged` is the newest format of builds that are in no release yet.
+///
+/// # Errors
+/// `Store`, when a folder or the store cannot be read.
+pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Vec<FormatReport>> {
+    let state = home.state_dir();
+    let (mut manifests, mut parts) = (Versions::new(), Versions::new());
+    for id in releases.list().await? {
+        let bytes = releases.manifest_bytes(&id).await?;
+        count(&mut manifests, &bytes);
+        if let Ok(manifest) = Manifest::from_json(&bytes) {
+            manifest.tasks.values().for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
+        }
+    }
+    let mut channels = Versions::new();
+    let mut files = releases.store.list(Some(&Path::from("channels")));
+    while let Some(file) = files.next().await {
+        if let Some(bytes) = releases.read(&file?.location).await? {
+            count(&mut channels, &bytes);
+        }
+    }
+    let segments = files_below(&home.stream_dir().join("log"))?;
+    Ok(vec![
+        // A newer one is refused when it is opened.
+        report("home", "", HOME_FORMAT_VERSION, Kind::Kept, [(HOME_FORMAT_VERSION, 1)].into()),
+        report("ledger", "ledger.jsonl", LEDGER_FORMAT_VERSION, Kind::Kept, of_lines(&home.ledger_file())?),
+        report("acceptances", "accepted.jsonl", ACCEPTANCE_FORMAT_VERSION, Kind::Kept, of_lines(&home.accepted_file())?),
+        report("API keys", "keys.json", keys::FORMAT_VERSION, Kind::Kept, of_files(&[home.keys_file()])?),
+        report("channels", "channels/", CHANNEL_FORMAT_VERSION, Kind::Kept, channels),
+        report("manifests", "releases/*/manifest.json", MANIFEST_FORMAT_VERSION, Kind::Kept, manifests),
+        report("parts of builds", "releases/*/*/*.parquet", PART_FORMAT_VERSION, Kind::Kept, parts),
+        report("event log", "stream/log/", EVENT_FORMAT_VERSION, Kind::Kept, of_first_lines(&segments)?),
+        report("state of the feeds", "stream/state.json", events::STATE_FORMAT_VERSION, Kind::Kept, of_files(&[home.stream_dir().join("state.json")])?),
+        report("state of URLs", "state/urls/", snapshots::URL_STATE_FORMAT_VERSION, Kind::Made, of_files(&files_below(&state.join("urls"))?)?),
+        report("copies of parts", "state/tables/", copies::FORMAT_VERSION, Kind::Made, of_copies(&state.join("tables"))?),
+        report("staged builds", "staging/", staged, Kind::Made, of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?),
+    ])
+}
+
+fn count(versions: &mut Versions, bytes: &[u8]) {
+    let value: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let version = value["format_version"].as_u64().and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
+    *versions.entry(version).or_insert(0) += 1;
+}
+
+fn of_files(paths: &[PathBuf]) -> Result<Versions> {
+    let mut versions = Versions::new();
+    for path in paths {
+        match std::fs::read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            read => count(&mut versions, &read.at("read", path)?),
+        }
+    }
+    Ok(versions)
+}
+
+/// Of each whole line of a file.
+fn of_lines(path: &FilePath) -> Result<Versions> {
+    let text = match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Versions::new()),
+        read => read.at("read", path)?,
+    };
+    let mut versions = Versions::new();
+    text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).for_each(|line| count(&mut versions, line));
+    Ok(versions)
+}
+
+/// Segments of a log say it in their first line.
+fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
+    let mut versions = Versions::new();
+    for path in paths {
+        let text = std::fs::read(path).at("read", path)?;
+        count(&mut versions, text.split(|byte| *byte == b'\n').next().unwrap_or_default());
+    }
+    Ok(versions)
+}
+
+/// The name of a copy says its form; of another form nothing is read.
+fn of_copies(folder: &FilePath) -> Result<Versions> {
+    let copies = files_below(folder)?.len() as u64;
+    Ok(if copies == 0 { Versions::new() } else { [(copies::FORMAT_VERSION, copies)].into() })
+}
+
+fn named(paths: &[PathBuf], name: &str) -> Vec<PathBuf> {
+    paths.iter().filter(|path| path.file_name().is_some_and(|own| own == name)).cloned().collect()
+}
+
+/// All files below a folder, sorted; none when there is no folder.
+fn files_below(folder: &FilePath) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            entries => entries.at("read folder", &folder)?,
+        };
+        for entry in entries {
+            let path = entry.at("read folder", &folder)?.path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
