@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{EVERYTHING, RunSettings};
 use super::code_version::CodeVersion;
 use super::selection::sources_of;
+use super::{EVERYTHING, RunSettings};
 use crate::contract::{Contract, Contracts};
 use crate::error::Result;
 use crate::ids::Digest;

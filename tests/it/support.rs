@@ -289,7 +289,7 @@ impl Place {
 pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
     let files = if folder.is_dir() { files_below(folder) } else { Vec::new() };
     let mut rows = BTreeMap::new();
-    for file in files {
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "parquet")) {
         for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap().build().unwrap() {
             let batch = batch.unwrap();
             for row in 0..batch.num_rows() {

@@ -22,8 +22,8 @@ pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
         return Ok((url.to_owned(), None));
     }
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    let sizes = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| is_page_size(name)).filter_map(|(_, value)| value.parse().ok());
-    let records = sizes.last().ok_or_else(|| {
+    let mut sizes = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| is_page_size(name)).filter_map(|(_, value)| value.parse().ok());
+    let records = sizes.next_back().ok_or_else(|| {
         Error::config(format!("--url {url}: the address has `{{offset}}` and does not say how many records a page has"))
             .hint("ask for so many by name, such as `resultRecordCount=1000` (ArcGIS) or `limit=10000` (CKAN, Socrata)")
     })?;

@@ -128,7 +128,7 @@ fn source(writer: &mut Writer, draft: &Draft<'_>) {
 /// What an address says that may be a part of the list only.
 fn doubt_about_the_url(draft: &Draft<'_>) -> Option<String> {
     let records = draft.sample.records;
-    let is_round = draft.sample.is_whole && records >= 1_000 && records % 1_000 == 0;
+    let is_round = draft.sample.is_whole && records >= 1_000 && records.is_multiple_of(1_000);
     if draft.page.is_none() && is_round {
         return Some(format!(
             "the file has exactly {records} records, which may be a page of a longer list: ask for all of it, or with `{{offset}}` in the address for its pages"
@@ -266,7 +266,7 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
             match &word.ours {
                 Some(ours) => writer.line(&format!("{} = {}  # {}", quoted(&word.word), quoted(ours), word.reason)),
                 None => {
-                    writer.decide("", &format!("settings.{table}"), &format!("{} = \"…\"; {}; {}", quoted(&word.word), counted(word.rows, "row"), word.reason))
+                    writer.decide("", &format!("settings.{table}"), &format!("{} = \"…\"; {}; {}", quoted(&word.word), counted(word.rows, "row"), word.reason));
                 }
             }
         }

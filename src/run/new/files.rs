@@ -29,7 +29,7 @@ impl NewFiles {
         let (declaration, case) = (place.declaration_file(), place.case());
         let there: Vec<&String> = [&declaration, &case].into_iter().filter(|file| declared.read(file).is_some() || folder.join(file).exists()).collect();
         if let Some(first) = there.first().filter(|_| !is_forced) {
-            let place_of = if is_new { first.to_string() } else { folder.join(first).display().to_string() };
+            let place_of = if is_new { (*first).clone() } else { folder.join(first).display().to_string() };
             let built_in = if is_new { " (it is built in)" } else { "" };
             return Err(Error::config(format!("{} is there already: {place_of}{built_in}", place.pipeline_id()))
                 .hint(format!("--name gives another list of {} a name of its own; --force writes over it", place.jurisdiction)));

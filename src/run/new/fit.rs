@@ -4,6 +4,9 @@ use super::dates::Form;
 use super::sample::Column;
 use crate::normalise::{degrees, unscaled};
 
+/// Whether a cell is of a kind.
+type IsSuch<'c> = &'c dyn Fn(&str) -> bool;
+
 /// Our columns of days.
 pub(super) const DAYS: &[&str] = &["applied_date", "issued_date", "completed_date", "expires_date", "status_date"];
 
@@ -58,7 +61,7 @@ pub(super) fn fit(ours: &str, column: &Column, form: &Form, records: usize) -> R
             Err(format!("{} in {records} rows are no codes", counted(words, "text")))
         };
     }
-    let (percent, what, is_such): (usize, &str, &dyn Fn(&str) -> bool) = match ours {
+    let (percent, what, is_such): (usize, &str, IsSuch<'_>) = match ours {
         "permit_number" => return number(column, records),
         "lat" => {
             (95, "latitudes of the United States", &|text| degrees(text, 90.0).is_some_and(|value| (17.0..72.0).contains(&value) || value.abs() < f64::EPSILON))

@@ -39,7 +39,15 @@ pub(super) async fn try_out(
             .hint("name the columns with --column, or declare the list by hand"));
     }
     let on_samples = FetchSettings { mirrors: vec![temporary.mirror().display().to_string()], clock: Arc::clone(&fetch.clock), ..FetchSettings::default() };
-    let given = ProbeSettings { declarations, fetch: on_samples, selectors: vec![pipeline_id.clone()], chosen: Chosen::default(), rows: usize::MAX, published: None, home: None };
+    let given = ProbeSettings {
+        declarations,
+        fetch: on_samples,
+        selectors: vec![pipeline_id.clone()],
+        chosen: Chosen::default(),
+        rows: usize::MAX,
+        published: None,
+        home: None,
+    };
     let report = Box::pin(probe(&given, observer)).await?;
     let task: Option<ProbedTask> = report.by_task.into_iter().find(|task| task.task_id == pipeline_id);
     let task = task.ok_or_else(|| Error::config(format!("{pipeline_id}: nothing was tried")))?;

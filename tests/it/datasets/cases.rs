@@ -84,7 +84,8 @@ pub async fn publish(case: &Case) -> Published {
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     let release = settings.home.root().join("releases").join(report.release_id.unwrap().as_str());
     let source_rows = report.tasks.into_iter().map(|task| (task.task_id, task.source_rows)).collect();
-    let datasets = folders(&release).into_iter().map(|folder| (file_name(&folder), rows_below(&folder))).collect();
+    let of_records = |folder: &PathBuf| !folder.ends_with("declarations");
+    let datasets = folders(&release).into_iter().filter(of_records).map(|folder| (file_name(&folder), rows_below(&folder))).collect();
     Published { datasets, source_rows, _home: home }
 }
 

@@ -363,7 +363,7 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
     assert_eq!((report.outcome, report.late_since), ("built", None));
     let urls: Vec<String> = place.manifest()["tasks"]["census.gazetteer"]["inputs"].as_array().unwrap().iter().map(|input| input["url"].to_string()).collect();
     assert!(urls.iter().any(|url| url.contains("2026_Gaz_zcta")) && !urls.iter().any(|url| url.contains("2025_Gaz_zcta")), "{urls:?}");
-    assert!(place.pubdata(&["status"]).expect(0).stdout.contains("by 2027-11-01"));
+    assert!(place.pubdata(&["status", "--verbose"]).expect(0).stdout.contains("by 2027-11-01"));
 }
 
 /// Sources whose lists of labels are history: nothing is added to them.

@@ -77,7 +77,7 @@ impl Begun {
 
     fn value(&self, number: &str, column: &str) -> Value {
         let all = self.published(column);
-        all.into_iter().find(|(known, _)| known == number).map(|(_, value)| value).unwrap_or_else(|| panic!("no permit {number}"))
+        all.into_iter().find(|(known, _)| known == number).map_or_else(|| panic!("no permit {number}"), |(_, value)| value)
     }
 
     /// The text of the fixture's rows.
