@@ -27,10 +27,12 @@ mod operations;
 mod part;
 mod row_groups;
 mod stage;
+mod statistics;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use operations::{Pruned, ReleaseSummary, list, promote, prune, referenced_snapshots, rollback};
 pub use part::verify as verify_part;
-pub use stage::{Build, BuiltTable, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged};
+pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, stage_judged, staged};
+pub use statistics::{Changes, ColumnStatistics, Statistics};

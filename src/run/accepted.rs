@@ -67,8 +67,11 @@ pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) 
 /// # Errors
 /// `Config`, naming one that no declaration or contract has.
 pub fn check_accepted(declarations: &Declarations, ids: &[String]) -> Result<()> {
-    let is_known =
-        |id: &&String| declarations.source(id).is_some() || declarations.pipelines.contains_key(*id) || declarations.contracts.contains_key(id.as_str());
+    // What is far from the last release is accepted of a task, whose name begins with its pipeline's.
+    let is_far = |id: &str| id.strip_suffix(":drift").is_some_and(|task| declarations.pipelines.contains_key(task.split('/').next().unwrap_or(task)));
+    let is_known = |id: &&String| {
+        is_far(id) || declarations.source(id).is_some() || declarations.pipelines.contains_key(*id) || declarations.contracts.contains_key(id.as_str())
+    };
     match ids.iter().find(|id| !is_known(id)) {
         None => Ok(()),
         Some(id) => {

@@ -8,6 +8,7 @@ mod build;
 mod by_hand;
 mod dates;
 mod declaration_faults;
+mod drift;
 mod due;
 mod editions;
 mod entry;

@@ -133,7 +133,7 @@ fn declared<'a>(settings: &'a RunSettings, entry: &TaskEntry) -> Result<&'a Decl
 fn rebuild_task(settings: &RunSettings, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
     let declaration = declared(settings, entry)?;
     let is_sample = manifest.is_sample_build(entry);
-    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
+    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None, is_sharded: false };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
         BuildOutput::Sharded(prepared) => return Ok(in_units.stage_shards(scratch, &prepared, None)?.staged),
