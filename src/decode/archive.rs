@@ -21,6 +21,9 @@ const LITTLE: u64 = 1 << 30;
 /// Bytes of the directory that an entry has at least. Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.12.
 const ENTRY_BYTES: u64 = 46;
 
+/// Bytes at an archive's end that hold its end record with the longest comment, the record of 64 bits and its locator.
+pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
+
 /// Bytes of the locator of the end record of 64 bits, 4.3.15.
 const LOCATOR_BYTES: usize = 20;
 
@@ -43,10 +46,10 @@ pub(super) fn refuse_endless_total(sizes: impl Iterator<Item = u64>, file_bytes:
 ///
 /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
 fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
-    let start = file_bytes.saturating_sub(super::packed::TAIL_BYTES);
+    let start = file_bytes.saturating_sub(TAIL_BYTES);
     let mut tail = Vec::new();
     let mut reader = file;
-    reader.seek(SeekFrom::Start(start)).and_then(|_| reader.take(super::packed::TAIL_BYTES).read_to_end(&mut tail)).map_err(unreadable)?;
+    reader.seek(SeekFrom::Start(start)).and_then(|_| reader.take(TAIL_BYTES).read_to_end(&mut tail)).map_err(unreadable)?;
     let number = |record: &[u8], at: usize| record.get(at..at + 8).map(|bytes| bytes.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)));
     // Of an archive of 64 bits the locator of that record stands right before the end record; elsewhere the same bytes are anything.
     let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06").filter_map(|end| end.checked_sub(LOCATOR_BYTES)).collect();
