@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -28,6 +29,9 @@ pub(super) struct SourceArgs {
     /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
     #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// Longest time for the files of one pipeline, after which the others go on without it.
+    #[arg(long, env = "PUBDATA_FETCH_MINUTES", value_name = "MINUTES", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    fetch_minutes: u32,
     /// The channel to compare with and to move.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -74,7 +78,13 @@ pub(super) struct RunArgs {
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
-    let fetch = FetchSettings { mirrors: source.mirror.clone(), contact: source.contact.clone(), ca_file: source.ca.clone(), ..FetchSettings::default() };
+    let fetch = FetchSettings {
+        mirrors: source.mirror.clone(),
+        contact: source.contact.clone(),
+        ca_file: source.ca.clone(),
+        pipeline_deadline: Duration::from_secs(u64::from(source.fetch_minutes) * 60),
+        ..FetchSettings::default()
+    };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;

@@ -194,7 +194,7 @@ pub enum Rule {
     PresentIff,
     /// The columns have a value wherever the condition does not hold.
     PresentUnless,
-    /// The columns' values lie between `min` and `max` where the condition holds.
+    /// The columns' values lie between `min` and `max` where the condition holds; of dates, their years do.
     RangeWhere,
     /// In each group the columns' values where the condition holds add up to `total` within `tolerance`, if none is null.
     SumWithin,

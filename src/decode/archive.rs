@@ -2,15 +2,79 @@
 //! grows beyond all measure is refused.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use zip::ZipArchive;
 
+use super::unreadable;
 use crate::error::{Error, IoExt, Result};
 
 /// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory or disk.
 pub(super) const MAX_RATIO: u64 = 500;
+
+/// An archive as a whole grows less than one of its members may; one that unpacks to little may grow as it likes.
+const MAX_TOTAL_RATIO: u64 = 100;
+const LITTLE: u64 = 1 << 30;
+
+/// Bytes of the directory that an entry has at least. Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.12.
+const ENTRY_BYTES: u64 = 46;
+
+/// Bytes at an archive's end that hold its end record with the longest comment, the record of 64 bits and its locator.
+pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
+
+/// Bytes of the locator of the end record of 64 bits, 4.3.15.
+const LOCATOR_BYTES: usize = 20;
+
+/// Refuses members that together unpack to more than any archive of text does.
+///
+/// # Errors
+/// `Format`, with both sizes.
+pub(super) fn refuse_endless_total(sizes: impl Iterator<Item = u64>, file_bytes: u64) -> Result<()> {
+    let total = sizes.fold(0, u64::saturating_add);
+    if total > LITTLE && total / file_bytes.max(1) > MAX_TOTAL_RATIO {
+        return Err(Error::format(format!(
+            "its members declare {total} bytes together, {} times the archive, more than {MAX_TOTAL_RATIO}",
+            total / file_bytes.max(1)
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses an archive whose end record of 64 bits declares more members than its bytes can list: what it says decides how much memory is asked for.
+///
+/// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
+fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
+    let start = file_bytes.saturating_sub(TAIL_BYTES);
+    let mut tail = Vec::new();
+    let mut reader = file;
+    reader.seek(SeekFrom::Start(start)).and_then(|_| reader.take(TAIL_BYTES).read_to_end(&mut tail)).map_err(unreadable)?;
+    let number = |record: &[u8], at: usize| record.get(at..at + 8).map(|bytes| bytes.iter().rev().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)));
+    // Of an archive of 64 bits the locator of that record stands right before the end record; elsewhere the same bytes are anything.
+    let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06").filter_map(|end| end.checked_sub(LOCATOR_BYTES)).collect();
+    let locators: Vec<usize> = locators.into_iter().filter(|at| tail[*at..].starts_with(b"PK\x06\x07")).collect();
+    if locators.is_empty() {
+        return reader.seek(SeekFrom::Start(0)).map(drop).map_err(unreadable);
+    }
+    let mut records: Vec<Vec<u8>> = memchr::memmem::find_iter(&tail, b"PK\x06\x06").map(|at| tail[at..tail.len().min(at + 56)].to_vec()).collect();
+    for at in locators {
+        let mut record = vec![0; 56];
+        let place = number(&tail[at..], 8).filter(|place| *place < file_bytes);
+        if place.is_some_and(|place| file.read_exact_at(&mut record, place).is_ok()) && record.starts_with(b"PK\x06\x06") {
+            records.push(record);
+        }
+    }
+    for record in records {
+        let (Some(members), Some(directory_bytes)) = (number(&record, 32), number(&record, 40)) else { continue };
+        if directory_bytes > file_bytes || members > directory_bytes / ENTRY_BYTES {
+            return Err(Error::format(format!(
+                "its end record declares {members} members in a directory of {directory_bytes} bytes, and the file has {file_bytes} bytes"
+            )));
+        }
+    }
+    reader.seek(SeekFrom::Start(0)).map(drop).map_err(unreadable)
+}
 
 /// Returns the one member that matches a pattern, as [`member_names`] does.
 ///
@@ -30,9 +94,11 @@ pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
 /// # Errors
 /// `Format`, when the file is no ZIP archive, no member matches, or one is there twice.
 pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
-    let archive = open_archive(path)?;
+    let mut archive = open_archive(path)?;
     let pattern = pattern.to_lowercase();
     let mut matches: Vec<String> = names(&archive).filter(|name| is_match(&pattern, &name.to_lowercase())).collect();
+    let mut size = |name: &String| archive.index_for_name(name).and_then(|index| archive.by_index_raw(index).ok().map(|entry| entry.size())).unwrap_or(0);
+    refuse_endless_total(matches.iter().map(&mut size), std::fs::metadata(path).at("read", path)?.len())?;
     matches.sort_unstable();
     if let Some(pair) = matches.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Error::format(format!("member `{}` is there twice", pair[0])));
@@ -96,6 +162,8 @@ pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<i
 
 fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
     let file = File::open(path).at("open", path)?;
+    let file_bytes = file.metadata().at("read", path)?.len();
+    refuse_impossible_directory(&file, file_bytes)?;
     ZipArchive::new(BufReader::with_capacity(1 << 16, file)).map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
 }
 

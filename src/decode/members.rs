@@ -11,7 +11,7 @@ use zip::CompressionMethod;
 use zip::read::Config;
 use zip::unstable::read::ZipIterable;
 
-use super::archive::MAX_RATIO;
+use super::archive::{MAX_RATIO, refuse_endless_total};
 use crate::error::{Error, IoExt, Result};
 
 /// Bytes of a member's own header before its name.
@@ -85,7 +85,9 @@ impl Archive {
             let shown = repeated.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(Error::format(format!("{} members are there twice, and which one counts cannot be told: {shown}", repeated.len())));
         }
-        refuse_impossible_places(&mut members, file.metadata().at("read", path)?.len())?;
+        let file_bytes = file.metadata().at("read", path)?.len();
+        refuse_impossible_places(&mut members, file_bytes)?;
+        refuse_endless_total(members.iter().map(|member| member.size_bytes), file_bytes)?;
         members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { file, members })
     }

@@ -8,11 +8,11 @@ use zip::unstable::read::ZipIterable;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use super::archive::is_match;
+use super::archive::{self, is_match};
 use crate::error::{Error, Result};
 
 /// Bytes at an archive's end that hold its end record, and that of archives above 4 GiB.
-pub const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
+pub const TAIL_BYTES: u64 = archive::TAIL_BYTES;
 
 /// Parts of a ZIP archive of which not all bytes are there.
 pub struct ArchiveParts {

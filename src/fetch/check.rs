@@ -52,6 +52,23 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
     }
 }
 
+/// Whether a file shows by its own end that it is whole: an archive by its end record, JSON by its last bracket, text by the end of its last line.
+///
+/// # Errors
+/// `Store`, when our own file cannot be read.
+pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
+    if request.is_archive || request.is_json {
+        // Without their ends they were refused.
+        return Ok(true);
+    }
+    let mut file = File::open(path).at("open", path)?;
+    let size_bytes = file.metadata().at("read", path)?.len();
+    file.seek(SeekFrom::Start(size_bytes.saturating_sub(16))).at("read", path)?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail).at("read", path)?;
+    Ok(tail.ends_with(b"\n") || tail.ends_with(b"\r") || tail.trim_ascii_end().ends_with(b"</html>"))
+}
+
 /// Checks a file that a person downloaded from an address like one that a program did. A sample is none: what is imported counts for every run.
 ///
 /// # Errors

@@ -294,7 +294,7 @@ impl Fetcher {
                 known.snapshot.source_date.clone_from(date);
                 // Whoever says otherwise than the publisher's server answers for it.
                 known.snapshot.obtained = Obtained::ByHand;
-                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, ..known };
+                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, ..known };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
@@ -308,7 +308,7 @@ impl Fetcher {
     /// # Errors
     /// `Store`, when that cannot be written down.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
-        self.snapshots.remember(&KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None })
+        self.snapshots.remember(&KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false })
     }
 
     /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
@@ -336,7 +336,8 @@ impl Fetcher {
             snapshot.fetched_at.clone_from(&previous.fetched_at);
             snapshot.source_date.clone_from(&previous.source_date);
         }
-        let known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp };
+        let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
+        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false };
         let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
@@ -347,6 +348,7 @@ impl Fetcher {
                 partial.discard()?;
                 return Err(error);
             }
+            known.is_length_unknown = has_no_length && !check::proves_its_end(partial.path(), &request)?;
             snapshots.accept(partial, &known)?;
             tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");
             Ok(known.snapshot)

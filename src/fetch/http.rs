@@ -2,8 +2,8 @@
 //! sent only to the place that gave them.
 
 use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE};
-use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER};
-use reqwest::{Response, StatusCode};
+use reqwest::header::{IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER, TRANSFER_ENCODING};
+use reqwest::{Response, StatusCode, Version};
 
 use super::body::{self, Coding, restarted};
 use super::check;
@@ -99,6 +99,7 @@ impl Http {
                     total_bytes: response.content_length().filter(|_| coding.is_none()),
                     redirected_through: way,
                     is_decoded: coding.is_some(),
+                    is_length_unknown: coding.is_none() && ends_with_the_connection(&response),
                 })?;
                 coding
             }
@@ -201,6 +202,12 @@ enum Judgement<'a> {
     Beginning(Option<Coding>),
     /// The body is what is missing of the partial download.
     Rest,
+}
+
+/// Whether nothing but the end of the connection tells where a body ends. A last chunk, and the last frame of HTTP/2, are looked for by the client.
+fn ends_with_the_connection(response: &Response) -> bool {
+    let is_chunked = text_of(response.headers(), TRANSFER_ENCODING).is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
+    response.version() <= Version::HTTP_11 && response.content_length().is_none() && !is_chunked
 }
 
 pub(super) fn key_error(secrets: &SecretUrl) -> Error {

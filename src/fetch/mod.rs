@@ -113,6 +113,8 @@ pub struct FetchSettings {
     pub read_timeout: Duration,
     /// Longest duration of one try.
     pub total_timeout: Duration,
+    /// Longest duration of all requests for the files of one pipeline in a run, tries and waits included.
+    pub pipeline_deadline: Duration,
     /// The way out of a closed network.
     pub proxy: ProxySettings,
     /// Certificates of authorities (PEM) that are trusted besides those of the system.
@@ -156,6 +158,7 @@ impl Default for FetchSettings {
             connect_timeout: Duration::from_secs(20),
             read_timeout: Duration::from_secs(60),
             total_timeout: Duration::from_secs(3 * 3600),
+            pipeline_deadline: Duration::from_secs(4 * 3600),
             proxy: ProxySettings::from_environment(),
             ca_file: None,
             resolve: BTreeMap::new(),

@@ -77,7 +77,7 @@ pub fn text<'f>(frame: &'f DataFrame, name: &str) -> Result<&'f StringChunked> {
     Ok(frame.column(name)?.str()?)
 }
 
-/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than that must be zeros.
+/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than that must be zeros; `-0` is none.
 pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -90,7 +90,13 @@ pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
         return None;
     }
     let number: i64 = format!("{whole}{kept:0<scale$}").parse().ok()?;
-    Some(sign * number)
+    // No publisher writes `-0` for zero: a sign that stands alone is what is left of a code.
+    (number != 0 || sign > 0).then_some(sign * number)
+}
+
+/// Reads a number of people or things: digits alone, without a sign.
+pub fn whole(text: &str) -> Option<i64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 /// Reads a coordinate in degrees; a leading plus sign is allowed.
@@ -191,6 +197,9 @@ mod tests {
         assert_eq!(unscaled("-0.5", 1), Some(-5));
         assert_eq!(unscaled("1.2340", 3), Some(1_234));
         assert_eq!(unscaled("1.2345", 3), None);
+        assert_eq!(unscaled("-0", 3), None);
+        assert_eq!(unscaled("-0.000", 3), None);
+        assert_eq!(unscaled("0", 3), Some(0));
         assert_eq!(unscaled("", 3), None);
         assert_eq!(unscaled("1e3", 3), None);
         assert_eq!((unscaled("1.5é", 2), unscaled("1.é", 1), unscaled("é", 0)), (None, None, None));

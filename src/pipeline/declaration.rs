@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listing, SftpLogin};
+use super::{Drift, Listing, SftpLogin};
 
 /// One pipeline: its sources, the datasets it produces, and what is expected of them.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -456,6 +456,9 @@ pub struct Expectations {
     /// [`FEWEST_ROWS_FOR_WARNED_SHARE`] rows.
     #[serde(default)]
     pub max_warned_percent: BTreeMap<String, f64>,
+    /// How far its columns may be from the last release.
+    #[serde(default, skip_serializing_if = "Drift::is_default")]
+    pub drift: Drift,
 }
 
 impl Expectations {

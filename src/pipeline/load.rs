@@ -104,6 +104,13 @@ impl Declarations {
             for dataset_id in declaration.expect.keys().filter(|id| !declaration.produces.contains(id)) {
                 report(TablePath::Table(&format!("expect.\"{dataset_id}\"")), "", format!("`{dataset_id}` is not produced here"));
             }
+            for (dataset_id, expected) in &declaration.expect {
+                let contract = self.contracts.get(dataset_id);
+                let has = |name: &&String| contract.is_none_or(|contract| contract.column(name).is_some());
+                for name in expected.drift.columns.keys().filter(|name| !has(name)) {
+                    report(TablePath::Table(&format!("expect.\"{dataset_id}\".drift")), "columns", format!("`{dataset_id}` has no column `{name}`"));
+                }
+            }
             for (number, source) in declaration.sources.iter().enumerate() {
                 let mut report =
                     |key: &str, message: String| report(TablePath::Nth("source", number), key, format!("source `{}`: {message}", source.source_id));

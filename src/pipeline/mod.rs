@@ -4,6 +4,7 @@
 
 mod calendar;
 mod declaration;
+mod drift;
 mod holidays;
 mod labels;
 mod likeness;
@@ -18,6 +19,7 @@ pub use declaration::{
     AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every, Evidence, EvidenceKind, Expectations,
     FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange, LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
 };
+pub use drift::{ColumnDrift, Drift, DriftLimits};
 pub use labels::{Editions, are_labels};
 pub use likeness::{nearest, suggested};
 pub use listing::{Listed, Listing};

@@ -29,3 +29,13 @@ pub fn point(name: &str) {
         std::process::abort();
     }
 }
+
+/// Panics when `PUBDATA_FAULT` is `defect:` and the task's id: what a file could make of any line of a build. No harm is done that a bad file could
+/// not do: the task is blocked, and its last good build stays.
+///
+/// # Panics
+/// When asked to.
+pub fn defect(task_id: &str) {
+    let is_wanted = std::env::var(VARIABLE).is_ok_and(|wanted| wanted.strip_prefix("defect:") == Some(task_id));
+    assert!(!is_wanted, "asked for in /the/folder/of/some.rs of {task_id}");
+}

@@ -29,6 +29,7 @@ mod operations;
 mod part;
 mod row_groups;
 mod stage;
+mod statistics;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
@@ -37,4 +38,5 @@ pub use operations::{
     PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
 };
 pub use part::verify as verify_part;
-pub use stage::{Build, BuiltTable, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged};
+pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, stage_judged, staged};
+pub use statistics::{Changes, ColumnStatistics, Statistics};

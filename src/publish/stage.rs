@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::carried::CarriedRows;
+use super::statistics::Statistics;
 use super::{batch, fault, part, row_groups};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
@@ -73,9 +75,28 @@ struct Description {
 /// # Errors
 /// `Contract`, naming dataset, column and record, when a frame is not as its contract says; `Store`, when writing fails.
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
+    stage_judged(home, contracts, build, IsCompared(false), |_| Ok(()))
+}
+
+/// Whether statistics of a build are kept, to be compared with those of another.
+#[derive(Debug, Clone, Copy)]
+pub struct IsCompared(pub bool);
+
+/// Writes a build's parts as [`stage`] does, and asks before it is whole whether it may be.
+///
+/// # Errors
+/// As for [`stage`], and what the judge says.
+pub fn stage_judged(
+    home: &Home,
+    contracts: &Contracts,
+    build: Build,
+    is_compared: IsCompared,
+    judge: impl FnOnce(&Stage<'_>) -> Result<()>,
+) -> Result<StagedBuild> {
     let Build { task_id, entry, inputs, tables } = build;
-    let stage = Stage::begin(home, contracts, task_id, entry)?;
+    let stage = Stage::begin(home, contracts, task_id, entry)?.comparing(is_compared);
     tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
+    judge(&stage)?;
     let source_rows = stage.entry.source_rows.clone();
     stage.finish(source_rows, BTreeSet::new())
 }
@@ -87,6 +108,17 @@ pub struct Stage<'a> {
     entry: TaskEntry,
     staging: Staging,
     parts: Mutex<BTreeMap<String, StagedPart>>,
+    /// By dataset; none where there is nothing to compare with.
+    compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
+}
+
+/// What a dataset looks like in the last release and in the build that is being staged.
+#[derive(Debug, Clone, Default)]
+pub struct TwoBuilds {
+    pub before: Statistics,
+    pub now: Statistics,
+    /// Rows that were taken over, and are in neither.
+    pub carried_rows: u64,
 }
 
 /// What a part of a sharded build was made from.
@@ -107,7 +139,40 @@ impl<'a> Stage<'a> {
         let staging = Staging::of(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
-        Ok(Self { contracts, task_id, entry, staging, parts: Mutex::default() })
+        Ok(Self { contracts, task_id, entry, staging, parts: Mutex::default(), compared: None })
+    }
+
+    /// Keeps statistics of what is added from here on.
+    #[must_use]
+    pub fn comparing(mut self, is_compared: IsCompared) -> Self {
+        self.compared = is_compared.0.then(Mutex::default);
+        self
+    }
+
+    pub fn is_comparing(&self) -> bool {
+        self.compared.is_some()
+    }
+
+    /// Adds rows of the last release, but for those of subjects that are carried over, to what the build is compared with.
+    ///
+    /// # Errors
+    /// `Store`, when the part cannot be read.
+    pub fn add_before(&self, dataset_id: &str, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
+        let Some(contract) = self.contracts.get(dataset_id) else { return Ok(()) };
+        let statistics = Statistics::of_part(contract, bytes, carried)?;
+        self.compare(dataset_id, |builds| builds.before.merge(statistics));
+        Ok(())
+    }
+
+    /// What the build is compared with, by dataset.
+    pub fn compared(&self) -> BTreeMap<String, TwoBuilds> {
+        self.compared.as_ref().map(|compared| compared.lock().expect("nothing panics while holding it").clone()).unwrap_or_default()
+    }
+
+    fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut TwoBuilds)) {
+        if let Some(compared) = &self.compared {
+            add(compared.lock().expect("nothing panics while holding it").entry(dataset_id.to_owned()).or_default());
+        }
     }
 
     /// Writes one table as a part. `carried` are rows of the last release's part that are taken over into it.
@@ -117,10 +182,19 @@ impl<'a> Stage<'a> {
     pub fn add(&self, table: BuiltTable, inputs: &Inputs, lineage: Option<&Lineage>, carried: Option<&CarriedRows>) -> Result<()> {
         let contract = self.contracts.get(&table.dataset_id);
         let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
+        fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let batch = batch::record_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
         part::check_rows(contract, &table.partition, &batch)?;
+        if self.is_comparing() {
+            let statistics = Statistics::of(contract, &batch)?;
+            let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
+            self.compare(&table.dataset_id, |builds| {
+                builds.now.merge(statistics);
+                builds.carried_rows += carried_rows;
+            });
+        }
         let mut report = table.report;
         if lineage.is_some() {
             // Of carried rows nobody has looked at the cells.
@@ -161,6 +235,7 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// `Contract`, when the build has that part already.
     pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
+        self.compare(dataset_id, |builds| builds.carried_rows += part.rows);
         self.enter(StagedPart { dataset_id: dataset_id.to_owned(), schema_version: schema_version.to_owned(), is_carried: true, part: part.clone() })
     }
 

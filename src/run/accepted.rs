@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
 use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, Snapshots, accepted};
-use crate::validate::{FLOOR, QUARANTINED, SHRINK, WARNED};
+use crate::validate::{DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED};
 
 /// Rules about totals, which a person may take as they are.
-const RULES: [&str; 4] = [SHRINK, FLOOR, QUARANTINED, WARNED];
+const RULES: [&str; 5] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT];
 
 /// What a person says on the command line.
 pub struct Word<'a> {

@@ -20,6 +20,9 @@ pub(super) const FILE_MISSING: &str = "file_missing";
 /// A file that the build can do without did not come, and not because there is none.
 pub(super) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 
+/// A file of which nothing proves that it came whole.
+pub(super) const LENGTH_UNKNOWN: &str = "length_unknown";
+
 /// A page that lists a source's files could not be read, or names none.
 pub(super) const PAGE_NOT_READ: &str = "page_not_read";
 
@@ -61,6 +64,7 @@ impl Arrivals {
                 Fetched::Snapshots(found) => {
                     let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
                     arrivals.snapshots.extend(found.iter().map(labelled));
+                    arrivals.findings.extend(of_unknown_length(settings, found)?);
                     continue;
                 }
                 Fetched::Absent if !is_required => {
@@ -119,4 +123,20 @@ impl Arrivals {
             None => "published without it".to_owned(),
         })
     }
+}
+
+/// Tells of files whose server says neither how long they are nor where they end, and whose own end proves nothing.
+fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_unknown = |snapshot: &&Snapshot| {
+        snapshots.known_url(&snapshot.source_id, &snapshot.url).is_some_and(|known| known.is_length_unknown && known.snapshot.sha256 == snapshot.sha256)
+    };
+    let told = |snapshot: &Snapshot| {
+        let detail = format!(
+            "{}: the server says neither how long the file is nor where it ends, and its last line has no end: {} bytes came; compare the size with the publisher's",
+            snapshot.url, snapshot.size_bytes
+        );
+        SourceFinding::new(&snapshot.source_id, LENGTH_UNKNOWN, detail)
+    };
+    Ok(found.iter().filter(is_unknown).map(told).collect())
 }

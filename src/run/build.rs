@@ -67,11 +67,15 @@ pub(super) fn build<'a>(
 
 /// Calls a pipeline's code: a defect in one must not take the others' night with it.
 pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
-    let built = catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|panic| {
+    caught(build).context(|| pipeline_id.to_owned())
+}
+
+/// Does work, and makes a defect that stops it an error like others.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
-    });
-    built.context(|| pipeline_id.to_owned())
+    })
 }
 
 pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::build::QUARANTINE;
+use super::build::{QUARANTINE, caught};
 use super::by_hand::{withdrawn_in, word_on};
 use super::exit_code::ExitCode;
 use super::findings;
@@ -185,7 +185,8 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 }
                 None => {
                     report.outcome = "built";
-                    build_and_stage(settings, plan, task, entry, run_id, observer).map(|built| {
+                    // Whatever a file makes of the program, decoding and writing included, ends with its own task.
+                    caught(|| build_and_stage(settings, plan, task, entry, run_id, observer)).map(|built| {
                         report.notes.extend(built.notes);
                         report.subjects = built.subjects;
                         built.staged

@@ -11,6 +11,7 @@ mod chosen;
 mod code_version;
 mod dates;
 mod declaration_faults;
+mod drift;
 mod due;
 mod editions;
 mod entry;
@@ -68,7 +69,7 @@ use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
 use crate::pipeline::Declarations;
 use crate::store::{Home, Manifest, Releases};
-use crate::validate::{FLOOR, QUARANTINED, WARNED};
+use crate::validate::{DRIFT, FLOOR, QUARANTINED, WARNED};
 
 /// What a run works with.
 #[derive(Clone)]
@@ -100,7 +101,7 @@ impl RunSettings {
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
     /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
     fn waives(&self, names: &[&str], rule: &str) -> bool {
-        let is_of_totals = [FLOOR, QUARANTINED, WARNED].contains(&rule);
+        let is_of_totals = [DRIFT, FLOOR, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
             if accepted == EVERYTHING {
                 return true;

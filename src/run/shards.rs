@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::build::{PreparedShards, QUARANTINE, ValidatedTables, check, guarded};
+use super::drift;
 use super::report::SubjectCounts;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::datasets::{Shard, Sharded, Subject, Table};
@@ -80,6 +81,7 @@ impl TaskInUnits<'_> {
         }
         let carried = carried_subjects(shard, &before)?;
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
+        self.compare_with_before(shard, &carried, &before, stage, runtime);
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
         let tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
@@ -92,6 +94,32 @@ impl TaskInUnits<'_> {
             }
         }
         self.finish_shard(shard, fingerprint, changed.len(), tables, &kept, &inputs, stage)
+    }
+
+    /// Adds to what the build is compared with what the last release has of the subjects of a shard that are built, in whatever version of the code.
+    fn compare_with_before(
+        &self,
+        shard: &Shard,
+        carried: &BTreeSet<String>,
+        read: &BTreeMap<&str, bytes::Bytes>,
+        stage: &Stage<'_>,
+        runtime: &tokio::runtime::Handle,
+    ) {
+        let Some(previous) = self.compared() else { return };
+        for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET) == Some(&shard.key)) {
+            let bytes = match read.get(dataset_id) {
+                Some(bytes) => Ok(Some(bytes.clone())),
+                None => runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part)),
+            };
+            let added = match bytes {
+                Ok(Some(bytes)) => publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, carried)),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = added {
+                tracing::warn!(task.id = self.task_id, part = part.path, "the last release cannot be compared with: {error}");
+            }
+        }
     }
 
     /// Validates the tables of a shard and writes them with the rows that are kept of the last release.

@@ -1,11 +1,15 @@
 //! Asks for one file of a source: of its publisher, of a person, or of what is here already. A host that keeps failing is asked no more.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use futures_util::FutureExt;
 
 use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
 use super::wanted::Fetched;
 use super::{RunSettings, SharedObserver};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
 
 /// A host that failed this often is not asked again in the same run.
@@ -18,11 +22,31 @@ pub(super) struct SourceFetcher<'a> {
     observer: &'a SharedObserver,
     /// By host.
     failures: std::sync::Mutex<BTreeMap<String, usize>>,
+    /// When the first file of a pipeline was asked for.
+    begun: std::sync::Mutex<BTreeMap<String, Instant>>,
 }
 
 impl<'a> SourceFetcher<'a> {
     pub(super) fn new(settings: &'a RunSettings, fetcher: &'a Fetcher, observer: &'a SharedObserver) -> Self {
-        Self { settings, fetcher, observer, failures: std::sync::Mutex::default() }
+        Self { settings, fetcher, observer, failures: std::sync::Mutex::default(), begun: std::sync::Mutex::default() }
+    }
+
+    /// Asks for a file for as long as its pipeline has time left: a publisher that drips must not hold the others' night. What came of the file by then
+    /// stays, and the next run goes on behind it.
+    async fn fetch_in_time(&self, request: &Request) -> Result<Outcome> {
+        let pipeline_id = self.settings.declarations.source(&request.source_id).map_or("", |(owner, _)| &owner.pipeline_id);
+        let deadline = self.settings.fetch.pipeline_deadline;
+        let now = self.settings.fetch.clock.instant();
+        let begun = *self.begun.lock().expect("nothing panics while holding it").entry(pipeline_id.to_owned()).or_insert(now);
+        let left = deadline.saturating_sub(now.saturating_duration_since(begun));
+        let too_late = |_| {
+            self.observer.finished();
+            Err(Error::fetch(format!("the files of {pipeline_id} took longer than {} minutes", deadline.as_secs().div_ceil(60)))
+                .hint("the publisher is slow today: the next run goes on where this one ended; `--fetch-minutes` allows more"))
+        };
+        let fetched = AssertUnwindSafe(self.fetcher.fetch(request, &**self.observer)).catch_unwind();
+        let fetched = async { fetched.await.unwrap_or_else(|_| Err(Error::fetch("what was sent stopped the program with a defect"))) };
+        tokio::time::timeout(left, fetched).await.unwrap_or_else(too_late)
     }
 
     /// What became of a file, and whether its bytes are new.
@@ -38,7 +62,7 @@ impl<'a> SourceFetcher<'a> {
             Fetched::Failed(format!("not asked: {host} failed {FAILURES_PER_HOST} times in this run"))
         } else {
             let imported = imported(self.fetcher.snapshots(), request)?;
-            let answer = self.fetcher.fetch(request, &**self.observer).await;
+            let answer = self.fetch_in_time(request).await;
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
                 self.fetcher.keep_imported(&imported)?;
                 self.observer.fetched(&imported.url, "unchanged");

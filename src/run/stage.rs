@@ -7,12 +7,12 @@ use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask};
 use super::source_rows::RowUses;
 use super::work_units::{BuiltTask, TaskInUnits};
-use super::{RunSettings, SharedObserver};
+use super::{RunSettings, SharedObserver, drift};
 use crate::datasets::RowsRead;
 use crate::error::{Error, Result};
 use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Obtained, Snapshot};
-use crate::publish::{self, Build};
+use crate::publish::{self, Build, IsCompared, Stage};
 use crate::store::{self, Snapshots, TaskEntry};
 use crate::validate::SHRINK;
 
@@ -36,13 +36,21 @@ pub(super) fn build_and_stage(
         Some(_) => None,
         None => plan.current.as_ref(),
     };
-    let in_units =
-        |previous| TaskInUnits { settings, declaration, task_id: &task.task_id, entry, is_sample: plan.is_sample, previous, observer: Some(observer) };
+    let in_units = |previous| TaskInUnits {
+        settings,
+        declaration,
+        task_id: &task.task_id,
+        entry,
+        is_sample: plan.is_sample,
+        previous,
+        observer: Some(observer),
+        is_sharded: false,
+    };
     let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
         BuildOutput::Sharded(prepared) => {
             let previous = believed.filter(|_| !settings.is_forced);
-            return in_units(previous).stage_shards(&settings.home, &prepared, Some(&issues_file));
+            return TaskInUnits { is_sharded: true, ..in_units(previous) }.stage_shards(&settings.home, &prepared, Some(&issues_file));
         }
         BuildOutput::Buckets(buckets, build) => {
             return in_units(believed).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
@@ -61,7 +69,15 @@ pub(super) fn build_and_stage(
         return Err(refused(&task.task_id, checked.blocked, &issues_file));
     }
     let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
-    Ok(BuiltTask { staged: publish::stage(&settings.home, &settings.declarations.contracts, build)?, notes: Vec::new(), subjects: None })
+    let before = drift::to_compare(settings, believed, &task.task_id, plan.is_sample);
+    let judge = |stage: &Stage<'_>| {
+        let Some(before) = before else { return Ok(()) };
+        drift::read_before(settings, before, &task.task_id, stage)?;
+        let far = drift::judge(settings, declaration, &task.task_id, stage);
+        if far.is_empty() { Ok(()) } else { Err(Error::contract(far.join("; "))) }
+    };
+    let staged = publish::stage_judged(&settings.home, &settings.declarations.contracts, build, IsCompared(before.is_some()), judge)?;
+    Ok(BuiltTask { staged, notes: Vec::new(), subjects: None })
 }
 
 /// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.

@@ -166,7 +166,7 @@ fn rebuild_task(made: &MadeWith, manifest: &Manifest, task_id: &str, entry: &Tas
     let settings = &made.settings;
     let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let is_sample = manifest.is_sample_build(entry);
-    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None };
+    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None, is_sharded: false };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
         BuildOutput::Sharded(prepared) => return Ok(in_units.stage_shards(scratch, &prepared, None)?.staged),

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::build::{expectations, names, refused, rows_of};
+use super::build::{caught, expectations, names, refused, rows_of};
 use super::report::SubjectCounts;
 use super::source_rows::RowUses;
-use super::{RunSettings, SharedObserver};
+use super::{RunSettings, SharedObserver, drift};
 use crate::error::{Error, ErrorKind, Result};
 use crate::issue::{Issue, SourceFinding};
 use crate::pipeline::Declaration;
-use crate::publish::{Stage, StagedBuild, StagedPart};
+use crate::publish::{IsCompared, Stage, StagedBuild, StagedPart};
 use crate::store::{self, Home, Manifest, TaskEntry};
 use crate::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
 
@@ -27,6 +27,8 @@ pub(super) struct TaskInUnits<'a> {
     /// The release to compare with, and to carry over from; none to build everything.
     pub(super) previous: Option<&'a Manifest>,
     pub(super) observer: Option<&'a SharedObserver>,
+    /// Whether its units are shards, of which some are carried over.
+    pub(super) is_sharded: bool,
 }
 
 /// A build on disk, and what is to be told about it that stands in none of its parts.
@@ -102,6 +104,11 @@ impl Progress {
 pub(super) type BuildUnit<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<WorkUnit> + Sync);
 
 impl TaskInUnits<'_> {
+    /// The release that the build's columns are compared with.
+    pub(super) fn compared(&self) -> Option<&Manifest> {
+        drift::to_compare(self.settings, self.previous, self.task_id, self.is_sample)
+    }
+
     /// Builds all units, stages them in `home`, and says how many subjects were built. `read` are the rows of each source that the units
     /// share. Findings go to `issues_file`.
     pub(super) fn stage(
@@ -112,7 +119,9 @@ impl TaskInUnits<'_> {
         build: BuildUnit<'_>,
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
+        let compared = self.compared();
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
+        let stage = stage.comparing(IsCompared(compared.is_some()));
         let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } =
             self.side_by_side(units, &|number| build(number, &stage), issues_file);
         tracing::info!(task.id = self.task_id, units, built_subjects, "units built");
@@ -123,6 +132,13 @@ impl TaskInUnits<'_> {
         let examples: Vec<Issue> = examples.into_values().map(|(_, issue)| issue).collect();
         let (by_totals, notes) = self.judge(&stage.parts(), &examples);
         blocked.extend(by_totals);
+        if let Some(previous) = compared.filter(|_| blocked.is_empty()) {
+            // Shards have told what they were while they were built.
+            if !self.is_sharded {
+                drift::read_before(self.settings, previous, self.task_id, &stage)?;
+            }
+            blocked.extend(drift::judge(self.settings, self.declaration, self.task_id, &stage));
+        }
         if blocked.is_empty() {
             let staged = stage.finish(rows.account(self.declaration, read), findings)?;
             return Ok((BuiltTask { staged, notes, subjects: None }, built_subjects));
@@ -144,7 +160,7 @@ impl TaskInUnits<'_> {
                         if number >= units {
                             return;
                         }
-                        let result = build(number);
+                        let result = caught(|| build(number));
                         let mut progress = progress.lock().expect("nothing panics while holding it");
                         progress.add(number, result, issues_file);
                         if let Some(observer) = self.observer {

@@ -39,6 +39,9 @@ pub struct PartialOf {
     /// Whether the server packed the bytes on their way, so that no place in them is one in what it sends.
     #[serde(default)]
     pub is_decoded: bool,
+    /// Whether nothing told where the body ends: neither a length nor a last chunk.
+    #[serde(default)]
+    pub is_length_unknown: bool,
 }
 
 #[derive(Serialize, Deserialize)]

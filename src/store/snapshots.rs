@@ -43,6 +43,9 @@ pub struct KnownUrl {
     pub origin: String,
     /// The file's stamp, when the origin is a file whose stamp can be trusted.
     pub stamp: Option<FileStamp>,
+    /// Whether nothing proves that the bytes are the whole file: neither how they came nor how they end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_length_unknown: bool,
 }
 
 /// What a file system says of a file that changes whenever its bytes do.

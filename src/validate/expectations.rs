@@ -11,6 +11,8 @@ pub const FLOOR: &str = "floor";
 pub const SHRINK: &str = "shrink";
 /// A larger share of records set aside than declared.
 pub const QUARANTINED: &str = "quarantined";
+/// Columns that are far from those of the last release.
+pub const DRIFT: &str = "drift";
 /// A larger share of rows with a warning than declared.
 pub const WARNED: &str = "warned";
 

@@ -1,15 +1,15 @@
-//! Which rows lie outside a numeric column's bounds, and how bounds are said. Decimals are compared exactly, as whole units.
+//! Which rows lie outside a column's bounds, and how bounds are said. Decimals are compared exactly, as whole units, dates by their years.
 
 use polars::prelude::*;
 
 use super::{Error, Physical, Result};
-use crate::contract::{Column, parse_decimal};
+use crate::contract::{Column, Day, parse_decimal};
 
-/// The rows of a numeric column whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units, exactly; bounds
-/// of decimals carried as text are whole numbers.
+/// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units,
+/// exactly; bounds of decimals carried as text are whole numbers, those of dates are years.
 ///
 /// # Errors
-/// `Config`, when the column holds no numbers.
+/// `Config`, when the column holds neither.
 pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Option<f64>) -> Result<Vec<usize>> {
     match column.column_type.physical {
         Physical::Decimal if column.column_type.is_decimal_text() => {
@@ -30,7 +30,16 @@ pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Opti
             let (low, high) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
             Ok(rows_that(cells.f64()?.iter(), |value| !(low..=high).contains(&value)))
         }
-        other => Err(Error::config(format!("column `{}` is {other:?}: `min` and `max` are for numbers", column.name))),
+        Physical::Date => {
+            let (low, high) = (min.map_or(i32::MIN, |bound| up(bound) as i32), max.map_or(i32::MAX, |bound| -up(-bound) as i32));
+            let is_outside = |day: Day| !(low..=high).contains(&day.civil().0);
+            Ok(match cells.dtype() {
+                DataType::Date => rows_that(cells.to_physical_repr().i32()?.iter(), |day| is_outside(Day::from_number(day))),
+                // What is no date is another rule's finding.
+                _ => rows_that(cells.str()?.iter(), |text| Day::from_iso(text.as_bytes()).is_some_and(is_outside)),
+            })
+        }
+        other => Err(Error::config(format!("column `{}` is {other:?}: `min` and `max` are for numbers and dates", column.name))),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use archives::{archive, bomb, corrupt_archive};
 use bytes::Bytes;
@@ -78,6 +78,8 @@ enum Delivery {
     CutAfter(usize),
     /// Falls silent after so many bytes.
     StallAfter(usize),
+    /// Sends the body again and again, a byte from time to time.
+    Dripping,
     /// Repeats the body without end.
     Endless,
 }
@@ -223,6 +225,12 @@ impl Reply {
         self.without_length()
     }
 
+    /// Sends a byte from time to time, for as long as the client listens.
+    pub fn dripping(mut self) -> Self {
+        self.delivery = Delivery::Dripping;
+        self.without_length()
+    }
+
     /// Declares no length: the body ends with the connection.
     pub fn without_length(mut self) -> Self {
         self.framing = Framing::Close;
@@ -290,6 +298,17 @@ impl Reply {
                 let mut nothing = [0; 1];
                 while stream.read(&mut nothing).await? > 0 {}
             }
+            Delivery::Dripping => loop {
+                for byte in self.body.chunks(1) {
+                    stream.write_all(byte).await?;
+                    stream.flush().await?;
+                    // The client's deadline ends it, not a count.
+                    let mut nothing = [0; 1];
+                    if tokio::time::timeout(Duration::from_millis(20), stream.read(&mut nothing)).await.is_ok() {
+                        return Ok(());
+                    }
+                }
+            },
             Delivery::Endless => loop {
                 stream.write_all(&self.body).await?;
             },

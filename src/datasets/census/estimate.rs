@@ -256,7 +256,9 @@ fn number(text: &str) -> Result<i64, Unknown> {
     }
     let tenth = i64::from(fraction.bytes().next().map_or(0, |byte| byte - b'0'));
     let whole: i64 = whole.parse().map_err(|_| unknown())?;
-    Ok(sign * (whole * 10 + tenth))
+    let tenths = whole * 10 + tenth;
+    // No publisher writes it for zero: a sign that stands alone is what is left of a code.
+    if tenths == 0 && sign < 0 { Err(unknown()) } else { Ok(sign * tenths) }
 }
 
 fn decimal(tenths: i64) -> String {
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn unknown_special_values_are_never_figures() {
-        for estimate in ["-777777777", "-111111111", "abc", "12.34", "1e5", "-", "--5", "9999999999999999"] {
+        for estimate in ["-777777777", "-111111111", "abc", "12.34", "1e5", "-", "--5", "-0", "-0.0", "9999999999999999"] {
             assert!(cells().read(Some(estimate), Some("5")).is_err(), "{estimate}");
             assert!(cells().read(Some("5"), Some(estimate)).is_err(), "{estimate}");
         }

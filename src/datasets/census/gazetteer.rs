@@ -11,7 +11,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled};
+use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled, whole};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -65,12 +65,11 @@ impl Areas {
         }
         let is_code = |code: &str| (code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit())).then_some(());
         convert(&frame, "geoid", "five digits", &mut rejects, is_code)?;
-        let area = |text: &str| text.parse().ok().filter(|area| *area >= 0);
         let year = source.source_version.parse().map_err(|_| Error::config(format!("source version `{}` is not a year", source.source_version)))?;
         Ok(Self {
             year,
-            land_area_sqm: convert(&frame, "land_area_sqm", "square metres", &mut rejects, area)?,
-            water_area_sqm: convert(&frame, "water_area_sqm", "square metres", &mut rejects, area)?,
+            land_area_sqm: convert(&frame, "land_area_sqm", "square metres", &mut rejects, whole)?,
+            water_area_sqm: convert(&frame, "water_area_sqm", "square metres", &mut rejects, whole)?,
             land_area_sqmi: convert(&frame, "land_area_sqmi", "square miles with three decimals", &mut rejects, |text| unscaled(text, 3))?,
             lat: convert(&frame, "lat", "a latitude", &mut rejects, |text| degrees(text, 90.0))?,
             lon: convert(&frame, "lon", "a longitude", &mut rejects, |text| degrees(text, 180.0))?,

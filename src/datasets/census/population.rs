@@ -9,7 +9,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Table};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, pointer_column, pointers, require, text, text_column};
+use crate::normalise::{Rejects, convert, pointer_column, pointers, require, text, text_column, whole};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -49,7 +49,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     for column in ["level", "state", "name", "population"] {
         require(frame, column, &mut rejects)?;
     }
-    let population = convert(frame, "population", "a number of people", &mut rejects, |text| text.parse::<i64>().ok().filter(|people| *people >= 0))?;
+    let population = convert(frame, "population", "a number of people", &mut rejects, whole)?;
     let codes = ["level", "state", "county", "place"].map(|name| text(frame, name)).into_iter().collect::<Result<Vec<_>>>()?;
     let areas: Vec<Option<(&str, String)>> = (0..height).map(|row| area([0, 1, 2, 3].map(|code: usize| codes[code].get(row).unwrap_or_default()))).collect();
     let own = pointers(frame, POINTERS)?;

@@ -11,7 +11,7 @@ use crate::datasets::Context;
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, left_join, pointers, require, text};
+use crate::normalise::{Rejects, convert, left_join, pointers, require, text, whole};
 use crate::provenance::POINTERS;
 
 /// The primary county of a ZCTA. Areas in square metres.
@@ -69,9 +69,8 @@ pub(super) fn read(context: &Context<'_>, connecticut: &str, dataset_id: &str, i
     // Rows without a ZCTA are county land outside every ZCTA.
     let frame = context.without_repeats(&source.frame.filter(&source.frame.column("zcta")?.is_not_null())?)?;
     let mut rejects = Rejects::new(frame.height());
-    let area = |text: &str| text.parse::<i64>().ok().filter(|area| *area >= 0);
-    let land = convert(&frame, "land_part", "square metres", &mut rejects, area)?;
-    let water = convert(&frame, "water_part", "square metres", &mut rejects, area)?;
+    let land = convert(&frame, "land_part", "square metres", &mut rejects, whole)?;
+    let water = convert(&frame, "water_part", "square metres", &mut rejects, whole)?;
     for column in ["county_fips", "land_part", "water_part"] {
         require(&frame, column, &mut rejects)?;
     }

@@ -230,3 +230,19 @@ fn ranges_that_are_not_in_the_file_are_refused() {
         decode_file(&source.path, None, &Format::JsonRows, &source.plan, Some(&[range])).unwrap_err();
     }
 }
+
+/// Eight hundred thousand columns: a look at each for each other one would be a third of a million million, and this test would never end.
+#[test]
+fn a_header_as_wide_as_a_line_may_be_is_looked_at_once() {
+    let columns: Vec<String> = (0..800_000).map(|number| format!("c{number}")).collect();
+    let mut header = columns.join("|");
+    header.push('\n');
+    assert!(header.len() < 8 << 20);
+    let record = format!("{}\n", vec!["1"; columns.len()].join("|"));
+    let source = Source::new(format!("{header}{record}").as_bytes(), None, delimited('|', false, &[]), plan_of(&["c0", "c799999"]));
+    let decoded = source.decode(None).unwrap();
+    assert_eq!((decoded.frame.height(), decoded.malformed.len()), (1, 0));
+    let missing = Source::new(header.as_bytes(), None, delimited('|', false, &[]), plan_of(&["c0", "not there"]));
+    let error = missing.decode(None).unwrap_err().to_string();
+    assert!(error.contains("not there") && error.len() < 10_000, "{} bytes", error.len());
+}

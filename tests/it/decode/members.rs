@@ -144,3 +144,42 @@ fn a_member_that_goes_beyond_the_file_or_into_another_is_refused() {
     shared[second + 42..second + 46].copy_from_slice(&0_u32.to_le_bytes());
     assert!(refusal(&shared).contains("`CIK1.json` and `CIK2.json` share bytes"), "{}", refusal(&shared));
 }
+
+/// Members that each grow less than a member may, and together more than an archive of text does.
+#[test]
+fn members_that_together_grow_beyond_belief_are_refused() {
+    // Eight random bytes in three thousand: each member grows about two hundred times.
+    let piece = |number: u64| format!("{:016x}{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15), "x".repeat(3_000));
+    let repeated: Vec<u8> = (1..).flat_map(|number| piece(number).into_bytes()).take(1 << 20).collect();
+    let names: Vec<String> = (0..1_100).map(|number| format!("CIK{number}.json")).collect();
+    let members: Vec<(&str, &[u8], bool)> = names.iter().map(|name| (name.as_str(), repeated.as_slice(), true)).collect();
+    let message = refusal(&zipped(&members));
+    assert!(message.contains("its members declare 1153433600 bytes together") && message.contains("times the archive, more than 100"), "{message}");
+    assert_eq!(open(&zipped(&members[..500])).unwrap().members().len(), 500, "what unpacks to little may");
+}
+
+/// An end record of 64 bits that declares as many members as no file can list must not decide how much memory is asked for.
+#[test]
+fn an_end_record_that_declares_more_members_than_the_file_has_bytes_for_is_refused() {
+    let honest = zipped(&[("CIK1.json", b"{}", true)]);
+    let end = memchr::memmem::rfind(&honest, b"PK\x05\x06").unwrap();
+    let (directory, number) = (memchr::memmem::find(&honest, b"PK\x01\x02").unwrap() as u64, 1_u64 << 36);
+    let mut lying = honest[..end].to_vec();
+    let record = lying.len() as u64;
+    lying.extend(b"PK\x06\x06");
+    lying.extend(44_u64.to_le_bytes());
+    lying.extend([45, 0, 45, 0]);
+    lying.extend([0; 8]);
+    for field in [number, number, number * 46, directory] {
+        lying.extend(field.to_le_bytes());
+    }
+    lying.extend(b"PK\x06\x07\0\0\0\0");
+    lying.extend(record.to_le_bytes());
+    lying.extend(1_u32.to_le_bytes());
+    lying.extend(b"PK\x05\x06\0\0\0\0");
+    lying.extend([0xFF; 12]);
+    lying.extend([0, 0]);
+    let place = placed(&lying);
+    let error = pubdata::decode::member_name(&place.path, "*.json").unwrap_err().to_string();
+    assert!(error.contains("its end record declares 68719476736 members"), "{error}");
+}

@@ -1,6 +1,7 @@
 //! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the home afterwards.
 
 mod archives;
+mod believable;
 mod buckets;
 mod by_hand;
 mod calendar;
@@ -10,6 +11,8 @@ mod dates;
 mod declaration_faults;
 mod declared_elsewhere;
 mod determinism;
+mod drift;
+mod hostile;
 mod import;
 mod interrupted;
 mod listing;

@@ -93,7 +93,7 @@ fn a_rule_that_does_not_fit_its_columns_is_a_configuration_error() {
         validate(&changed_contract(from, to), Some(&expectations()), candidate, &inputs(), None, false).unwrap_err().to_string()
     };
     let on_text = verdict_under("columns = [\"value\"]\nwhere = { column = \"unit\"", "columns = [\"metric\"]\nwhere = { column = \"unit\"");
-    assert_eq!(on_text, "test.thing year=2023: rule `percent_in_range`: column `metric` is String: `min` and `max` are for numbers");
+    assert_eq!(on_text, "test.thing year=2023: rule `percent_in_range`: column `metric` is String: `min` and `max` are for numbers and dates");
     let on_decimal = verdict_under("where = { column = \"unit\", equals = \"percent\" }", "where = { column = \"moe\", equals = \"1\" }");
     assert_eq!(on_decimal, "test.thing year=2023: rule `percent_in_range`: a condition on column `moe` needs a text, a flag, a date or an integer");
     let no_total = verdict_under("total = 100\n", "");
@@ -104,12 +104,12 @@ fn a_rule_that_does_not_fit_its_columns_is_a_configuration_error() {
 fn built_in_contracts_use_rules_that_fit_their_columns() {
     for contract in contracts().values() {
         for invariant in &contract.invariants {
-            let is_number = |name: &String| {
-                let physical = contract.column(name).unwrap().column_type.physical;
-                matches!(physical, Physical::Int32 | Physical::Int64 | Physical::Decimal | Physical::Float64)
+            let fits = |name: &String| match (contract.column(name).unwrap().column_type.physical, invariant.rule) {
+                (Physical::Int32 | Physical::Int64 | Physical::Decimal | Physical::Float64, _) => true,
+                (Physical::Date, rule) => rule != Rule::SumWithin,
+                (_, rule) => !matches!(rule, Rule::RangeWhere | Rule::SumWithin),
             };
-            let needs_numbers = matches!(invariant.rule, Rule::RangeWhere | Rule::SumWithin);
-            assert!(!needs_numbers || invariant.columns.iter().all(is_number), "{}: {}", contract.dataset_id, invariant.code);
+            assert!(invariant.columns.iter().all(fits), "{}: {}", contract.dataset_id, invariant.code);
         }
     }
     assert_eq!(contract().invariants.len(), 6);

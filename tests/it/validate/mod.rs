@@ -17,7 +17,7 @@ use pubdata::contract::{Contract, Contracts};
 use pubdata::declared::DeclarationFiles;
 use pubdata::ids::Digest;
 use pubdata::issue::{Issue, Severity};
-use pubdata::pipeline::{Declarations, Expectations};
+use pubdata::pipeline::{Declarations, Drift, Expectations};
 use pubdata::provenance::{Inputs, Obtained, Snapshot, SourcePointer};
 use pubdata::validate::{Candidate, Verdict, validate};
 
@@ -131,6 +131,7 @@ pub fn expectations() -> Expectations {
         warn_quarantined_percent: 100.0,
         max_quarantined_percent: 100.0,
         max_warned_percent: BTreeMap::new(),
+        drift: Drift::default(),
     }
 }
 

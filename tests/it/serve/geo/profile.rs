@@ -32,7 +32,7 @@ async fn profile_has_geography_vintage_twelve_metrics_and_provenance() {
     let snapshot = crate::serve::home::snapshot(Some(2023));
     let provenance = json!({
         "dataset_id": "geo.zcta_metric", "source_id": "test.metrics_file", "source_url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12",
-        "schema_version": "1.2.0", "validation_status": "passed", "record_id": "geo.zcta_metric:2023:90210:population"
+        "schema_version": "1.3.0", "validation_status": "passed", "record_id": "geo.zcta_metric:2023:90210:population"
     });
     assert_eq!(data["provenance"], provenance);
     let meta = &answer["meta"];
