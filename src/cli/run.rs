@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::after_run::{self, AfterRunArgs};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
@@ -63,6 +64,8 @@ pub(super) struct RunArgs {
     /// given several times. `pubdata accept ID:shrink` does it for the runs of a week.
     #[arg(long, value_name = "ID")]
     accept: Vec<String>,
+    #[command(flatten)]
+    after: AfterRunArgs,
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
@@ -119,8 +122,10 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
+    let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
+    after_run::tell(&settings, &arguments.after, run_before.as_deref()).await;
     let report = report?;
     if global.json {
         output::json(&report);

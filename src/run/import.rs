@@ -161,6 +161,8 @@ fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note
         error: None,
         note: Some(note),
         import: Some(import),
+        fetched_bytes: None,
+        disk: None,
         tasks: BTreeMap::new(),
     };
     store::append_ledger(&settings.home, &entry)

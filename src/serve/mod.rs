@@ -24,7 +24,7 @@ mod tax;
 mod zip_code;
 
 pub use http::service::Clock;
-pub use release::freshness::freshness_of_task;
+pub use release::freshness::{freshness_of, freshness_of_task};
 pub use routes::openapi_document;
 pub use run::serve;
 pub use server::Server;

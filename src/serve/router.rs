@@ -97,6 +97,12 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
     let release = service.catalog.current();
     let running = service.settings.limits.simultaneous_requests.saturating_sub(service.running.available_permits());
     let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), running, server.stream.numbers());
+    // Files of the home are looked at.
+    let readings = tokio::task::spawn_blocking(move || server.readings(release.as_ref().map(|release| &release.manifest))).await;
+    let text = match readings {
+        Ok(Some(readings)) => readings.added_to(&text),
+        _ => text,
+    };
     page(Body::from(text), CONTENT_TYPE)
 }
 

@@ -6,6 +6,7 @@ mod blocks;
 mod channels;
 mod copies;
 mod diff;
+mod disk_use;
 mod durable;
 mod events;
 mod home;
@@ -26,9 +27,11 @@ pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptanc
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use copies::Copies;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
+pub use disk_use::{DiskUse, disk_use, free_bytes};
+pub use durable::write_file;
 pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
-    StreamFiling,
+    StreamFiling, last_event_at,
 };
 pub use home::{Home, RunLock};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};

@@ -3,7 +3,7 @@
 mod archives;
 mod buckets;
 mod by_hand;
-mod calendar;
+pub mod calendar;
 mod changed_sources;
 mod command_line;
 mod dates;
