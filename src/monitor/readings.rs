@@ -1,7 +1,7 @@
 //! The numbers of an installation, each a gauge. What happened at a time is told as that time and not as an age, so that a number that was
 //! written last night is still true at noon.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use super::forecast::full_at;
 use super::history::{ChannelHistory, History, seconds};
 use crate::error::Result;
-use crate::store::{FollowState, Home, Manifest, free_bytes, last_event_at};
+use crate::store::{FollowState, Home, Manifest, TaskEntry, free_bytes, last_event_at};
 
 /// Rules of a dataset that have a number of their own; those with fewer records are told together.
 const RULES: usize = 20;
@@ -91,10 +91,11 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
     let mut quarantined = Reading::new("pubdata_dataset_quarantined_rows", "Records of a dataset that were set aside, by rule.");
     for (dataset_id, dataset) in &manifest.datasets {
         let labels = || vec![("channel", (*channel).to_owned()), ("dataset", dataset_id.clone())];
-        let tasks = || dataset.parts.iter().map(|part| &part.task_id).filter_map(|task_id| Some((task_id, manifest.tasks.get(task_id)?)));
-        let newest = tasks().flat_map(|(_, task)| &task.inputs).filter_map(|input| input.source_date.parse().ok()).max();
+        let task_ids: BTreeSet<&String> = dataset.parts.iter().map(|part| &part.task_id).collect();
+        let tasks: Vec<(&String, &TaskEntry)> = task_ids.into_iter().filter_map(|task_id| manifest.tasks.get_key_value(task_id)).collect();
+        let newest = tasks.iter().flat_map(|(_, task)| &task.inputs).filter_map(|input| input.source_date.parse().ok()).max();
         sources.add(labels(), newest.and_then(midnight));
-        let next = tasks().filter(|(task_id, _)| manifest.awaits_an_edition(task_id)).flat_map(|(_, task)| task.due.values().copied()).min();
+        let next = tasks.iter().filter(|(task_id, _)| manifest.awaits_an_edition(task_id)).flat_map(|(_, task)| task.due.values().copied()).min();
         due.add(labels(), next.and_then(midnight));
         if let Some(word) = freshness.get(dataset_id) {
             fresh.add([labels(), vec![("freshness", (*word).to_owned())]].concat(), Some(1));

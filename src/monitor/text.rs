@@ -20,8 +20,13 @@ impl Collector for Readings {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for reading in &self.0 {
             let mut metric = encoder.encode_descriptor(reading.name, reading.help, None, MetricType::Gauge)?;
-            for sample in &reading.samples {
-                encode_number(sample.value, metric.encode_family(&sample.labels)?)?;
+            match reading.samples.as_slice() {
+                [only] if only.labels.is_empty() => encode_number(only.value, metric)?,
+                samples => {
+                    for sample in samples {
+                        encode_number(sample.value, metric.encode_family(&sample.labels)?)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -44,6 +49,9 @@ impl Readings {
         registry.register_collector(Box::new(self));
         let mut text = String::new();
         text::encode(&mut text, &registry).expect("a String takes all that is written to it");
-        text.strip_suffix(END).map(str::to_owned).unwrap_or(text)
+        if text.ends_with(END) {
+            text.truncate(text.len() - END.len());
+        }
+        text
     }
 }

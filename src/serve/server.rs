@@ -30,8 +30,8 @@ impl Server {
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
         let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
-        let watch = Watch::new(Home::open(&settings.home)?);
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
+        let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
             openapi: serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into(),
