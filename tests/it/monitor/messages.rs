@@ -41,6 +41,8 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
     }
 }
 
+const NOTHING: [(EventKind, Option<String>); 0] = [];
+
 /// What the last of some runs tells: event and task.
 fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
     let events = Message::of_last_run(runs).map(|message| message.events).unwrap_or_default();
@@ -80,10 +82,10 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
     let other = run(1, 0, &[("sec.financials", task("built"))]);
     let import = LedgerEntry { outcome: "imported".to_owned(), ..run(2, 0, &[]) };
     let again = run(3, 20, &[("permit.sf", task("blocked"))]);
-    assert_eq!(told(&[blocked.clone(), other.clone()]), []);
+    assert_eq!(told(&[blocked.clone(), other.clone()]), NOTHING);
     // An import is no run: the last run is told of.
     assert_eq!(told(&[blocked.clone(), import.clone()]), [of(EventKind::Blocked, "permit.sf")]);
-    assert_eq!(told(&[blocked.clone(), other.clone(), import.clone(), again.clone()]), []);
+    assert_eq!(told(&[blocked.clone(), other.clone(), import.clone(), again.clone()]), NOTHING);
     let standing = &History::of(&[blocked, other, import, again]).channels["nightly"].tasks["permit.sf"];
     assert_eq!((standing.failed_runs, standing.confirmed_at), (2, None));
 }
@@ -92,7 +94,7 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
 fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
     let late = Some("2026-11-20".parse().unwrap());
     let optional = |outcome: &str| LedgerTask { is_optional: true, late_since: late, ..task(outcome) };
-    assert_eq!(told(&[run(0, 0, &[("permit.sf", optional("missing"))])]), []);
+    assert_eq!(told(&[run(0, 0, &[("permit.sf", optional("missing"))])]), NOTHING);
     assert_eq!(told(&[run(0, 0, &[("permit.sf", optional("blocked"))])]), [of(EventKind::Blocked, "permit.sf")]);
     let needed = LedgerTask { is_optional: false, ..optional("missing") };
     assert_eq!(told(&[run(0, 0, &[("permit.sf", needed)])]), [of(EventKind::Missing, "permit.sf"), of(EventKind::Late, "permit.sf")]);
@@ -102,10 +104,10 @@ fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
 #[test]
 fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
     let above = LedgerTask { is_above_warning_level: true, ..task("built") };
-    let runs = [above, task("fresh"), task("built")].map(|night| night);
-    let runs: Vec<LedgerEntry> = runs.into_iter().enumerate().map(|(number, night)| run(number, 0, &[("license.co", night)])).collect();
+    let nights = [above, task("fresh"), task("built")];
+    let runs: Vec<LedgerEntry> = nights.into_iter().enumerate().map(|(number, night)| run(number, 0, &[("license.co", night)])).collect();
     assert_eq!(told(&runs[..1]), [of(EventKind::Quarantined, "license.co")]);
-    assert_eq!(told(&runs[..2]), []);
+    assert_eq!(told(&runs[..2]), NOTHING);
     assert_eq!(told(&runs), [of(EventKind::Recovered, "license.co")]);
 }
 
@@ -113,7 +115,7 @@ fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
 fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
     let runs = [run(0, 0, &[("a.b", task("built"))]), run(1, 60, &[]), run(2, 60, &[]), run(3, 0, &[("a.b", task("fresh"))])];
     assert_eq!(told(&runs[..2]), [(EventKind::Failed, None)]);
-    assert_eq!(told(&runs[..3]), []);
+    assert_eq!(told(&runs[..3]), NOTHING);
     let other = LedgerEntry { error: Some("another fault".to_owned()), ..run(2, 60, &[]) };
     assert_eq!(told(&[runs[0].clone(), runs[1].clone(), other]), [(EventKind::Failed, None)]);
     assert_eq!(told(&runs), [(EventKind::Recovered, None)]);
