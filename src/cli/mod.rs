@@ -2,11 +2,13 @@
 //! is elsewhere.
 
 mod accept;
+mod after_run;
 mod attention;
 mod check;
 mod follow;
 mod import;
 mod keys;
+mod metrics;
 mod new;
 mod output;
 mod probe;
@@ -102,6 +104,8 @@ enum Command {
     Run(run::RunArgs),
     /// Shows what is published, how fresh it is, and how the last runs went.
     Status(status::StatusArgs),
+    /// Prints the numbers of the installation for Prometheus; `run --metrics-file` writes them after each run.
+    Metrics(metrics::MetricsArgs),
     /// Lists, shows, compares, promotes, rolls back and prunes releases.
     Releases(releases::ReleasesArgs),
     /// Walks from a record to the publisher's bytes and makes the record again from them.
@@ -208,6 +212,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
         Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
         Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
+        Command::Metrics(arguments) => runtime.block_on(metrics::metrics(global, arguments)),
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),

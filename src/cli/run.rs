@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::attention::Extent;
+use super::after_run::{self, AfterRunArgs};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
@@ -75,6 +76,8 @@ pub(super) struct RunArgs {
     /// Prints every task and what became of each source's rows.
     #[arg(long)]
     verbose: bool,
+    #[command(flatten)]
+    after: AfterRunArgs,
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
@@ -136,8 +139,10 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
+    let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
+    after_run::tell(&settings, &arguments.after, run_before.as_deref()).await;
     let report = report?;
     if global.json {
         output::document("run", &report);

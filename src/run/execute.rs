@@ -20,7 +20,7 @@ use crate::issue::SourceFinding;
 use crate::pipeline::Declaration;
 use crate::provenance::{Obtained, Snapshot};
 use crate::publish::{self, Contribution, Outcome, StagedBuild};
-use crate::store::{self, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry};
+use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry};
 use crate::validate::is_above_warning_level;
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
@@ -45,8 +45,14 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         Ok(report) => report.ledger_entry(),
         Err(error) => failed_entry(settings, &run_id, started_at, error).await,
     };
-    store::append_ledger(&settings.home, &entry)?;
+    store::append_ledger(&settings.home, &LedgerEntry { disk: disk_use(settings), ..entry })?;
     result
+}
+
+/// What the home takes now; a disk that cannot say it holds up no run.
+fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
+    let told = store::disk_use(&settings.home);
+    told.inspect_err(|error| tracing::warn!(%error, "the size of the home is not known")).ok()
 }
 
 /// What the ledger keeps of a run that ended with an error.
@@ -65,6 +71,8 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
         note: None,
         accepted: settings.accepted.clone(),
         import: None,
+        fetched_bytes: None,
+        disk: None,
         tasks: BTreeMap::new(),
     }
 }

@@ -162,6 +162,8 @@ fn write_down(settings: &RunSettings, started_at: Timestamp, outcome: &str, note
         note: Some(note),
         accepted: Vec::new(),
         import: Some(import),
+        fetched_bytes: None,
+        disk: None,
         tasks: BTreeMap::new(),
     };
     store::append_ledger(&settings.home, &entry)

@@ -184,6 +184,8 @@ impl RunReport {
             note: None,
             accepted: self.accepted.clone(),
             import: None,
+            fetched_bytes: Some(self.sources.iter().filter(|source| source.outcome == "new").filter_map(|source| source.size_bytes).sum()),
+            disk: None,
             tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
         }
     }

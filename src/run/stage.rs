@@ -74,7 +74,7 @@ pub(super) fn build_and_stage(
         let Some(before) = before else { return Ok(()) };
         drift::read_before(settings, before, &task.task_id, stage)?;
         let far = drift::judge(settings, declaration, &task.task_id, stage);
-        if far.is_empty() { Ok(()) } else { Err(Error::contract(far.join("; "))) }
+        if far.is_empty() { Ok(()) } else { Err(refused(&task.task_id, far, &issues_file)) }
     };
     let staged = publish::stage_judged(&settings.home, &settings.declarations.contracts, build, IsCompared(before.is_some()), judge)?;
     Ok(BuiltTask { staged, notes: Vec::new(), subjects: None })

@@ -121,6 +121,13 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
     let release = service.catalog.current();
     let numbers = TransportNumbers { running: service.running.taken(), connections: service.connections.open(), bytes_in_flight: service.in_flight.taken() };
     let text = service.metrics.text(release.as_ref().map(|release| &release.manifest), service.now(), numbers, server.stream.numbers());
+    // Files of the home are looked at.
+    let reader = server.clone();
+    let readings = tokio::task::spawn_blocking(move || reader.readings(release.as_ref().map(|release| &release.manifest))).await;
+    let text = match readings {
+        Ok(Some(readings)) => readings.added_to(&text),
+        _ => text,
+    };
     ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-cache")], text).into_response()
 }
 

@@ -8,12 +8,15 @@ use super::http::documents::Document;
 use super::http::openapi;
 use super::http::openapi::DOCS_PAGE;
 use super::http::service::{Clock, Service};
+use super::release::freshness::freshness_of;
 use super::routes;
 use super::settings::ServeSettings;
 use super::stream::Stream;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
+use crate::monitor::{OfRelease, Readings, Watch};
+use crate::store::{Home, Manifest};
 
 /// Everything that routes share.
 pub struct Server {
@@ -21,6 +24,8 @@ pub struct Server {
     pub(super) stream: Arc<Stream>,
     pub(super) openapi: Arc<Document>,
     pub(super) docs: Arc<Document>,
+    /// What the ledger of the home says, where it has one.
+    pub(super) watch: Watch,
 }
 
 impl Server {
@@ -32,11 +37,13 @@ impl Server {
         let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
         let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
+        let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
             openapi: document("application/json", serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into()),
             docs: document("text/html; charset=utf-8", Bytes::from_static(DOCS_PAGE.as_bytes())),
             service,
+            watch,
         }))
     }
 
@@ -46,6 +53,17 @@ impl Server {
     /// `Store`, when channel or release cannot be read; what is served stays.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         self.service.refresh().await
+    }
+
+    /// The numbers of the home and of the release that is served; none where the ledger cannot be read. Blocks.
+    pub(super) fn readings(&self, manifest: Option<&Manifest>) -> Option<Readings> {
+        let history = self.watch.history().inspect_err(|error| tracing::warn!(%error, "no numbers of the runs")).ok()?;
+        let today = self.service.today();
+        let release = manifest.map(|manifest| {
+            let freshness = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
+            OfRelease { channel: &self.service.settings.channel, manifest, freshness: freshness.collect() }
+        });
+        Some(Readings::of_home(self.watch.home(), &history, release.as_ref()))
     }
 
     /// Takes what the follower has added to the event log, as the server does by itself several times a second.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::{Home, KnownUrl, lines};
+use super::{DiskUse, Home, KnownUrl, lines};
 use crate::error::Result;
 use crate::ids::{Digest, ReleaseId};
 use crate::issue::SourceFinding;
@@ -46,6 +46,12 @@ pub struct LedgerEntry {
     /// The file that a person gave or took back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<ImportedFile>,
+    /// Bytes of the files that were new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_bytes: Option<u64>,
+    /// What the home took of the disk when it had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskUse>,
     /// What became of each task, by task id.
     pub tasks: BTreeMap<String, LedgerTask>,
 }

@@ -7,6 +7,7 @@ mod channels;
 mod copies;
 mod declared_texts;
 mod diff;
+mod disk_use;
 mod durable;
 mod events;
 mod formats;
@@ -29,9 +30,11 @@ pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelM
 pub use copies::Copies;
 pub use declared_texts::declared_path;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
+pub use disk_use::{DiskUse, disk_use, free_bytes};
+pub use durable::write_file;
 pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
-    StreamFiling,
+    StreamFiling, last_event_at,
 };
 pub use formats::{FormatReport, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};

@@ -41,6 +41,8 @@ pub struct Received {
     pub target: String,
     /// By lower-case name.
     pub headers: BTreeMap<String, String>,
+    /// What was sent along.
+    pub body: String,
     pub at: Instant,
 }
 
@@ -351,12 +353,23 @@ async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
             _ => return None,
         }
     }
+    let head = memchr::memmem::find(&bytes, b"\r\n\r\n")? + 4;
+    let mut body = bytes.split_off(head);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut lines = text.split("\r\n");
     let (method, rest) = lines.next()?.split_once(' ')?;
     let target = rest.split(' ').next()?.to_owned();
-    let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Some(Received { method: method.to_owned(), target, headers, at: Instant::now() })
+    let headers: BTreeMap<String, String> =
+        lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    while body.len() < length {
+        match stream.read(&mut buffer).await {
+            Ok(read) if read > 0 => body.extend_from_slice(&buffer[..read]),
+            _ => return None,
+        }
+    }
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Some(Received { method: method.to_owned(), target, headers, body, at: Instant::now() })
 }
 
 /// A folder's file as any static server gives it: the path percent-decoded, no way out of the folder.

@@ -14,6 +14,7 @@
 //! Numbers only grow and are never used twice for what a reader may have seen: what was not durable was not committed.
 
 mod findings;
+mod last;
 mod log;
 mod state;
 mod tail;
@@ -22,6 +23,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 pub use findings::Findings;
+pub use last::last_event_at;
 pub use log::{EventLog, NewEvent};
 pub(super) use state::STATE_FORMAT_VERSION;
 pub use state::{FeedState, FollowState, Reconciled};

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use pubdata::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
+use pubdata::store::{DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, append_ledger, read_ledger};
 
 use super::{NOW, Place};
 
@@ -32,6 +32,8 @@ fn entry(run_id: &str) -> LedgerEntry {
         note: Some("three".to_owned()),
         accepted: vec!["test.places:shrink".to_owned()],
         import: None,
+        fetched_bytes: Some(7),
+        disk: Some(DiskUse { rooms: BTreeMap::from([("releases".to_owned(), 5)]), free_bytes: 3, is_partial: false }),
         tasks: BTreeMap::from([("test.places".to_owned(), task)]),
     }
 }

@@ -310,7 +310,7 @@ async fn a_file_without_label_is_the_edition_of_its_day_also_when_its_bytes_are_
 }
 
 /// The declarations of the gazetteer as they are, but for floors that samples do not reach and a calendar of this test.
-fn gazetteer() -> DeclarationFiles {
+pub fn gazetteer() -> DeclarationFiles {
     let files = DeclarationFiles::built_in();
     let text = |path: &str| String::from_utf8(files.read(path).unwrap().to_vec()).unwrap();
     let without_floors = |text: String| {

@@ -4,7 +4,7 @@ mod archives;
 mod believable;
 mod buckets;
 mod by_hand;
-mod calendar;
+pub mod calendar;
 mod changed_sources;
 mod command_line;
 mod dates;

@@ -19,4 +19,5 @@ mod tax;
 mod world;
 mod zip_code;
 
+pub use served::Served;
 pub use world::{Answer, World, all, collect_record_ids, notices, read, with};

@@ -1,0 +1,21 @@
+//! `pubdata metrics`: the numbers of an installation, as a run writes them for a collector.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Global, after_run};
+use crate::error::Result;
+
+#[derive(Args)]
+pub(super) struct MetricsArgs {
+    /// The channel whose release is told of; runs are told of for every channel.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+}
+
+pub(super) async fn metrics(global: &Global, arguments: &MetricsArgs) -> Result<ExitCode> {
+    let settings = global.reading(&arguments.channel)?;
+    anstream::print!("{}", after_run::readings(&settings).await?.prometheus_text());
+    Ok(ExitCode::SUCCESS)
+}
