@@ -49,8 +49,8 @@ pub struct Limits {
     pub request_time: Duration,
     pub simultaneous_requests: usize,
     pub connections: usize,
-    /// Earlier releases kept in memory for `release` and `as_of`.
-    pub retained_releases: usize,
+    /// Bound on the earlier releases kept in memory for `release` and `as_of`, all together; the last one asked for is kept in any case.
+    pub retained_bytes: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
     /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
@@ -80,7 +80,7 @@ impl Default for Limits {
             request_time: Duration::from_secs(30),
             simultaneous_requests: 1_024,
             connections: 4_096,
-            retained_releases: 2,
+            retained_bytes: 512 << 20,
             part_cache_bytes: 512 << 20,
             least_copied_bytes: 4 << 20,
             stream_sockets: 2_000,

@@ -24,3 +24,4 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod response;
 pub mod service;
+pub mod usage;

@@ -190,6 +190,9 @@ pub fn noted<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str, note:
     values.filter(|known| known.note(note).is_some()).map(|known| known.value.as_str()).collect()
 }
 
+/// Wrong parameters after which the rest is not looked at.
+const MAX_ERRORS: usize = 20;
+
 /// The parameters of one request, checked, in the order they are declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(&'static str, String)>);
@@ -198,11 +201,14 @@ impl Query {
     /// Reads a query string.
     ///
     /// # Errors
-    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter.
+    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
     pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
         let mut found: Vec<Option<String>> = vec![None; parameters.len()];
         let mut errors = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            if errors.len() == MAX_ERRORS {
+                break;
+            }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let mut wrong = |field: String, code: Code, message: String| errors.push(FieldError { field, code, message });
             let (Some(name), Some(value)) = (decode(name), decode(value)) else {

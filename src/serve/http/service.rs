@@ -1,5 +1,6 @@
 //! What all requests share: releases, keys, limits, metrics, and the clock.
 
+use std::fs::Metadata;
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
@@ -12,14 +13,15 @@ use super::auth::{Client, KeyRing};
 use super::metrics::Metrics;
 use super::problem;
 use super::rate_limit::RateLimiter;
+use super::usage::Usage;
 use crate::contract::Contracts;
 use crate::error::Result;
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, Hasher, ReleaseId};
 use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::settings::ServeSettings;
-use crate::store::{Copies, Home, Keys, Releases};
+use crate::store::{Copies, Home, Keys, Releases, without_folders};
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -34,8 +36,12 @@ pub struct Service {
     pub keys: KeyRing,
     pub limiter: RateLimiter,
     pub metrics: Metrics,
+    /// What decides the form of answers: the program's build and its contracts.
+    pub program: Digest,
+    pub usage: Usage,
     /// Permits for requests running at the same time.
     pub running: Semaphore,
+    pub home: Home,
     clock: Clock,
 }
 
@@ -51,8 +57,10 @@ impl Service {
         let contracts = Arc::new(contracts);
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
         let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes));
-        let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_releases);
+        let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_bytes);
         Ok(Self {
+            program: program(&contracts, std::env::current_exe().and_then(std::fs::metadata).ok().as_ref()),
+            usage: Usage::new(clock()),
             contracts,
             catalog,
             parts,
@@ -60,6 +68,7 @@ impl Service {
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),
             running: Semaphore::new(settings.limits.simultaneous_requests),
+            home,
             clock,
             settings,
         })
@@ -75,6 +84,12 @@ impl Service {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// A text of a build as strangers may read it: without the folders of this machine.
+    pub fn told(&self, text: &str) -> String {
+        let folders = [Some(self.home.root()), Some(self.settings.home.as_path()), self.catalog.releases().folder()];
+        without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// Takes what a batch costs beyond one request.
@@ -107,5 +122,35 @@ impl Service {
         let connected = || parts.extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip().to_string());
         let from_proxy = if self.settings.is_behind_proxy { forwarded() } else { None };
         from_proxy.or_else(connected).unwrap_or_else(|| "unknown".to_owned())
+    }
+}
+
+/// Names the program and the contracts that it was started with. Of two builds of one version the file has another length or time.
+fn program(contracts: &Contracts, executable: Option<&Metadata>) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    if let Some(file) = executable {
+        hasher.update(format!("{} {:?}", file.len(), file.modified().ok()).as_bytes());
+    }
+    hasher.update(&serde_json::to_vec(contracts).expect("contracts are plain data"));
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_apart_by_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            std::fs::write(folder.path().join(name), content).unwrap();
+            folder.path().join(name).metadata().unwrap()
+        };
+        let contracts = Contracts::new();
+        let (one, other) = (file("one", "a program"), file("other", "a newer program"));
+        assert_eq!(program(&contracts, Some(&one)), program(&contracts, Some(&one)));
+        assert_ne!(program(&contracts, Some(&one)), program(&contracts, Some(&other)));
+        assert_ne!(program(&contracts, Some(&one)), program(&contracts, None));
     }
 }

@@ -6,3 +6,4 @@ mod headers;
 mod keys;
 mod openapi;
 mod problems;
+mod strangers;
