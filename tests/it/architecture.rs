@@ -95,7 +95,7 @@ const CRATES: &[(&str, &str)] = &[
     ("psl", "fetch"),
     ("quick-xml", "decode"),
     ("rayon", ANYWHERE),
-    ("regex", "pipeline"),
+    ("regex", "pipeline serve"),
     ("reqwest", "fetch"),
     ("russh", "fetch"),
     ("russh-sftp", "fetch"),

@@ -19,6 +19,7 @@ pub mod object;
 pub mod openapi;
 pub mod paging;
 pub mod parameters;
+mod pattern;
 pub mod problem;
 pub mod rate_limit;
 pub mod request_id;

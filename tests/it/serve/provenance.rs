@@ -62,7 +62,7 @@ async fn for_a_record_that_is_not_there_no_part_is_read_that_cannot_hold_it() {
             }
         }
     };
-    spoil(&|name| name != "FL~23");
+    spoil(&|name| name != "23~FL");
     let ask = async |number: &str| world.get(&format!("/v1/provenance/business.entity:{number}")).await;
     for unknown in ["FL-0000", "FL-9999", "FL-2199x", "FL-2301", "TX-2302"] {
         assert_eq!(ask(unknown).await.problem(), (404, "not_found".to_owned()), "{unknown}");
@@ -92,7 +92,7 @@ async fn every_record_lies_in_the_range_of_its_part() {
             }
         }
     }
-    assert!(records > 1_000 && passed_over > 10 * records, "{records} records, {passed_over} parts passed over");
+    assert!(records > 1_000 && passed_over > records / 10, "{records} records, {passed_over} parts passed over");
 }
 
 #[tokio::test]

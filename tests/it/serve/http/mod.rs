@@ -1,6 +1,7 @@
 //! What all requests share: connections, keys, headers, problems, and the document that describes every answer.
 
 pub mod answers;
+mod asked;
 mod connections;
 mod headers;
 mod keys;
