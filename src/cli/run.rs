@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::attention::Extent;
 use super::after_run::{self, AfterRunArgs};
+use super::attention::Extent;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;

@@ -67,6 +67,12 @@ impl Contract {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
+
+    /// Whether rows are sorted first by what record ids begin with: the first column of the key, which is text or the same in all rows of a part.
+    pub fn is_sorted_by_subject(&self) -> bool {
+        let Some(first) = self.sort_by.first().filter(|first| self.primary_key.first() == Some(first)) else { return false };
+        self.partition_by.contains(first) || self.column(first).is_some_and(|column| column.column_type.physical == Physical::String)
+    }
 }
 
 /// A column of a contract, with its type resolved.

@@ -20,7 +20,7 @@ use crate::issue::SourceFinding;
 use crate::pipeline::Declaration;
 use crate::provenance::{Obtained, Snapshot};
 use crate::publish::{self, Contribution, Outcome, StagedBuild};
-use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry};
+use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry, without_folders};
 use crate::validate::is_above_warning_level;
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
@@ -234,23 +234,10 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
         None => {
             report.is_in_release = true;
-            Ok((report, Some(carried(Some(without_folders(&reason))))))
+            Ok((report, Some(carried(Some(without_folders(&reason, &[settings.home.root()]))))))
         }
         Some(_) => Ok((report, None)),
     }
-}
-
-/// A reason as a release tells it to everybody: of a path on this machine the file's name alone.
-fn without_folders(reason: &str) -> String {
-    let is_path = |word: &str| word.starts_with('/') && word[1..].contains('/');
-    let shown = |word: &str| {
-        let start = word.find(|c: char| !matches!(c, '(' | '`' | '"')).unwrap_or(0);
-        match word[start..].rsplit_once('/').filter(|_| is_path(&word[start..])) {
-            Some((_, name)) => format!("{}{name}", &word[..start]),
-            None => word.to_owned(),
-        }
-    };
-    reason.split(' ').map(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// An archive that cannot be read may have been damaged on its way: the next run asks for it whole, not only whether it changed. Text
@@ -284,17 +271,4 @@ fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskRepor
         let quarantined = report.quarantined.get(dataset_id).unwrap_or(&none);
         is_above_warning_level(expectations, report.rows.get(dataset_id).copied().unwrap_or(0), quarantined)
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_folders;
-
-    #[test]
-    fn a_release_names_no_folder_of_the_machine_it_was_made_on() {
-        let told =
-            "1 of 3 rows (every finding is in /home/ann/.pubdata/runs/r1/issues.jsonl); cannot read `/srv/mirror/a b/x.csv`: https://host/a/b.csv and 3/4 stay";
-        let expected = "1 of 3 rows (every finding is in issues.jsonl); cannot read `a b/x.csv`: https://host/a/b.csv and 3/4 stay";
-        assert_eq!(without_folders(told), expected);
-    }
 }

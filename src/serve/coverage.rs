@@ -3,8 +3,6 @@
 use crate::serve::sec::tables::SecTables;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::civil::Date;
-
 use crate::contract::Contract;
 use crate::provenance::SourceRows;
 use crate::serve::geo::tables::Geo;
@@ -67,15 +65,15 @@ pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> bool) {
-    let (release, today) = (call.release, call.today());
-    let freshness = release.freshness(today);
+    let release = call.release;
+    let freshness = release.freshness(call.today());
     json.object(|json| {
         json.key("datasets").array(|json| {
             for (dataset_id, dataset) in release.manifest.datasets.iter().filter(|(id, _)| is_wanted(id)) {
                 let contract = call.contracts().get(dataset_id);
                 json.object(|json| {
                     json.key("dataset_id").text(dataset_id);
-                    write_dataset(json, release, dataset_id, dataset, contract, today);
+                    write_dataset(json, call, dataset_id, dataset, contract);
                     json.key("freshness").text(freshness.of(dataset_id).name());
                 });
             }
@@ -83,8 +81,8 @@ fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> 
     });
 }
 
-fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>, today: Date) {
-    let manifest = &release.manifest;
+fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>) {
+    let (release, manifest) = (call.release, &call.release.manifest);
     let tasks: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
     let tasks: Vec<&TaskEntry> = tasks.into_iter().filter_map(|id| manifest.tasks.get(id)).collect();
     let distinct = |value: fn(&TaskEntry) -> &str| tasks.iter().map(|task| value(task)).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ");
@@ -105,14 +103,14 @@ fn write_dataset(json: &mut Json, release: &Release, dataset_id: &str, dataset: 
     Population::of(release).write(json, &states.unwrap_or_else(|| reach::areas(tasks.iter().copied())));
     write_sources(json, &tasks);
     write_source_rows(json, &tasks);
-    write_findings(json, &tasks);
+    write_findings(json, call, &tasks);
     json.key("source_date").optional_text(newest_date(release, &dataset.parts.iter().collect::<Vec<_>>()).as_deref());
     json.key("published_at").text(&manifest.published_at);
     let has_warnings = dataset.parts.iter().any(|part| !part.report.warnings.is_empty());
     json.key("validation_status").text(if has_warnings { "passed_with_warnings" } else { "passed" });
     json.key("is_stale").flag(tasks.iter().any(|task| task.is_stale));
     json.key("not_covered").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
-    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, release, partition, parts, today)));
+    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, call, partition, parts)));
     if dataset_id == Members::DATASET_ID {
         json.key("outcomes").value(&SecTables::of(release).members.outcomes());
     }
@@ -179,9 +177,17 @@ fn write_sources(json: &mut Json, tasks: &[&TaskEntry]) {
 }
 
 /// What is to be seen to about the sources of a dataset, each once.
-fn write_findings(json: &mut Json, tasks: &[&TaskEntry]) {
+fn write_findings(json: &mut Json, call: &Call<'_>, tasks: &[&TaskEntry]) {
     let findings: BTreeSet<_> = tasks.iter().flat_map(|task| &task.findings).collect();
-    json.key("findings").array(|json| findings.into_iter().for_each(|finding| json.value(finding)));
+    json.key("findings").array(|json| {
+        for finding in findings {
+            json.object(|json| {
+                json.key("source_id").text(&finding.source_id);
+                json.key("code").text(&finding.code);
+                json.key("detail").text(&call.service.told(&finding.detail));
+            });
+        }
+    });
 }
 
 /// What became of the rows of each source, over the builds of a dataset.
@@ -220,10 +226,11 @@ fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Par
     partitions
 }
 
-fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str, &str>, parts: &[&Part], today: Date) {
+fn write_partition(json: &mut Json, call: &Call<'_>, partition: &BTreeMap<&str, &str>, parts: &[&Part]) {
+    let (release, today) = (call.release, call.today());
     let tasks: BTreeMap<&str, &TaskEntry> =
         parts.iter().filter_map(|part| release.manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
-    let notes: BTreeSet<&str> = parts.iter().flat_map(|part| &part.report.notes).map(String::as_str).collect();
+    let notes: BTreeSet<String> = parts.iter().flat_map(|part| &part.report.notes).map(|note| call.service.told(note)).collect();
     json.object(|json| {
         json.key("partition").value(partition);
         json.key("rows").count(parts.iter().map(|part| part.rows).sum());
@@ -243,8 +250,9 @@ fn write_partition(json: &mut Json, release: &Release, partition: &BTreeMap<&str
         let late_since = tasks.keys().filter_map(|task_id| release.manifest.late_since(task_id, today)).min();
         json.key("late_since").optional_text(late_since.map(|day| day.to_string()).as_deref());
         json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));
-        json.key("stale_reason").optional_text(tasks.values().find_map(|task| task.stale_reason.as_deref()));
-        json.key("notes").texts(notes);
+        let stale_reason = tasks.values().find_map(|task| task.stale_reason.as_deref());
+        json.key("stale_reason").optional_text(stale_reason.map(|reason| call.service.told(reason)).as_deref());
+        json.key("notes").texts(notes.iter().map(String::as_str));
     });
 }
 

@@ -1,6 +1,7 @@
 //! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from the release that was current
 //! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
 
+mod admin;
 mod business;
 mod coverage;
 mod days;

@@ -3,6 +3,7 @@
 
 use futures_util::FutureExt;
 
+use crate::contract::Contract;
 use crate::ids::RecordId;
 use crate::provenance::{Snapshot, SourcePointer};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -10,8 +11,8 @@ use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::release::bucketed::BUCKET;
-use crate::store::{Part, Record, Scope, find_record};
+use crate::serve::release::quarantined::QUARANTINE;
+use crate::store::{Part, Record, Scope};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -29,17 +30,16 @@ pub const ENDPOINT: Endpoint = Endpoint {
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
     let dataset_id = id.dataset_id();
-    check_scope(call, dataset_id)?;
+    check_scope(call, &id)?;
     let manifest = &call.release.manifest;
     let Some(dataset) = manifest.datasets.get(dataset_id) else {
         let message = format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     };
-    for part in dataset.parts.iter().filter(|part| may_hold(part, &id)) {
-        let bytes = call.service.catalog.releases().part(&manifest.release_id, part).await.map_err(|error| Problem::internal(&error))?;
-        let wanted = id.clone();
-        let search = tokio::task::spawn_blocking(move || find_record(bytes, &wanted)).await.map_err(|error| Problem::internal(&error))?;
-        if let Some(record) = search.map_err(|error| Problem::internal(&error))? {
+    let is_sorted = call.contracts().get(dataset_id).is_some_and(Contract::is_sorted_by_subject);
+    let may_hold = |part: &&Part| part.may_hold(&id) && (!is_sorted || part.spans(&id));
+    for part in dataset.parts.iter().filter(may_hold) {
+        if let Some(record) = call.reader().find_record(part, &id).await? {
             write_chain(call, json, &id, part, &record);
             return Ok(Meta { datasets: vec![dataset_id.to_owned()], ..Meta::default() });
         }
@@ -47,27 +47,18 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")))
 }
 
-/// A key may see what its families serve; quarantined records are part of coverage, which is open.
-fn check_scope(call: &Call<'_>, dataset_id: &str) -> Result<()> {
+/// A key may see what its families serve, and what was set aside of that.
+fn check_scope(call: &Call<'_>, id: &RecordId) -> Result<()> {
+    let dataset_id = if id.dataset_id() == QUARANTINE { id.subject() } else { id.dataset_id() };
     let scope = match dataset_id.split('.').next() {
         Some("geo") => Scope::Geo,
         Some("sec") => Scope::Sec,
-        Some("pubdata") => return Ok(()),
         _ => Scope::General,
     };
     if call.scopes().contains(&scope) {
         return Ok(());
     }
     Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
-}
-
-/// Whether the part can hold the record: ids of partitioned datasets name their vintage, or, where parts are shards and have a fingerprint,
-/// begin with the number whose last digits are the bucket.
-fn may_hold(part: &Part, id: &RecordId) -> bool {
-    let subject = id.as_str().split(':').nth(1).unwrap_or_default();
-    let has_year = part.partition.get("vintage_year").is_none_or(|year| id.as_str().contains(year.as_str()));
-    let has_bucket = part.fingerprint.is_none() || part.partition.get(BUCKET).is_none_or(|bucket| subject.ends_with(bucket.as_str()));
-    part.rows > 0 && has_year && has_bucket
 }
 
 fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {

@@ -65,8 +65,8 @@ pub struct Limits {
     pub bytes_in_flight_of_client: usize,
     /// Answers that are smaller are not counted there: the bound on connections bounds them.
     pub least_counted_bytes: usize,
-    /// Earlier releases kept in memory for `release` and `as_of`.
-    pub retained_releases: usize,
+    /// Bound on the earlier releases kept in memory for `release` and `as_of`, all together; the last one asked for is kept in any case.
+    pub retained_bytes: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
     /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
@@ -103,7 +103,7 @@ impl Default for Limits {
             bytes_in_flight: 256 << 20,
             bytes_in_flight_of_client: 64 << 20,
             least_counted_bytes: 16 << 10,
-            retained_releases: 2,
+            retained_bytes: 512 << 20,
             part_cache_bytes: 512 << 20,
             least_copied_bytes: 4 << 20,
             stream_sockets: 2_000,

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
@@ -33,6 +33,33 @@ const DIGEST_BYTES: usize = 32;
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
 /// Length and mark at the end of an Arrow file.
 const TRAILER_BYTES: usize = 10;
+
+/// The rows of a copy, in place, and the file they are in.
+pub struct Copy {
+    pub batch: RecordBatch,
+    pub file: MappedFile,
+}
+
+/// A file that is mapped into memory. Pages that are beyond a file's end cannot be read: a process that tries is ended. Who answers from a mapped file
+/// therefore asks first whether it still is what was mapped.
+#[derive(Debug)]
+pub struct MappedFile {
+    file: File,
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl MappedFile {
+    fn of(file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { length: metadata.len(), modified: metadata.modified().ok(), file })
+    }
+
+    /// Whether nobody has cut the file short or written into it since it was mapped. One that was removed or replaced by name stays as it was.
+    pub fn is_as_mapped(&self) -> bool {
+        self.file.metadata().is_ok_and(|now| now.len() == self.length && now.modified().ok() == self.modified)
+    }
+}
 
 /// The folder of copies.
 #[derive(Debug, Clone)]
@@ -62,7 +89,7 @@ impl Copies {
     ///
     /// # Errors
     /// `Store`, when it is there and cannot be read.
-    pub fn open(&self, part: &Digest, columns: &[&str]) -> Result<Option<RecordBatch>> {
+    pub fn open(&self, part: &Digest, columns: &[&str]) -> Result<Option<Copy>> {
         let path = self.path(part, columns);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -72,14 +99,14 @@ impl Copies {
             tracing::warn!(path = %path.display(), "a copy of a part is damaged and is made again");
             return Ok(None);
         }
-        map(&file).context(|| path.display().to_string()).map(Some)
+        map(file).context(|| path.display().to_string()).map(Some)
     }
 
-    /// Writes the copy of a part and opens it.
+    /// Writes the copy of a part, for reading only, and opens it.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn write(&self, part: &Digest, columns: &[&str], batch: &RecordBatch) -> Result<RecordBatch> {
+    pub fn write(&self, part: &Digest, columns: &[&str], batch: &RecordBatch) -> Result<Copy> {
         let path = self.path(part, columns);
         let mut writer = FileWriter::try_new(Vec::with_capacity(batch.get_array_memory_size()), &batch.schema())?;
         writer.write(batch)?;
@@ -89,8 +116,8 @@ impl Copies {
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         // Not synced: what a crash cuts short does not have its digest.
         let unfinished = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
-        fs::write(&unfinished, &content).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
-        map(&File::open(&path).at("open", &path)?).context(|| path.display().to_string())
+        fs::write(&unfinished, &content).and_then(|()| seal(&unfinished)).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
+        map(File::open(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
     /// Removes copies of parts that no release of these has, and what a server that was killed left unfinished. Who has one open keeps it.
@@ -106,6 +133,13 @@ impl Copies {
             }
         }
     }
+}
+
+/// Takes the right to write from everybody: by mistake, nobody changes what is mapped.
+fn seal(path: &Path) -> io::Result<()> {
+    let mut permissions = path.metadata()?.permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(path, permissions)
 }
 
 fn age(path: &Path) -> Option<Duration> {
@@ -131,11 +165,14 @@ fn is_whole(mut file: &File) -> io::Result<bool> {
 
 /// Maps a file that [`Copies::write`] made, or [`is_whole`] has found to be as it was made.
 #[expect(unsafe_code, reason = "a file can be mapped in no other way")]
-fn map(file: &File) -> Result<RecordBatch> {
-    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a copy: it gets its name when it is complete, and is replaced or removed as
-    // a whole, which leaves the mapped one as it is.
-    let mapped = unsafe { Mmap::map(file) }.map_err(|error| Error::store(error.to_string()))?;
-    let end = mapped.len() - DIGEST_BYTES;
+fn map(file: File) -> Result<Copy> {
+    let file = MappedFile::of(file).map_err(|error| Error::store(error.to_string()))?;
+    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a copy: it is for reading only, gets its name when it is
+    // complete, and is replaced or removed as a whole, which leaves the mapped one as it is. Whoever changes it all the same is found out before the next
+    // answer is made from it (`MappedFile::is_as_mapped`).
+    let mapped = unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
+    let end = mapped.len().checked_sub(DIGEST_BYTES + TRAILER_BYTES).map(|end| end + TRAILER_BYTES);
+    let end = end.ok_or_else(|| Error::store("not an Arrow file: it is too short"))?;
     let content = Buffer::from(Bytes::from_owner(mapped).slice(..end));
     let not_arrow = |error: &dyn std::fmt::Display| Error::store(format!("not an Arrow file: {error}"));
     let trailer = end - TRAILER_BYTES;
@@ -148,5 +185,6 @@ fn map(file: &File) -> Result<RecordBatch> {
     let block = footer.recordBatches().and_then(|blocks| blocks.iter().next()).ok_or_else(|| not_arrow(&"it has no rows"))?;
     let place = |number: i64| usize::try_from(number).map_err(|error| not_arrow(&error));
     let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
-    decoder.read_record_batch(block, &bytes)?.ok_or_else(|| not_arrow(&"it has no rows"))
+    let batch = decoder.read_record_batch(block, &bytes)?.ok_or_else(|| not_arrow(&"it has no rows"))?;
+    Ok(Copy { batch, file })
 }

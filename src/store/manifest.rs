@@ -137,9 +137,25 @@ impl Part {
     /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the subjects whose keys end as their bucket is named.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
-        self.fingerprint.is_none() || self.partition.contains_key("dataset_id") || !self.partition.get(BUCKET).is_some_and(is_other)
+        match self.partition.get(OF_DATASET) {
+            Some(dataset_id) => self.rows > 0 && dataset_id == record_id.subject(),
+            None => self.rows > 0 && (self.fingerprint.is_none() || !self.partition.get(BUCKET).is_some_and(is_other)),
+        }
+    }
+
+    /// Whether a record, by what it is about, is not before the part's first nor behind its last, where rows are sorted by what their ids begin
+    /// with. Of two subjects one of which begins with the other, the order of the rows is not known from here.
+    pub fn spans(&self, record_id: &RecordId) -> bool {
+        let Some((first, last)) = &self.key_range else { return true };
+        let subject_of = |id: &str| id.split(':').nth(1).unwrap_or_default().to_owned();
+        let (subject, first, last) = (record_id.subject(), subject_of(first), subject_of(last));
+        let is_before = |one: &str, other: &str| one < other && !other.starts_with(one);
+        !is_before(subject, &first) && !is_before(&last, subject)
     }
 }
+
+/// Partition column of records that were set aside: the dataset that they are not in.
+const OF_DATASET: &str = "dataset_id";
 
 /// Partition column of datasets whose parts are built one by one: the last characters of the subject's key, or the hash of the row's.
 pub const BUCKET: &str = "bucket";

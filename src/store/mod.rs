@@ -24,10 +24,11 @@ mod scratch;
 mod snapshots;
 mod staging;
 mod temporary;
+mod told;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
-pub use copies::Copies;
+pub use copies::{Copies, Copy, MappedFile};
 pub use declared_texts::declared_path;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use disk_use::{DiskUse, disk_use, free_bytes};
@@ -49,6 +50,7 @@ pub use scratch::Scratch;
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
+pub use told::without_folders;
 
 use crate::error::{IoExt, Result};
 

@@ -79,6 +79,11 @@ impl Releases {
         Ok(Self { store: Arc::new(store), local_root: Some(local_root) })
     }
 
+    /// The folder, when the store is one on this machine.
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.local_root.as_deref()
+    }
+
     /// Reads and checks a release's manifest.
     ///
     /// # Errors

@@ -289,9 +289,9 @@ impl Place {
     }
 }
 
-/// The rows of every Parquet file below a folder by `record_id`; none when there is no such folder.
+/// The rows of every Parquet file below a folder, or of one, by `record_id`; none when there is no such folder.
 pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
-    let files = if folder.is_dir() { files_below(folder) } else { Vec::new() };
+    let files = if folder.is_dir() { files_below(folder) } else { folder.is_file().then(|| folder.to_owned()).into_iter().collect() };
     let mut rows = BTreeMap::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "parquet")) {
         for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap().build().unwrap() {

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 
 use super::request_id::{RequestId, shown};
-use super::response::{CACHE_FOR_A_DAY, insert, json_response, not_modified, problem_response};
+use super::response::{insert, json_response, not_modified, problem_response};
 use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint};
 use crate::serve::http::envelope;
@@ -51,6 +51,7 @@ pub async fn dispatch(
     };
     let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
     if let Some((client, allowance)) = admitted {
+        service.usage.record(&client, response.status(), service.now());
         allowance.add_headers(&client.plan_name, response.headers_mut());
         response.extensions_mut().insert(client);
     }
@@ -82,12 +83,10 @@ async fn serve_one(
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
     let _running = service.run(&client)?;
     let release = service.catalog.resolve(&wanted(&query)?).await?;
-    let question = etag::Question { validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
-    let tag = question.tag(&release);
-    if endpoint.method == "GET"
-        && let Some(matched) = etag::matching(&parts.headers, &tag)
-    {
-        return Ok(not_modified(matched));
+    let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
+    let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
+    if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {
+        return Ok(not_modified(&matched, service.now()));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
     let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client };
@@ -98,11 +97,7 @@ async fn serve_one(
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(client, service.now(), *allowance);
     }
-    let mut response = json_response(bytes?, (endpoint.method == "GET").then_some(tag.as_str()));
-    if endpoint.method == "GET" && question.is_kept_for_a_day() {
-        insert(response.headers_mut(), header::CACHE_CONTROL, CACHE_FOR_A_DAY);
-    }
-    Ok(response)
+    Ok(json_response(bytes?, tag.as_deref(), service.now()))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.

@@ -57,7 +57,7 @@ pub enum Access {
     Scope(Scope),
 }
 
-/// What an answer depends on beside the release and the question, and so for how long it may be kept.
+/// What an answer depends on beside the release and the question, and so how long it is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Validity {
     /// On nothing else.
@@ -66,6 +66,8 @@ pub enum Validity {
     Day,
     /// On the day that the parameter `date` names, the present one when absent: what held on a past day is settled.
     Date,
+    /// On what the server is doing: never kept.
+    Moment,
 }
 
 /// The function behind an endpoint. It writes the value of `data` and returns what `meta` says.

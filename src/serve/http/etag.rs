@@ -1,4 +1,4 @@
-//! Names an answer by what decides it: release, path, parameters, and the datasets' freshness. A compressed form of an answer has
+//! Names an answer by what decides it: program, release, path, parameters, and the datasets' freshness. A compressed form of an answer has
 //! the coding's name at the end of its tag.
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::civil::Date;
 
-use crate::ids::Hasher;
+use crate::ids::{Digest, Hasher};
 use crate::serve::http::endpoint::Validity;
 use crate::serve::http::parameters::Query;
 use crate::serve::release::loaded::Release;
@@ -16,6 +16,8 @@ const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 /// What decides an answer beside the release.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
+    /// What the program and its contracts are.
+    pub program: &'a Digest,
     pub validity: Validity,
     pub path: &'a str,
     pub query: &'a Query,
@@ -23,9 +25,13 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// The strong tag of the answer.
-    pub fn tag(&self, release: &Release) -> String {
+    /// The strong tag of the answer; none of one that is right for the moment only.
+    pub fn tag(&self, release: &Release) -> Option<String> {
+        if self.validity == Validity::Moment {
+            return None;
+        }
         let mut hasher = Hasher::default();
+        hasher.update(self.program.as_bytes());
         hasher.update(release.manifest.release_id.as_str().as_bytes());
         hasher.update(&release.freshness(self.today).fingerprint().collect::<Vec<u8>>());
         hasher.update(self.path.as_bytes());
@@ -38,24 +44,15 @@ impl Question<'_> {
             hasher.update(b"=");
             hasher.update(value.as_bytes());
         }
-        format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16]))
+        Some(format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16])))
     }
 
     /// Whether the present day is part of the question: a rate of today is another one tomorrow.
     fn depends_on_day(&self) -> bool {
         match self.validity {
-            Validity::Release => false,
+            Validity::Release | Validity::Moment => false,
             Validity::Day => true,
             Validity::Date => self.query.get("date").is_none(),
-        }
-    }
-
-    /// Whether the answer may be kept for a day: one of the present day, or of a past one.
-    pub fn is_kept_for_a_day(&self) -> bool {
-        match self.validity {
-            Validity::Release => false,
-            Validity::Day => true,
-            Validity::Date => self.query.parsed::<Date>("date").is_some_and(|date| date < self.today),
         }
     }
 }

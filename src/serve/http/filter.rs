@@ -8,8 +8,11 @@ use super::problem::{Code, Problem, Result, not_covered};
 use crate::canonical::state::usps;
 use crate::serve::days;
 
-pub const STATE: Parameter =
-    Parameter { name: "state", kind: Kind::States, description: "Comma list of states, as postal codes; all that are covered when absent." };
+pub const STATE: Parameter = Parameter {
+    name: "state",
+    kind: Kind::States,
+    description: "Comma list of states, as postal codes; all that are covered when absent. A code that is no state's is refused.",
+};
 pub const CITY: Parameter = Parameter {
     name: "city",
     kind: Kind::Text { min: 1, max: 80 },

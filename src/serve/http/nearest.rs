@@ -5,6 +5,9 @@ use strsim::levenshtein;
 /// Longer names are compared by their beginnings.
 const MAX_CHARACTERS: usize = 64;
 
+/// The most candidates that are listed.
+const MAX_LISTED: usize = 30;
+
 /// Returns the candidate with the smallest edit distance, when it is near enough to be meant: one slip in three letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: String = name.chars().take(MAX_CHARACTERS).collect();
@@ -18,7 +21,11 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
     match nearest(name, candidates.iter().copied()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None if candidates.is_empty() => "none is known here".to_owned(),
-        None => format!("known: {}", candidates.join(", ")),
+        None => {
+            let more = candidates.len().saturating_sub(MAX_LISTED);
+            let listed = candidates[..candidates.len() - more].join(", ");
+            if more == 0 { format!("known: {listed}") } else { format!("known: {listed} and {more} more") }
+        }
     }
 }
 
@@ -38,5 +45,6 @@ mod tests {
         assert_eq!(nearest("metxyz", names), None, "three slips in six letters");
         assert_eq!(nearest("pol", ["solar", "pool"]), Some("pool"));
         assert_eq!(hint("zzzzzzzzzz", &names), "known: metrics, vintage, history");
+        assert!(hint("zzzzzzzzzz", &["name"; 40]).ends_with("name, name and 10 more"));
     }
 }

@@ -5,8 +5,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::contract::Contracts;
-use crate::serve::http::nearest;
 use crate::serve::http::problem::{Code, FieldError, Problem, Result};
+use crate::serve::http::{nearest, pattern};
 
 /// One query parameter of an endpoint.
 #[derive(Debug, Clone, Copy)]
@@ -48,27 +48,44 @@ pub enum Kind {
         min: usize,
         max: usize,
     },
+    /// One line of so many characters at most that is not blank.
+    Line {
+        max: usize,
+    },
     /// Five digits.
     Zip,
     /// Postal code of a state, in any case.
     State,
     /// A comma list of them.
     States,
-    /// Text in a form of its own, checked by its reader; a regular expression describes it.
+    /// Text in a form of its own, as a regular expression.
     Form(&'static str),
+    /// A comma list of the values of a contract's column, each wanted, or with `-` before it not wanted: dataset and column.
+    Signed(&'static str, &'static str),
+    /// What a page gave for the next one; its reader says what is wrong with it.
+    Cursor,
 }
 
-pub const RELEASE: Parameter =
-    Parameter { name: "release", kind: Kind::Form("^r[0-9a-f]{20}$"), description: "Answer from this release of the channel, while it is kept." };
-pub const AS_OF: Parameter =
-    Parameter { name: "as_of", kind: Kind::Date, description: "Answer from the newest release that the channel had at the end of this day (UTC)." };
+/// A line that is not blank.
+const LINE: &str = "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
+
+pub const RELEASE: Parameter = Parameter {
+    name: "release",
+    kind: Kind::Form("^r[0-9a-f]{20}$"),
+    description: "Answer from this release of the channel, while it is kept. Refused beside `as_of`, and beside a `cursor` of another release.",
+};
+pub const AS_OF: Parameter = Parameter {
+    name: "as_of",
+    kind: Kind::Date,
+    description: "Answer from the newest release that the channel had at the end of this day (UTC). Refused beside `release`.",
+};
 pub const VINTAGE: Parameter = Parameter {
     name: "vintage",
     kind: Kind::Integer { min: 1900, max: 2200, default: None },
     description: "Final year of the five-year period; the newest published one when absent.",
 };
 pub const CURSOR: Parameter =
-    Parameter { name: "cursor", kind: Kind::Form("^[A-Za-z0-9_-]{1,256}$"), description: "The previous page's `next_cursor`; with the same filters." };
+    Parameter { name: "cursor", kind: Kind::Cursor, description: "The previous page's `next_cursor`, with the same filters; any other text is refused." };
 pub const LIMIT: Parameter =
     Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 100, default: Some(25) }, description: "Number of records on a page." };
 
@@ -104,10 +121,16 @@ impl Kind {
             Self::Word(words) => json!({"type": "string", "enum": words}),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
+            Self::Line { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE}),
             Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
             Self::State => json!({"type": "string", "pattern": "^[A-Za-z]{2}$"}),
             Self::States => json!({"type": "string", "pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"}),
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
+            Self::Signed(dataset, column) => {
+                let word = format!("-?({})", allowed(contracts, dataset, column).join("|"));
+                json!({"type": "string", "pattern": format!("^{word}(,{word})*$")})
+            }
+            Self::Cursor => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,256}$"}),
         }
     }
 
@@ -115,11 +138,11 @@ impl Kind {
         match self {
             Self::Integer { min, max, .. } => match text.parse::<i64>() {
                 Ok(value) if (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
-                _ => Err(format!("expected a whole number from {min} to {max}, got `{text}`")),
+                _ => Err(format!("expected a whole number from {min} to {max}, got `{}`", shown(text))),
             },
             Self::Number { min, max, .. } => match text.parse::<f64>() {
                 Ok(value) if value.is_finite() && (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
-                _ => Err(format!("expected a number from {min} to {max}, got `{text}`")),
+                _ => Err(format!("expected a number from {min} to {max}, got `{}`", shown(text))),
             },
             Self::Flag => one_of(text, &["true", "false"]),
             Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
@@ -130,28 +153,40 @@ impl Kind {
             Self::Word(words) => one_of(text, words),
             Self::Date => {
                 let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
-                if is_date { Ok(()) } else { Err(format!("expected a date such as 2026-01-31, got `{text}`")) }
+                if is_date { Ok(()) } else { Err(format!("expected a date such as 2026-01-31, got `{}`", shown(text))) }
             }
             Self::Text { min, max } => {
                 let is_text = (min..=max).contains(&text.chars().count()) && text.bytes().any(|byte| byte.is_ascii_alphanumeric());
                 if is_text { Ok(()) } else { Err(format!("expected {min} to {max} characters with a letter or digit")) }
             }
+            Self::Line { max } if text.chars().count() <= max && pattern::matches(LINE, text) => Ok(()),
+            Self::Line { max } => Err(format!("expected one line of 1 to {max} characters")),
             Self::Zip => {
                 let is_zip = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-                if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{text}`")) }
+                if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{}`", shown(text))) }
             }
             Self::State if is_state(text) => Ok(()),
-            Self::State => Err(format!("expected the two-letter code of a state, got `{text}`")),
+            Self::State => Err(format!("expected the two-letter code of a state, got `{}`", shown(text))),
             Self::States => {
                 if text.split(',').all(is_state) {
                     Ok(())
                 } else {
-                    Err(format!("expected two-letter codes of states, got `{text}`"))
+                    Err(format!("expected two-letter codes of states, got `{}`", shown(text)))
                 }
             }
-            Self::Form(_) => Ok(()),
+            Self::Form(pattern) if pattern::matches(pattern, text) => Ok(()),
+            Self::Form(pattern) => Err(format!("`{}` is not of the form {pattern}", shown(text))),
+            Self::Signed(dataset, column) => {
+                let words = allowed(contracts, dataset, column);
+                text.split(',').try_for_each(|word| one_of(word.strip_prefix('-').unwrap_or(word), &words))
+            }
+            Self::Cursor => Ok(()),
         }
     }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(64).collect()
 }
 
 fn is_state(text: &str) -> bool {
@@ -163,7 +198,7 @@ fn list_schema(words: &[&str]) -> Value {
 }
 
 fn one_of(word: &str, words: &[&str]) -> std::result::Result<(), String> {
-    if words.contains(&word) { Ok(()) } else { Err(format!("`{word}` is not valid; {}", nearest::hint(word, words))) }
+    if words.contains(&word) { Ok(()) } else { Err(format!("`{}` is not valid; {}", shown(word), nearest::hint(word, words))) }
 }
 
 fn some_of(text: &str, words: &[&str]) -> std::result::Result<(), String> {
@@ -190,6 +225,9 @@ pub fn noted<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str, note:
     values.filter(|known| known.note(note).is_some()).map(|known| known.value.as_str()).collect()
 }
 
+/// Wrong parameters after which the rest is not looked at.
+const MAX_ERRORS: usize = 20;
+
 /// The parameters of one request, checked, in the order they are declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(&'static str, String)>);
@@ -198,11 +236,14 @@ impl Query {
     /// Reads a query string.
     ///
     /// # Errors
-    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter.
+    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
     pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
         let mut found: Vec<Option<String>> = vec![None; parameters.len()];
         let mut errors = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            if errors.len() == MAX_ERRORS {
+                break;
+            }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let mut wrong = |field: String, code: Code, message: String| errors.push(FieldError { field, code, message });
             let (Some(name), Some(value)) = (decode(name), decode(value)) else {

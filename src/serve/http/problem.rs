@@ -1,11 +1,14 @@
-//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts are not. Only the statuses of the
-//! specification are used: what HTTP would call 405, 406, 413, 414 or 415 is answered as the 400 or 404 it is a case of.
+//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts are not. The statuses are
+//! those of the specification, and 503 for what will be there in a moment: what HTTP would call 405, 406, 413, 414 or 415 is answered as the 400
+//! or 404 it is a case of. However much a request says, what a problem says of it is short.
+
+use std::borrow::Cow;
 
 use axum::http::StatusCode;
 
 use crate::error::Error;
 use crate::serve::json::Json;
-use crate::serve::release::catalog::NotServed;
+use crate::serve::release::not_served::NotServed;
 
 /// What went wrong, as a stable word for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,7 @@ pub enum Code {
     CoverageUnavailable,
     RateLimited,
     InternalError,
+    Busy,
 }
 
 /// What is said of a code everywhere: the source of the OpenAPI document and the docs page.
@@ -40,7 +44,7 @@ pub struct CodeEntry {
 
 /// All codes.
 #[rustfmt::skip]
-pub const CODES: [CodeEntry; 15] = [
+pub const CODES: [CodeEntry; 16] = [
     CodeEntry { code: Code::InvalidParameter, name: "invalid_parameter", status: 400, title: "Invalid parameter",
         advice: "Correct the parameter, header or body field that `errors` names." },
     CodeEntry { code: Code::MissingParameter, name: "missing_parameter", status: 400, title: "Missing parameter",
@@ -71,6 +75,8 @@ pub const CODES: [CodeEntry; 15] = [
         advice: "Wait for the seconds in `Retry-After`." },
     CodeEntry { code: Code::InternalError, name: "internal_error", status: 500, title: "Internal error",
         advice: "Try again; report the request id if it stays." },
+    CodeEntry { code: Code::Busy, name: "busy", status: 503, title: "Busy",
+        advice: "Ask again after the seconds in `Retry-After`." },
 ];
 
 impl Code {
@@ -86,6 +92,24 @@ impl Code {
     /// The HTTP status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.entry().status).expect("the statuses are valid")
+    }
+}
+
+/// When a release that is being loaded is likely to be there.
+const LOADING_SECONDS: u64 = 2;
+
+/// The most characters of a detail, of what is said of a field, and of the field's name and the path.
+const MAX_DETAIL: usize = 1_000;
+const MAX_MESSAGE: usize = 400;
+const MAX_NAME: usize = 200;
+/// The most fields that are named, and the most candidates.
+const MAX_LISTED: usize = 20;
+
+/// The text, as far as it is told.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -148,16 +172,16 @@ impl Problem {
         json.key("type").text(&format!("{public_url}/problems/{name}"));
         json.key("title").text(title);
         json.key("status").count(u64::from(*status));
-        json.key("detail").text(&self.detail);
+        json.key("detail").text(&cut(&self.detail, MAX_DETAIL));
     }
 
     fn write_errors(&self, json: &mut Json) {
         json.key("errors").array(|json| {
-            for error in &self.errors {
+            for error in self.errors.iter().take(MAX_LISTED) {
                 json.object(|json| {
-                    json.key("field").text(&error.field);
+                    json.key("field").text(&cut(&error.field, MAX_NAME));
                     json.key("code").text(error.code.name());
-                    json.key("message").text(&error.message);
+                    json.key("message").text(&cut(&error.message, MAX_MESSAGE));
                 });
             }
         });
@@ -168,12 +192,12 @@ impl Problem {
         let mut json = Json::new();
         json.object(|json| {
             self.write_kind(json, public_url);
-            json.key("instance").text(instance);
+            json.key("instance").text(&cut(instance, MAX_NAME));
             json.key("code").text(self.code.name());
             json.key("request_id").text(request_id);
             self.write_errors(json);
             if !self.candidates.is_empty() {
-                json.key("candidates").texts(self.candidates.iter().map(String::as_str));
+                json.key("candidates").texts(self.candidates.iter().take(MAX_LISTED).map(String::as_str));
             }
         });
         json.into_bytes()
@@ -191,7 +215,8 @@ impl From<NotServed> for Problem {
         match reason {
             NotServed::Missing { parameter: Some(parameter), detail } => Self::of_field(Code::CoverageUnavailable, parameter, detail),
             NotServed::Missing { parameter: None, detail } => Self::new(Code::CoverageUnavailable, detail),
-            NotServed::Failed(error) => error.into(),
+            NotServed::Busy(detail) => Self { retry_after: Some(LOADING_SECONDS), ..Self::new(Code::Busy, detail) },
+            NotServed::Failed(error) => Self::internal(&error),
         }
     }
 }

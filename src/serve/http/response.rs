@@ -3,32 +3,41 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use jiff::Timestamp;
 
 use super::problem::Problem;
 use super::request_id::RequestId;
 use super::service::Service;
 
 const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
-const CACHE: &str = "private, max-age=300";
-pub const CACHE_FOR_A_DAY: &str = "private, max-age=86400";
+
+/// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
+const KEPT_SECONDS: i64 = 300;
+const DAY_SECONDS: i64 = 86_400;
+
+/// Until when an answer is right: freshness, and taxes of today, are those of a day, which ends at midnight UTC.
+fn kept(now: Timestamp) -> String {
+    let until_midnight = DAY_SECONDS - now.as_second().rem_euclid(DAY_SECONDS);
+    format!("private, max-age={}", KEPT_SECONDS.min(until_midnight))
+}
 
 /// An answer that the client has already.
-pub fn not_modified(tag: String) -> Response {
+pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
-    insert(headers, header::ETAG, &tag);
-    insert(headers, header::CACHE_CONTROL, CACHE);
+    insert(headers, header::ETAG, tag);
+    insert(headers, header::CACHE_CONTROL, &kept(now));
     insert(headers, header::VARY, VARY);
     response
 }
 
 /// A successful answer; without an ETag it is not to be kept.
-pub fn json_response(bytes: Vec<u8>, tag: Option<&str>) -> Response {
+pub fn json_response(bytes: Vec<u8>, tag: Option<&str>, now: Timestamp) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    insert(headers, header::CACHE_CONTROL, if tag.is_some() { CACHE } else { "no-store" });
+    insert(headers, header::CACHE_CONTROL, &tag.map_or_else(|| "no-store".to_owned(), |_| kept(now)));
     insert(headers, header::VARY, VARY);
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);

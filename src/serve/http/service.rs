@@ -1,5 +1,6 @@
 //! What all requests share: releases, keys, limits, metrics, and the clock.
 
+use std::fs::Metadata;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,14 +17,15 @@ use super::problem;
 use super::problem::{Code, Problem};
 use super::rate_limit::{Allowance, RateLimiter};
 use super::shares::{Exhausted, Share, Shares};
+use super::usage::Usage;
 use crate::contract::Contracts;
 use crate::error::Result;
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, Hasher, ReleaseId};
 use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::settings::ServeSettings;
-use crate::store::{Copies, Home, Keys, Releases};
+use crate::store::{Copies, Home, Keys, Releases, without_folders};
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -46,6 +48,10 @@ pub struct Service {
     pub in_flight: Arc<Shares>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
+    /// What decides the form of answers: the program's build and its contracts.
+    pub program: Digest,
+    pub usage: Usage,
+    pub home: Home,
     clock: Clock,
 }
 
@@ -61,9 +67,11 @@ impl Service {
         let contracts = Arc::new(contracts);
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
         let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes));
-        let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_releases);
         let limits = settings.limits;
+        let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_bytes);
         Ok(Self {
+            program: program(&contracts, std::env::current_exe().and_then(std::fs::metadata).ok().as_ref()),
+            usage: Usage::new(clock()),
             contracts,
             catalog,
             parts,
@@ -74,6 +82,7 @@ impl Service {
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
+            home,
             clock,
             settings,
         })
@@ -89,6 +98,12 @@ impl Service {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// A text of a build as strangers may read it: without the folders of this machine.
+    pub fn told(&self, text: &str) -> String {
+        let folders = [Some(self.home.root()), Some(self.settings.home.as_path()), self.catalog.releases().folder()];
+        without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// Takes what a batch costs beyond one request.
@@ -183,4 +198,34 @@ impl Metered {
 
 fn come_again(detail: &str) -> Problem {
     Problem { retry_after: Some(1), ..Problem::new(Code::RateLimited, detail) }
+}
+
+/// Names the program and the contracts that it was started with. Of two builds of one version the file has another length or time.
+fn program(contracts: &Contracts, executable: Option<&Metadata>) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    if let Some(file) = executable {
+        hasher.update(format!("{} {:?}", file.len(), file.modified().ok()).as_bytes());
+    }
+    hasher.update(&serde_json::to_vec(contracts).expect("contracts are plain data"));
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_apart_by_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            std::fs::write(folder.path().join(name), content).unwrap();
+            folder.path().join(name).metadata().unwrap()
+        };
+        let contracts = Contracts::new();
+        let (one, other) = (file("one", "a program"), file("other", "a newer program"));
+        assert_eq!(program(&contracts, Some(&one)), program(&contracts, Some(&one)));
+        assert_ne!(program(&contracts, Some(&one)), program(&contracts, Some(&other)));
+        assert_ne!(program(&contracts, Some(&one)), program(&contracts, None));
+    }
 }

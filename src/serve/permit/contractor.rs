@@ -39,7 +39,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code; needed with a number that is no license id." },
+    Parameter {
+        name: "state",
+        kind: Kind::State,
+        description: "State, as a postal code; needed with a number that is no license id. A code that is no state's is refused.",
+    },
     Parameter {
         name: "profession",
         kind: Kind::OneOf(LICENSES, "profession"),

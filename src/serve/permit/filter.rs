@@ -20,7 +20,7 @@ use crate::serve::search::query::{MatchMode, Query as NameQuery};
 pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
 pub const TAGS: Parameter = Parameter {
     name: "tags",
-    kind: Kind::Form("^-?[a-z_]{1,30}(,-?[a-z_]{1,30})*$"),
+    kind: Kind::Signed(PERMITS, "tags"),
     description: "Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.",
 };
 

@@ -57,7 +57,7 @@ const QUERY_PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "address",
         kind: Kind::Text { min: 3, max: 200 },
-        description: "Street address on one line, with ZIP code or city and state; or a property id. For addresses with `/` or `#`, which paths do not take.",
+        description: "Street address on one line, with ZIP code or city and state; or a property id. Another text is refused. For addresses with `/` or `#`, which paths do not take.",
     },
     LIMIT,
     CURSOR,

@@ -43,10 +43,18 @@ const MOST_COUNTED: usize = 20_000;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "address", kind: Kind::Text { min: 3, max: 200 }, description: "Street address on one line, with ZIP code or city and state." },
+    Parameter {
+        name: "address",
+        kind: Kind::Text { min: 3, max: 200 },
+        description: "Street address on one line: house number, street, and ZIP code or city and state; without them it is refused.",
+    },
     ZIP,
-    Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City, with `state`." },
-    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code." },
+    Parameter {
+        name: "city",
+        kind: Kind::Text { min: 1, max: 80 },
+        description: "City, with `state`. Refused where a list names its cities otherwise: the problem says how.",
+    },
+    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code; another one is refused, and so is a whole state as the only place." },
     Parameter {
         name: "jurisdiction",
         kind: Kind::Text { min: 3, max: 60 },

@@ -1,18 +1,21 @@
 //! Decides which release answers a request. The channel's present release is held in memory and replaced in one step, so that a
-//! request sees the old one or the new one; earlier releases are loaded when asked for, once for all who ask at the same time,
-//! and the least recently used are dropped.
+//! request sees the old one or the new one. Earlier releases are loaded when asked for: one at a time, for all who ask for it, while those who
+//! ask for another are told to come back; what has no room beside the others goes, the least recently used first.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use jiff::{Timestamp, civil::Date};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
 use crate::serve::release::loaded::{Load, Release};
+use crate::serve::release::not_served::NotServed;
 use crate::serve::release::part_cache::PartCache;
+use crate::serve::release::retained::{Loading, Retained, resident_bytes};
 use crate::store::{ChannelEntry, Manifest, Releases};
 
 /// The releases of one channel.
@@ -20,19 +23,16 @@ pub struct Catalog {
     releases: Releases,
     parts: Arc<PartCache>,
     contracts: Arc<Contracts>,
-    loads: Vec<Load>,
+    loads: Arc<[Load]>,
     channel: String,
     current: ArcSwapOption<Current>,
     /// Whether the channel has been looked at since the start.
     has_looked: watch::Sender<bool>,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
-    retained: Mutex<Vec<(ReleaseId, Slot)>>,
-    retained_limit: usize,
+    retained: Arc<Mutex<Retained>>,
     /// One at a time: loading takes memory and processor from those who are answered.
-    loading: tokio::sync::Semaphore,
+    loading: Arc<Semaphore>,
 }
-
-type Slot = Arc<OnceCell<Arc<Release>>>;
 
 struct Current {
     generation: u64,
@@ -48,41 +48,19 @@ pub enum Wanted {
     AsOf(Date),
 }
 
-/// Why a request has no release to be answered from.
-#[derive(Debug)]
-pub enum NotServed {
-    /// There is none, or none any more; with the parameter that asked for it.
-    Missing { parameter: Option<&'static str>, detail: String },
-    /// It cannot be read.
-    Failed(Error),
-}
-
-impl NotServed {
-    fn missing(parameter: &'static str, detail: String) -> Self {
-        Self::Missing { parameter: Some(parameter), detail }
-    }
-}
-
-impl From<Error> for NotServed {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 impl Catalog {
-    pub fn new(parts: Arc<PartCache>, contracts: Arc<Contracts>, loads: Vec<Load>, channel: &str, retained_limit: usize) -> Self {
+    pub fn new(parts: Arc<PartCache>, contracts: Arc<Contracts>, loads: Vec<Load>, channel: &str, retained_bytes: usize) -> Self {
         Self {
             releases: parts.releases().clone(),
-            loads,
+            loads: loads.into(),
             parts,
             contracts,
             channel: channel.to_owned(),
             current: ArcSwapOption::empty(),
             has_looked: watch::Sender::new(false),
             history: tokio::sync::Mutex::new(None),
-            retained: Mutex::new(Vec::new()),
-            retained_limit,
-            loading: tokio::sync::Semaphore::new(1),
+            retained: Arc::new(Mutex::new(Retained::new(retained_bytes))),
+            loading: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -119,7 +97,7 @@ impl Catalog {
             Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
             _ => match self.take_retained(&entry.release_id) {
                 Some(release) => release,
-                None => Arc::new(Release::load(&self.parts, &self.contracts, &self.loads, &entry.release_id).await?),
+                None => self.load_present(&entry.release_id).await?,
             },
         };
         let manifests: Vec<&Manifest> =
@@ -182,33 +160,76 @@ impl Catalog {
         Ok(history)
     }
 
-    async fn retained(&self, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {
-        let exists = self.releases.exists(id).await?;
-        if !exists {
-            return Err(NotServed::missing("release", format!("release {id} is no longer kept")));
+    /// Loads the release that the channel points at; what it takes of memory is the measure for earlier ones.
+    async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
+        let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let before = resident_bytes();
+        let release = Arc::new(Release::load(&self.parts, &self.contracts, &self.loads, id).await?);
+        if self.current.load().is_none() {
+            self.lock_retained().measure(&release.manifest, before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before)));
         }
-        let load = || async {
-            let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
-            Release::load(&self.parts, &self.contracts, &self.loads, id).await.map(Arc::new)
-        };
-        Ok(self.slot(id).get_or_try_init(load).await?.clone())
+        Ok(release)
     }
 
-    /// The slot of a release, moved to the end of the list; the list's first is the next to go.
-    fn slot(&self, id: &ReleaseId) -> Slot {
-        let mut slots = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = match slots.iter().position(|(known, _)| known == id) {
-            Some(index) => slots.remove(index).1,
-            None => Slot::default(),
+    async fn retained(&self, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {
+        let waiting = {
+            let mut retained = self.lock_retained();
+            if let Some(release) = retained.get(id) {
+                return Ok(release);
+            }
+            match (retained.loading(id), self.loading.clone().try_acquire_owned()) {
+                (Some(waiting), _) => waiting,
+                (None, Err(_)) => return Err(NotServed::Busy(format!("another release is being loaded, and release {id} after it: ask again in a moment"))),
+                (None, Ok(turn)) => {
+                    let (told, waiting) = watch::channel(None);
+                    retained.begin(id, waiting.clone());
+                    // Apart from the request: who does not wait for the end does not make the next one begin again.
+                    tokio::spawn(self.load_retained(id.clone(), turn, told));
+                    waiting
+                }
+            }
         };
-        slots.push((id.clone(), slot.clone()));
-        let surplus = slots.len().saturating_sub(self.retained_limit.max(1));
-        slots.drain(..surplus);
-        slot
+        outcome(waiting, id).await
+    }
+
+    /// Loads an earlier release, tells those who wait, and keeps it.
+    fn load_retained(&self, id: ReleaseId, turn: OwnedSemaphorePermit, told: watch::Sender<Loading>) -> impl Future<Output = ()> + Send + use<> {
+        let (parts, contracts, loads, retained) = (self.parts.clone(), self.contracts.clone(), self.loads.clone(), self.retained.clone());
+        async move {
+            let outcome = load_kept(&parts, &contracts, &loads, &id, &retained).await;
+            let mut retained = retained.lock().unwrap_or_else(PoisonError::into_inner);
+            retained.end(&id, outcome.as_ref().ok());
+            drop(turn);
+            told.send_replace(Some(outcome));
+        }
+    }
+
+    fn lock_retained(&self) -> MutexGuard<'_, Retained> {
+        self.retained.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_retained(&self, id: &ReleaseId) -> Option<Arc<Release>> {
-        let slots = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.iter().find(|(known, _)| known == id).and_then(|(_, slot)| slot.get().cloned())
+        self.lock_retained().get(id)
     }
+}
+
+async fn load_kept(
+    parts: &Arc<PartCache>,
+    contracts: &Contracts,
+    loads: &[Load],
+    id: &ReleaseId,
+    retained: &Mutex<Retained>,
+) -> std::result::Result<Arc<Release>, NotServed> {
+    if !parts.releases().exists(id).await? {
+        return Err(NotServed::missing("release", format!("release {id} is no longer kept")));
+    }
+    let manifest = parts.releases().manifest(id).await?;
+    retained.lock().unwrap_or_else(PoisonError::into_inner).make_room(&manifest);
+    Ok(Arc::new(Release::load(parts, contracts, loads, id).await?))
+}
+
+/// Waits for what comes of a release that is being loaded.
+async fn outcome(mut waiting: watch::Receiver<Loading>, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {
+    let told = waiting.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+    told.ok().flatten().unwrap_or_else(|| Err(Error::store(format!("loading release {id} broke off")).into()))
 }

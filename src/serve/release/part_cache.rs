@@ -11,11 +11,14 @@ use bytes::Bytes;
 use tokio::sync::{OnceCell, Semaphore};
 
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::{Digest, ReleaseId};
-use crate::store::{Copies, Manifest, Part, Releases};
+use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::store::{Copies, Copy, Manifest, Part, Record, Releases, find_record};
 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;
+
+/// How often a copy is made again that is not as it was written when it is to be read.
+const MOST_CHANGES: usize = 3;
 
 /// A part in the form that answers are written from.
 pub trait CachedPart: Send + Sync + Sized + 'static {
@@ -45,8 +48,13 @@ pub trait CachedPart: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// `Store`, when it is not what [`CachedPart::to_copy`] made.
-    fn from_copy(_copy: RecordBatch, path: &str) -> Result<Self> {
+    fn from_copy(_copy: Copy, path: &str) -> Result<Self> {
         Err(Error::store(format!("{path}: a copy of a part of which none are made")))
+    }
+
+    /// Whether it can be read: a mapped file can be changed behind our back.
+    fn is_intact(&self) -> bool {
+        true
     }
 }
 
@@ -86,8 +94,20 @@ impl PartCache {
     /// # Errors
     /// `Store`, when it is missing, damaged, or not as its contract says.
     pub async fn get<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
+        for _ in 0..MOST_CHANGES {
+            let slot = self.slot((T::DATASET_ID, part.sha256));
+            let held = self.get_from::<T>(&slot, release_id, part).await?;
+            if held.is_intact() {
+                return Ok(held);
+            }
+            tracing::warn!("the copy of {} was changed while it was served; it is made again", part.path);
+            self.forget((T::DATASET_ID, part.sha256), &slot);
+        }
+        Err(Error::store(format!("{}: its copy is changed again and again", part.path)).hint("see who writes into the folder of copies of the home"))
+    }
+
+    async fn get_from<T: CachedPart>(&self, slot: &Slot, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
         let key = (T::DATASET_ID, part.sha256);
-        let slot = self.slot(key);
         let mut was_read = None;
         let held = slot
             .get_or_try_init(|| async {
@@ -145,6 +165,18 @@ impl PartCache {
         self.copies.keep_only(manifests);
     }
 
+    /// Finds a record in a part, its digest checked.
+    ///
+    /// # Errors
+    /// `Store`, when the part is missing or damaged.
+    pub async fn find_record(&self, release_id: &ReleaseId, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
+        let _turn = self.reading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        let (part, record_id) = (part.clone(), record_id.clone());
+        let finding = tokio::task::spawn_blocking(move || check_digest(&part, &bytes).and_then(|()| find_record(bytes, &record_id)));
+        finding.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+    }
+
     /// The bytes of a part, its digest checked.
     ///
     /// # Errors
@@ -158,6 +190,15 @@ impl PartCache {
 
     pub fn releases(&self) -> &Releases {
         &self.releases
+    }
+
+    /// Lets go of what a slot holds, unless another has taken its place.
+    fn forget(&self, key: (&'static str, Digest), slot: &Slot) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.by_digest.get(&key).is_some_and(|entry| Arc::ptr_eq(&entry.slot, slot)) {
+            let freed = kept.by_digest.remove(&key).map_or(0, |entry| entry.size_bytes);
+            kept.size_bytes -= freed;
+        }
     }
 
     fn slot(&self, key: (&'static str, Digest)) -> Slot {

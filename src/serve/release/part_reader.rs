@@ -5,8 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::part_cache::{CachedPart, PartCache};
+use super::record_ids::RecordIds;
 use crate::error::Result;
-use crate::store::{Manifest, Part};
+use crate::ids::RecordId;
+use crate::store::{Manifest, Part, Record};
 
 /// Reads parts of a release.
 #[derive(Clone, Copy)]
@@ -47,6 +49,17 @@ impl<'a> PartReader<'a> {
     /// As for [`PartReader::get`].
     pub async fn read<T: CachedPart>(self, part: &Part) -> Result<T> {
         self.cache.read(&self.manifest.release_id, part).await
+    }
+
+    /// Finds a record; none where the part has not got it. What ids a part has is kept, so that asking again for what is not there reads nothing.
+    ///
+    /// # Errors
+    /// `Store`, when the part is missing or damaged.
+    pub async fn find_record(self, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
+        if !self.get::<RecordIds>(part).await?.may_have(record_id.as_str()) {
+            return Ok(None);
+        }
+        self.cache.find_record(&self.manifest.release_id, part, record_id).await
     }
 
     /// The bytes of a part, its digest checked.

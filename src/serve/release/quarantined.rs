@@ -6,7 +6,8 @@ use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::rows::Dataset;
 use crate::serve::release::table::Table;
 
-const QUARANTINE: &str = "pubdata.quarantine";
+/// The published records that were set aside: `pubdata.quarantine:{dataset}:…`.
+pub const QUARANTINE: &str = "pubdata.quarantine";
 
 /// Ids of a dataset's records that validation set aside, in upper case, as far as they have one: `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Others
 /// are named by their place in the source.

@@ -19,7 +19,7 @@ use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::release::row_sources::RowSources;
 use crate::serve::release::table::Table;
-use crate::store::{Manifest, Part};
+use crate::store::{Copy, Manifest, MappedFile, Part};
 
 /// A dataset whose rows are written from decoded parts.
 pub trait Dataset: Send + Sync + 'static {
@@ -35,8 +35,8 @@ pub trait Dataset: Send + Sync + 'static {
 pub struct Rows<D> {
     table: Table,
     row_sources: RowSources,
-    /// Whether the table is mapped from a file, not in memory of ours.
-    is_mapped: bool,
+    /// The file that the table is mapped from; none of one in memory of ours.
+    mapped: Option<MappedFile>,
     dataset: PhantomData<fn() -> D>,
 }
 
@@ -49,11 +49,11 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
-        Ok(Self { table: Table::read(bytes, D::COLUMNS, path)?, row_sources, is_mapped: false, dataset: PhantomData })
+        Ok(Self { table: Table::read(bytes, D::COLUMNS, path)?, row_sources, mapped: None, dataset: PhantomData })
     }
 
     fn size_bytes(&self) -> usize {
-        if self.is_mapped { self.row_sources.size_bytes() } else { self.table.size_bytes() + self.row_sources.size_bytes() }
+        if self.mapped.is_some() { self.row_sources.size_bytes() } else { self.table.size_bytes() + self.row_sources.size_bytes() }
     }
 
     fn to_copy(&self) -> Result<Option<RecordBatch>> {
@@ -65,11 +65,15 @@ impl<D: Dataset> CachedPart for Rows<D> {
         Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
     }
 
-    fn from_copy(copy: RecordBatch, path: &str) -> Result<Self> {
+    fn from_copy(Copy { batch: copy, file }: Copy, path: &str) -> Result<Self> {
         let not_ours = || Error::store(format!("{path}: its copy does not say which file a row comes from"));
         let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
         let row_sources = RowSources::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
-        Ok(Self { table: Table::of(copy, path), row_sources, is_mapped: true, dataset: PhantomData })
+        Ok(Self { table: Table::of(copy, path), row_sources, mapped: Some(file), dataset: PhantomData })
+    }
+
+    fn is_intact(&self) -> bool {
+        self.mapped.as_ref().is_none_or(MappedFile::is_as_mapped)
     }
 }
 

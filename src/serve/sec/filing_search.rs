@@ -25,15 +25,19 @@ const MAX_REGISTRANTS: usize = 20;
 /// The parameters of the search over all registrants.
 const PARAMETERS: &[Parameter] = &[
     Parameter { name: "ticker", kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"), description: "Comma list of today's tickers, exact." },
-    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros." },
-    Parameter { name: "company", kind: Kind::Form("^.{1,120}$"), description: "Name or part of it: filings of the 20 registrants that fit best." },
+    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros. Refused beside `ticker`." },
+    Parameter {
+        name: "company",
+        kind: Kind::Line { max: 120 },
+        description: "Name or part of it: filings of the 20 registrants that fit best. Refused beside `ticker` and `cik`.",
+    },
     FORM,
-    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`." },
+    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`; refused beside it." },
     Parameter { name: "include_amendments", kind: Kind::Flag, description: "`true`: each form of `form` also stands for its amendments (`/A`)." },
     FILED_FROM,
     FILED_TO,
-    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`." },
-    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`." },
+    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`; refused beside it." },
+    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`; refused beside it." },
     PERIOD_FROM,
     PERIOD_TO,
     Parameter {

@@ -41,19 +41,23 @@ const PARAMETERS: &[Parameter] = &[
         kind: NAME,
         description: "Name or part of it; the last word may be unfinished. A whole ticker is found too. Exactly one of `name`, `ticker` and `cik`.",
     },
-    Parameter { name: "q", kind: NAME, description: "The same as `name`." },
+    Parameter { name: "q", kind: NAME, description: "The same as `name`; refused beside it." },
     Parameter {
         name: "ticker",
         kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"),
-        description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are one.",
+        description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are one. Refused beside `name`.",
     },
-    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros." },
+    Parameter {
+        name: "cik",
+        kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"),
+        description: "CIK, with or without leading zeros. Refused beside `name` and `ticker`.",
+    },
     LIMIT,
     CURSOR,
     RELEASE,
     AS_OF,
 ];
-const NAME: Kind = Kind::Form("^.{1,120}$");
+const NAME: Kind = Kind::Line { max: 120 };
 
 /// The handler of the route table.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {

@@ -29,10 +29,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "address", kind: Kind::Text { min: 5, max: 200 }, description: "The address on one line, in place of street, city, state and zip." },
+    Parameter {
+        name: "address",
+        kind: Kind::Text { min: 5, max: 200 },
+        description: "The address on one line, in place of street, city, state and zip; refused beside them.",
+    },
     Parameter { name: "street", kind: Kind::Text { min: 1, max: 120 }, description: "House number and street." },
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
-    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state." },
+    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state; another one is refused." },
     Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
     Parameter {
         name: "county_fips",
@@ -41,7 +45,11 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
     Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
-    Parameter { name: "origin_state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "State that the sale comes from; from within the state when absent." },
+    Parameter {
+        name: "origin_state",
+        kind: Kind::Form("^[A-Za-z]{2}$"),
+        description: "State that the sale comes from, as a postal code; from within the state when absent. Another code is refused.",
+    },
     Parameter { name: "category", kind: Kind::Word(CATEGORIES), description: "What is bought; general goods when absent. `food_drug` is answered as food." },
     RELEASE,
     AS_OF,

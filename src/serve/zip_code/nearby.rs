@@ -13,17 +13,15 @@ use crate::serve::json::{Json, Trim};
 use crate::serve::place::distance::{distance_mi, within};
 use crate::serve::place::zips::Zips;
 
-const DEFAULT_RADIUS: f64 = 10.0;
-const KM_IN_MI: f64 = 1.609_344;
+const DEFAULT_RADIUS_MI: f64 = 10.0;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
-        name: "radius",
-        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS) },
-        description: "Great-circle distance between the codes' points, in `unit`.",
+        name: "radius_mi",
+        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
+        description: "Great-circle distance between the codes' points, statute miles.",
     },
-    Parameter { name: "unit", kind: Kind::Word(&["mi", "km"]), description: "Statute miles (when absent) or kilometres." },
     Parameter { name: "type", kind: Kind::OneOf("zip.zip", "type"), description: "Only codes of this kind." },
     Parameter { name: "include_self", kind: Kind::Flag, description: "`true`: the code itself is among the answers." },
     LIMIT,
@@ -45,7 +43,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(nearby),
 };
 
-/// A code within the radius: hundredths of the unit, as shown and sorted by, and its row.
+/// A code within the radius: hundredths of a mile, as shown and sorted by, and its row.
 type Near = (u32, usize);
 
 /// Answers `GET /v1/zip/{zip}/nearby`.
@@ -59,16 +57,14 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let place = zips.place(center);
     let place = place
         .ok_or_else(|| Problem::of_field(Code::NotFound, "zip", format!("ZIP code {} has no coordinates, so nothing can be near it", zips.codes.at(center))))?;
-    let unit = query.get("unit").unwrap_or("mi");
-    let miles = if unit == "km" { KM_IN_MI } else { 1.0 };
-    let radius: f64 = query.parsed("radius").unwrap_or(DEFAULT_RADIUS);
+    let radius_mi: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
     let paging = Paging::of(call)?;
     let limit = paging.limit;
     let has_self = query.get("include_self") == Some("true");
 
     let is_wanted = |row: usize| (has_self || row != center) && query.get("type").is_none_or(|wanted| zips.types.at(row) == wanted);
-    let shown = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * miles * 100.0).round() as u32);
-    let rows = within(&zips.points, place, radius / miles).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
+    let shown = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * 100.0).round() as u32);
+    let rows = within(&zips.points, place, radius_mi).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
     let mut near: Vec<Near> = rows.map(|row| (shown(row), row)).collect();
     let total = near.len();
     // Rows are in the order of their codes.
@@ -80,7 +76,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let has_more = near.len() > limit;
     near.truncate(limit);
     let next_cursor = near.last().filter(|_| has_more).map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
-    json.array(|json| near.iter().for_each(|near| write_near(json, call, zips, *near, unit)));
+    json.array(|json| near.iter().for_each(|near| write_near(json, call, zips, *near)));
 
     let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true };
     let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
@@ -92,7 +88,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): Near, unit: &str) {
+fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): Near) {
     let (lat, lon) = zips.place(row).unwrap_or((f64::NAN, f64::NAN));
     json.object(|json| {
         json.key("zip").text(zips.codes.at(row));
@@ -101,8 +97,7 @@ fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): 
         json.key("state").text(zips.states.at(row));
         json.key("lat").float(lat);
         json.key("lon").float(lon);
-        json.key("distance").decimal(i64::from(hundredths), 2, Trim::Zeros);
-        json.key("unit").text(unit);
+        json.key("distance_mi").decimal(i64::from(hundredths), 2, Trim::Zeros);
         json.key("basis").text("centroid");
         zips.provenance.write(json.key("provenance"), &call.release.manifest, row);
     });

@@ -116,8 +116,8 @@ async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found()
         let mut found: Vec<(f64, String)> = Vec::new();
         let mut cursor = String::new();
         loop {
-            let page = server.ask(&format!("/v1/zip/{code}/nearby?radius={radius}&limit=100{cursor}"), None).await;
-            found.extend(page["data"].as_array().unwrap().iter().map(|item| (item["distance"].as_f64().unwrap(), item["zip"].as_str().unwrap().to_owned())));
+            let page = server.ask(&format!("/v1/zip/{code}/nearby?radius_mi={radius}&limit=100{cursor}"), None).await;
+            found.extend(page["data"].as_array().unwrap().iter().map(|item| (item["distance_mi"].as_f64().unwrap(), item["zip"].as_str().unwrap().to_owned())));
             match page["meta"]["page"]["next_cursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
                 None => break,
@@ -128,7 +128,7 @@ async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found()
         assert_eq!(found.iter().map(|(_, other)| other.as_str()).collect::<BTreeSet<&str>>(), expected, "{code} {radius}");
         assert!(found.iter().all(|(distance, other)| (distance - apart(other)).abs() <= 0.005 + 1e-9), "{code} {radius}");
         if let Some((_, other)) = found.first() {
-            let back = server.ask(&format!("/v1/zip/{other}/nearby?radius={radius}&limit=100"), None).await;
+            let back = server.ask(&format!("/v1/zip/{other}/nearby?radius_mi={radius}&limit=100"), None).await;
             let is_first_page = back["meta"]["page"]["next_cursor"].is_null();
             assert!(!is_first_page || back["data"].as_array().unwrap().iter().any(|item| item["zip"] == **code), "{other} {radius}");
         }

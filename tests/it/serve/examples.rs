@@ -31,7 +31,7 @@ const EXAMPLES: [(&str, &str); 29] = [
     ("findProperty", "/v1/properties?address=2245%20W%20Jackson%20Blvd,%20Chicago,%20IL&limit=1"),
     ("getZip", "/v1/zip/90210?fields=city,other_cities,state,county,counties,lat,lon,zcta,land_area_sqmi,sales_tax"),
     ("getZips", "/v1/zip/batch"),
-    ("getNearbyZips", "/v1/zip/55401/nearby?radius=5&limit=2"),
+    ("getNearbyZips", "/v1/zip/55401/nearby?radius_mi=5&limit=2"),
     ("getTaxRate", "/v1/tax/rate?zip=55401&date=2019-01-01"),
     ("calculateTax", "/v1/tax/calculate"),
     ("getTaxRates", "/v1/tax/batch"),

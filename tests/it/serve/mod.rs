@@ -1,5 +1,6 @@
 //! The HTTP API, asked in process on small homes. Folders mirror `src/serve`; what they share stands here.
 
+mod admin;
 mod business;
 mod coverage;
 mod examples;
@@ -9,6 +10,7 @@ mod home;
 mod http;
 mod license;
 mod permit;
+mod provenance;
 mod records;
 mod release;
 mod schema;

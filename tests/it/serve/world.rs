@@ -19,6 +19,9 @@ use super::geo::draft;
 use super::home::{Draft, publish};
 use super::schema::hold;
 
+/// Part of the name of every home, as no answer has it.
+pub const FOLDER: &str = "it's: Ann's (old) home, ünd; ";
+
 /// A home with a server on it and a key for it.
 pub struct World {
     pub folder: tempfile::TempDir,
@@ -71,7 +74,7 @@ impl World {
 
     /// A home without a release.
     pub async fn empty(change: impl FnOnce(&mut ServeSettings)) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().unwrap();
         let home = Home::open(folder.path()).unwrap();
         let files = DeclarationFiles::built_in();
         let plans = Plans::load(&files).unwrap();
@@ -96,8 +99,12 @@ impl World {
         Releases::open(&self.home, None).unwrap()
     }
 
+    pub fn plans(&self) -> Plans {
+        Plans::load(&DeclarationFiles::built_in()).unwrap()
+    }
+
     pub fn create_key(&self, scopes: &[Scope], plan: &str) -> pubdata::store::CreatedKey {
-        let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
+        let plans = self.plans();
         let new = NewKey { name: "other".to_owned(), scopes: scopes.to_vec(), plan: plan.to_owned(), expires_at: None };
         Keys::open(&self.home).create(new, &plans, self.now()).unwrap()
     }

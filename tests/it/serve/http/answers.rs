@@ -1,13 +1,14 @@
 //! Answers and the document that describes them, held against each other in both directions. That each answer is what the document says is
 //! also asked of every answer that any test of these rooms gets.
 
+use pubdata::store::append_ledger;
 use serde_json::{Value, json};
 
 use crate::serve::schema::{Survey, document};
-use crate::serve::{World, records, sec, zip_code};
+use crate::serve::{World, admin, records, sec, zip_code};
 use crate::support::{files_below, project};
 
-const OF_AREAS: [&str; 10] = [
+const OF_AREAS: [&str; 13] = [
     "/v1/geo-demographics/locations/90210",
     "/v1/geo-demographics/locations/96799",
     "/v1/geo-demographics/locations/00663",
@@ -18,6 +19,9 @@ const OF_AREAS: [&str; 10] = [
     "/v1/geo-demographics/coverage",
     "/v1/coverage",
     "/v1/provenance/geo.school:060000000000",
+    "/v1/admin/keys",
+    "/v1/admin/usage",
+    "/v1/admin/status",
 ];
 
 const OF_RECORDS: [&str; 25] = [
@@ -100,6 +104,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         survey.example(&name, &serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap());
     }
+    append_ledger(&areas.home, &admin::run(&areas, "run-2")).unwrap();
     ask(&mut survey, &areas, &OF_AREAS).await;
     ask(&mut survey, &records, &OF_RECORDS).await;
     ask(&mut survey, &taxes, &OF_TAXES).await;

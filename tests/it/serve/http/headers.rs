@@ -58,6 +58,40 @@ async fn etag_changes_when_freshness_does() {
     assert_eq!(later.json()["meta"]["datasets"][0]["freshness"], "expired");
 }
 
+/// docs/API.md promises five minutes, and none beyond the day that an answer speaks of.
+#[tokio::test]
+async fn no_answer_is_kept_for_more_than_five_minutes_nor_beyond_midnight() {
+    let world = crate::serve::zip_code::world().await;
+    for (now, seconds) in [("2026-01-15T12:00:00Z", 300), ("2026-01-15T23:55:00Z", 300), ("2026-01-15T23:59:18Z", 42), ("2026-01-16T00:00:00Z", 300)] {
+        world.set_clock(now);
+        for path in ["/v1/zip/10001", "/v1/tax/rate?zip=53202", "/v1/tax/rate?zip=53202&date=2025-01-01", "/v1/coverage", "/v1/zip/10001/nearby"] {
+            let answer = world.get(path).await;
+            assert_eq!(answer.header("cache-control"), format!("private, max-age={seconds}"), "{path} at {now}");
+            let again = world.get_with(path, &[("if-none-match", answer.header("etag"))]).await;
+            assert_eq!((again.status.as_u16(), again.header("cache-control")), (304, answer.header("cache-control")), "{path} at {now}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn etag_changes_with_the_contracts_that_the_program_was_started_with() {
+    let world = World::new().await;
+    let tag = world.get(PROFILE).await.header("etag").to_owned();
+    let serving = |contracts: pubdata::contract::Contracts| {
+        let settings = pubdata::serve::ServeSettings::new(world.folder.path().to_owned(), world.plans());
+        pubdata::serve::Server::new(settings, contracts, std::sync::Arc::new(|| "2026-01-15T12:00:00Z".parse().unwrap())).unwrap()
+    };
+    let mut changed = world.contracts.clone();
+    changed.get_mut("geo.zcta_metric").unwrap().columns[0].description.push_str(" More is known of it.");
+    for (contracts, expected) in [(world.contracts.clone(), 304), (changed, 200)] {
+        let server = serving(contracts);
+        server.refresh().await.unwrap();
+        let request = Request::get(PROFILE).header("x-api-key", &world.key).header("if-none-match", &tag).body(Body::empty()).unwrap();
+        let answer = tower::ServiceExt::oneshot(server.router(), request).await.unwrap();
+        assert_eq!(answer.status(), expected);
+    }
+}
+
 #[tokio::test]
 async fn answers_are_compressed_on_request_and_keep_a_tag_of_their_own() {
     let world = World::new().await;

@@ -1,6 +1,7 @@
 //! What all requests share: connections, keys, headers, problems, and the document that describes every answer.
 
 pub mod answers;
+mod asked;
 mod attacks;
 mod bounds;
 mod connections;
@@ -9,3 +10,4 @@ mod keys;
 mod logs;
 mod openapi;
 mod problems;
+mod strangers;

@@ -172,3 +172,28 @@ async fn release_without_a_dataset_says_what_is_missing() {
     assert_eq!(world.get("/v1/geo-demographics/counties/06037").await.problem(), (404, "coverage_unavailable".to_owned()));
     assert_eq!(world.get(PROFILE).await.status, 200);
 }
+
+/// However much a request says, a problem is short: 4 kB of wrong names were answered with 700 kB.
+#[tokio::test]
+async fn no_problem_is_much_longer_than_what_it_says() {
+    let world = World::new().await;
+    let api = world.ok("/v1/openapi.json").await;
+    let mut paths: Vec<String> = api["paths"].as_object().unwrap().keys().map(|path| path.replace("{zcta}", "90210").replace(['{', '}'], "")).collect();
+    paths.push("/v1/nothing".to_owned());
+    let wrong =
+        ["a&".repeat(1_900), "a=%01&".repeat(600), format!("limit={}", "%01".repeat(1_200)), format!("state={}", "x,".repeat(1_800)), "%ff&".repeat(900)];
+    for path in &paths {
+        for query in &wrong {
+            let answer = world.get(&format!("{path}?{query}")).await;
+            assert!(answer.bytes.len() <= 16_384, "{path}?{query:.20}: {} bytes", answer.bytes.len());
+        }
+        let answer = world.get(&format!("{path}/{}", "%01x".repeat(900))).await;
+        assert!(answer.bytes.len() <= 16_384, "{path}/…: {} bytes", answer.bytes.len());
+    }
+    for path in ["/v1/zip/batch", "/v1/tax/batch", "/v1/tax/calculate", "/v1/geo-demographics/locations/compare"] {
+        for body in [format!("{{\"{}\": 1}}", "\\u0001".repeat(9_000)), format!("{{\"zips\": [\"{}\"]}}", "y".repeat(60_000)), "[".repeat(60_000)] {
+            let answer = world.post_text(path, body.clone()).await;
+            assert!(answer.bytes.len() <= 16_384, "{path} {body:.20}: {} bytes", answer.bytes.len());
+        }
+    }
+}

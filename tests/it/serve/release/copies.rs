@@ -75,6 +75,32 @@ async fn a_damaged_copy_is_made_again() {
     }
 }
 
+/// Without a look at the file before each answer, the first of these ends the process (SIGBUS).
+#[tokio::test]
+async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
+    let world = copying().await;
+    let expected = answers(&world).await;
+    for change in ["shorter", "empty", "rewritten"] {
+        for path in copies(&world) {
+            let mut permissions = fs::metadata(&path).unwrap().permissions();
+            assert!(permissions.readonly(), "{} is for reading only", path.display());
+            #[expect(clippy::permissions_set_readonly_false, reason = "the test does what nobody should")]
+            permissions.set_readonly(false);
+            fs::set_permissions(&path, permissions).unwrap();
+            let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+            match change {
+                "shorter" => file.set_len(4_096).unwrap(),
+                "empty" => file.set_len(0).unwrap(),
+                _ => {
+                    std::io::Write::write_all(&mut &file, &[7; 512]).unwrap();
+                    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
+                }
+            }
+        }
+        assert_eq!(answers(&world).await, expected, "{change}");
+    }
+}
+
 #[tokio::test]
 async fn where_no_copy_can_be_written_parts_are_decoded() {
     let expected = answers(&world().await).await;

@@ -82,7 +82,7 @@ async fn sample_release_says_so_in_every_answer() {
 
 #[tokio::test]
 async fn many_earlier_releases_are_answered_with_little_memory() {
-    let world = World::with(|settings| settings.limits = Limits { retained_releases: 1, ..Limits::default() }).await;
+    let world = World::with(|settings| settings.limits = Limits { retained_bytes: 0, ..Limits::default() }).await;
     let mut ids = vec![world.release_id.clone()];
     for population in [1.0, 2.0, 3.0] {
         ids.push(world.publish(&draft(population)).await);
@@ -97,6 +97,26 @@ async fn many_earlier_releases_are_answered_with_little_memory() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn earlier_releases_are_loaded_one_at_a_time_and_once_for_all_who_ask() {
+    let world = World::with(|settings| settings.limits = Limits { retained_bytes: 0, ..Limits::default() }).await;
+    let second = world.publish(&draft(1.0)).await;
+    world.publish(&draft(2.0)).await;
+    world.service.refresh().await.unwrap();
+    let (one, other) = (format!("{PROFILE}?release={}", world.release_id), format!("{PROFILE}?release={second}"));
+    let (first, same, refused) = tokio::join!(world.get(&one), world.get(&one), world.get(&other));
+    assert_eq!((first.status.as_u16(), same.status.as_u16()), (200, 200));
+    assert_eq!((refused.problem(), refused.header("retry-after"), refused.header("cache-control")), ((503, "busy".to_owned()), "2", "no-store"));
+    assert_eq!(world.ok(&other).await["data"]["summary"]["population"]["value"], 1, "there is room for it a moment later");
+    // Nobody waits for the end of this one: it is loaded all the same, and the next who asks finds it.
+    drop(tokio::time::timeout(std::time::Duration::from_millis(1), world.get(&one)).await);
+    let mut answer = world.get(&one).await;
+    while answer.status == 503 {
+        answer = world.get(&one).await;
+    }
+    assert_eq!(answer.status, 200);
 }
 
 /// Answers must be whole: the release in `meta` and the figures of the two areas belong together, whenever the swap happens.

@@ -76,7 +76,7 @@ async fn boxes_and_soldiers_have_no_people_of_their_own() {
         let (status, code) = world.get(&format!("/v1/zip/{zip}")).await.problem();
         assert_eq!((status, code.as_str()), expected, "{zip}");
     }
-    assert_eq!(world.get("/v1/zip/10001").await.header("cache-control"), "private, max-age=86400");
+    assert_eq!(world.get("/v1/zip/10001").await.header("cache-control"), "private, max-age=300", "it has today's taxes");
     assert_eq!(world.get("/v1/zip/batch").await.problem(), (404, "route_not_found".to_owned()));
 }
 
@@ -116,22 +116,25 @@ async fn a_batch_keeps_order_and_repeats_and_equals_its_single_calls() {
 #[tokio::test]
 async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
     let world = world().await;
-    let answer = world.ok("/v1/zip/10001/nearby?radius=60").await;
+    let answer = world.ok("/v1/zip/10001/nearby?radius_mi=60").await;
     let found = |answer: &Value| -> Vec<(String, f64)> {
-        answer["data"].as_array().unwrap().iter().map(|item| (item["zip"].as_str().unwrap().to_owned(), item["distance"].as_f64().unwrap())).collect()
+        answer["data"].as_array().unwrap().iter().map(|item| (item["zip"].as_str().unwrap().to_owned(), item["distance_mi"].as_f64().unwrap())).collect()
     };
     assert_eq!(found(&answer), [("10002", 2.34), ("07001", 18.39), ("00501", 50.0)].map(|(zip, distance)| (zip.to_owned(), distance)));
-    assert_eq!((&answer["data"][0]["basis"], &answer["data"][0]["unit"], &answer["meta"]["page"]["total"]), (&json!("centroid"), &json!("mi"), &json!(3)));
-    let metric = world.ok("/v1/zip/10001/nearby?radius=4&unit=km&include_self=true").await;
-    assert_eq!(found(&metric), [("10001".to_owned(), 0.0), ("10002".to_owned(), 3.77)]);
-    assert_eq!(found(&world.ok("/v1/zip/10001/nearby?radius=60&type=po_box_or_unique").await).len(), 1);
-    let first = world.ok("/v1/zip/10001/nearby?radius=60&limit=2").await;
+    assert_eq!((&answer["data"][0]["basis"], &answer["meta"]["page"]["total"]), (&json!("centroid"), &json!(3)));
+    let with_itself = world.ok("/v1/zip/10001/nearby?radius_mi=2.5&include_self=true").await;
+    assert_eq!(found(&with_itself), [("10001".to_owned(), 0.0), ("10002".to_owned(), 2.34)]);
+    for other in ["radius=5", "unit=km"] {
+        assert_eq!(world.get(&format!("/v1/zip/10001/nearby?{other}")).await.problem(), (400, "unknown_parameter".to_owned()), "a thing has one name");
+    }
+    assert_eq!(found(&world.ok("/v1/zip/10001/nearby?radius_mi=60&type=po_box_or_unique").await).len(), 1);
+    let first = world.ok("/v1/zip/10001/nearby?radius_mi=60&limit=2").await;
     let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap();
-    let second = world.ok(&format!("/v1/zip/10001/nearby?radius=60&limit=2&cursor={cursor}")).await;
+    let second = world.ok(&format!("/v1/zip/10001/nearby?radius_mi=60&limit=2&cursor={cursor}")).await;
     assert_eq!([found(&first), found(&second)].concat(), found(&answer));
     assert_eq!(second["meta"]["page"]["next_cursor"], Value::Null);
-    assert_eq!(world.get(&format!("/v1/zip/10002/nearby?radius=60&limit=2&cursor={cursor}")).await.problem(), (400, "invalid_cursor".to_owned()));
-    assert_eq!(world.get("/v1/zip/10001/nearby?radius=101").await.problem(), (400, "invalid_parameter".to_owned()));
-    let back = world.ok("/v1/zip/00501/nearby?radius=60").await;
+    assert_eq!(world.get(&format!("/v1/zip/10002/nearby?radius_mi=60&limit=2&cursor={cursor}")).await.problem(), (400, "invalid_cursor".to_owned()));
+    assert_eq!(world.get("/v1/zip/10001/nearby?radius_mi=101").await.problem(), (400, "invalid_parameter".to_owned()));
+    let back = world.ok("/v1/zip/00501/nearby?radius_mi=60").await;
     assert!(found(&back).contains(&("10001".to_owned(), 50.0)));
 }

@@ -1,0 +1,47 @@
+//! Answers `GET /v1/admin/usage`: what the holder of each key asked of this server since it started.
+
+use futures_util::FutureExt;
+
+use super::keys;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::problem::Result;
+use crate::serve::json::Json;
+use crate::store::Scope;
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/admin/usage",
+    operation_id: "getUsage",
+    summary: "What each key was used for since the server started",
+    access: Access::Scope(Scope::Admin),
+    parameters: &[],
+    body: None,
+    data: "UsageReport",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| usage(call, json).boxed()),
+};
+
+async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let (keys, usage) = (keys::all(call).await?, &call.service.usage);
+    json.object(|json| {
+        json.key("since").text(&usage.since().to_string());
+        json.key("keys").array(|json| {
+            for key in &keys {
+                let used = usage.of(&key.id);
+                let count = |counter: fn(&crate::serve::http::usage::Used) -> u64| used.as_ref().map_or(0, counter);
+                json.object(|json| {
+                    json.key("key_id").text(&key.id);
+                    json.key("name").text(&key.name);
+                    json.key("plan").text(&key.plan);
+                    json.key("requests").count(count(|used| used.requests));
+                    json.key("rate_limited").count(count(|used| used.rate_limited));
+                    json.key("refused").count(count(|used| used.refused));
+                    json.key("failed").count(count(|used| used.failed));
+                    json.key("last_request_at").optional_text(used.as_ref().map(|used| used.last_request_at.to_string()).as_deref());
+                });
+            }
+        });
+    });
+    Ok(Meta::default())
+}
