@@ -27,21 +27,21 @@ pub(super) fn print(attention: &[Attention], extent: Extent) {
     }
     anstream::println!("\n{} {}", output::bold("needs a person:"), attention.len());
     let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
-    for item in attention {
+    for need in attention {
         match kinds
             .iter_mut()
-            .find(|(what, items)| *what == item.what && items[0].is_in_release == item.is_in_release && items[0].is_optional == item.is_optional)
+            .find(|(what, needs)| *what == need.what && needs[0].is_in_release == need.is_in_release && needs[0].is_optional == need.is_optional)
         {
-            Some((_, items)) => items.push(item),
-            None => kinds.push((&item.what, vec![item])),
+            Some((_, needs)) => needs.push(need),
+            None => kinds.push((&need.what, vec![need])),
         }
     }
-    for (what, items) in kinds {
-        let shown = if extent == Extent::Full || items.len() <= OF_ONE_KIND { items.len() } else { OF_ONE_KIND - 1 };
-        items[..shown].iter().for_each(|item| print_item(item, extent));
-        let rest = &items[shown..];
+    for (what, needs) in kinds {
+        let shown = if extent == Extent::Full || needs.len() <= OF_ONE_KIND { needs.len() } else { OF_ONE_KIND - 1 };
+        needs[..shown].iter().for_each(|need| print_one(need, extent));
+        let rest = &needs[shown..];
         if !rest.is_empty() {
-            let names: Vec<&str> = rest.iter().take(NAMES).map(|item| item.task_id.as_str()).collect();
+            let names: Vec<&str> = rest.iter().take(NAMES).map(|need| need.task_id.as_str()).collect();
             let more = if rest.len() > NAMES { ", …" } else { "" };
             anstream::println!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
             anstream::println!("    {}", output::dim("--verbose shows all"));
@@ -49,20 +49,20 @@ pub(super) fn print(attention: &[Attention], extent: Extent) {
     }
 }
 
-fn print_item(item: &Attention, extent: Extent) {
-    let since = item.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
-    let is_not_renewed = matches!(item.what.as_str(), "blocked" | "missing");
-    let what_stays = match (is_not_renewed, item.is_in_release) {
+fn print_one(need: &Attention, extent: Extent) {
+    let since = need.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
+    let is_not_renewed = matches!(need.what.as_str(), "blocked" | "missing");
+    let what_stays = match (is_not_renewed, need.is_in_release) {
         (true, true) => "; the last good build stays",
         (true, false) => "; never published",
         (false, _) => "",
     };
-    let optional = if item.is_optional { "; optional" } else { "" };
-    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&item.what), item.task_id);
-    let is_cut = extent == Extent::Short && item.reason.chars().count() > REASON;
-    let reason = if is_cut { format!("{}…", item.reason.chars().take(REASON).collect::<String>()) } else { item.reason.clone() };
+    let optional = if need.is_optional { "; optional" } else { "" };
+    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id);
+    let is_cut = extent == Extent::Short && need.reason.chars().count() > REASON;
+    let reason = if is_cut { format!("{}…", need.reason.chars().take(REASON).collect::<String>()) } else { need.reason.clone() };
     anstream::println!("    {reason}");
-    if let Some(step) = &item.next_step {
+    if let Some(step) = &need.next_step {
         anstream::println!("    {} {step}", output::dim("→"));
     }
 }

@@ -84,7 +84,8 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    print_by_hand(&by_hand);
+    let is_shown = |file: &&FileByHand| arguments.verbose || file.source_date.is_none() || file.due.is_some_and(|due| due <= today());
+    print_by_hand(by_hand.iter().filter(is_shown));
     if is_running {
         anstream::println!("\na run is under way");
     }
@@ -213,7 +214,7 @@ fn print_release(manifest: &Manifest) {
 }
 
 /// The sources whose files a person fetches or has imported, and from when a newer one is wanted.
-fn print_by_hand(files: &[FileByHand]) {
+fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
     let mut rows = vec![vec!["FETCHED BY A PERSON".into(), "NEWEST".into(), "NEXT DUE".into(), "IMPORTED".into(), "HOW".into()]];
     for file in files {
         let due = match (&file.source_date, file.due) {

@@ -33,7 +33,7 @@ pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
 
 fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     let pipeline_id = task.task_id.split('/').next().unwrap_or(&task.task_id);
-    let item = |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
+    let need = |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
         task_id: task.task_id.clone(),
         what: what.to_owned(),
         since,
@@ -47,24 +47,24 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     match task.outcome {
         "blocked" => {
             let next_step = task.next_step.clone().or_else(|| Some(format!("`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines")));
-            found.push((u8::from(task.is_in_release) * 2, item("blocked", task.since.clone(), task.reasons.join("; "), next_step)));
+            found.push((u8::from(task.is_in_release) * 2, need("blocked", task.since.clone(), task.reasons.join("; "), next_step)));
         }
         "missing" => {
             let next_step = format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done");
-            found.push((1 + u8::from(task.is_in_release) * 2 + later, item("missing", task.since.clone(), task.reasons.join("; "), Some(next_step))));
+            found.push((1 + u8::from(task.is_in_release) * 2 + later, need("missing", task.since.clone(), task.reasons.join("; "), Some(next_step))));
         }
         _ => {}
     }
     if let Some(day) = task.late_since {
         let next_step = format!("look at the publisher's page; `pubdata probe {pipeline_id}` shows what it has");
         found
-            .push((6 + later, item("late", Some(day.to_string()), "the publisher's next edition should be there by its calendar".to_owned(), Some(next_step))));
+            .push((6 + later, need("late", Some(day.to_string()), "the publisher's next edition should be there by its calendar".to_owned(), Some(next_step))));
     }
     if task.is_above_warning_level {
         let rules = task.quarantined.iter().flat_map(|(dataset_id, rules)| rules.iter().map(move |(rule, count)| format!("{dataset_id} {rule} {count}")));
         let next_step = format!("read `pubdata.quarantine`, or the run's issues.jsonl; a wrong declaration is corrected with `pubdata probe {pipeline_id}`");
         let reason = format!("more records were set aside than the declared level: {}", rules.collect::<Vec<_>>().join(", "));
-        found.push((7, item("set_aside", None, reason, Some(next_step))));
+        found.push((7, need("set_aside", None, reason, Some(next_step))));
     }
     for finding in &task.findings {
         let rank = match findings::exit_code(finding) {
@@ -73,7 +73,7 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
             ExitCode::SourceMissing | ExitCode::Blocked => 5,
         };
         let later = if findings::is_of_arrivals(finding) { later } else { 0 };
-        found.push((rank + later, item(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), None)));
+        found.push((rank + later, need(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), None)));
     }
     found
 }
