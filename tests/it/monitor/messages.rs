@@ -34,6 +34,7 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
         outcome: if exit_code >= 40 { "failed" } else { "published" }.to_owned(),
         error: (exit_code >= 40).then(|| "the disk is full".to_owned()),
         note: None,
+        accepted: Vec::new(),
         import: None,
         fetched_bytes: None,
         disk: None,

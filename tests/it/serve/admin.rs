@@ -20,6 +20,11 @@ pub fn run(world: &World, run_id: &str) -> LedgerEntry {
         rows: 7,
         quarantined_rows: 1,
         findings,
+        next_step: None,
+        late_since: None,
+        is_above_warning_level: false,
+        is_optional: false,
+        input_hash: None,
         duration_ms: 3,
     };
     let reason = format!("every finding is in {}/runs/{run_id}/issues.jsonl", world.home.root().display());
@@ -35,6 +40,9 @@ pub fn run(world: &World, run_id: &str) -> LedgerEntry {
         outcome: "published".to_owned(),
         error: None,
         note: None,
+        accepted: Vec::new(),
+        fetched_bytes: None,
+        disk: None,
         import: None,
         tasks: BTreeMap::from([
             ("test.places".to_owned(), task("fresh", None, Vec::new())),
