@@ -185,7 +185,6 @@ impl Refused {
 fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     let is_json = cli.global.json;
     let of_file = |error: Error| Refused::Settings(error, is_json);
-    // What shows the settings also shows those of a file that is wrong, with the fault.
     let file = SettingsFile::read(&cli.global.home, &Cli::command()).map_err(of_file)?;
     let command = file.applied_to(Cli::command());
     let matches = command.try_get_matches().map_err(|error| {
