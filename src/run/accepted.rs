@@ -168,13 +168,14 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     Ok(ids)
 }
 
-/// Whether a run has tried what the word is about since it was said.
+/// Whether a run has tried what the word is about since it was said; one to which its files did not come has not.
 fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance) -> bool {
     let is_about = |task_id: &String| *task_id == acceptance.id || task_id.split('/').next() == Some(&acceptance.id);
     let is_of_a_task = runs.iter().any(|run| run.tasks.keys().any(is_about));
+    let is_tried = |run: &LedgerEntry| run.tasks.iter().any(|(task_id, task)| (!is_of_a_task || is_about(task_id)) && task.outcome != "missing");
     let said_at = acceptance.at.parse::<Timestamp>().ok();
     let is_later = |run: &&LedgerEntry| run.started_at.parse::<Timestamp>().ok() > said_at;
-    runs.iter().filter(is_later).any(|run| !run.tasks.is_empty() && (!is_of_a_task || run.tasks.keys().any(is_about)))
+    runs.iter().filter(is_later).any(is_tried)
 }
 
 /// What fetches for a run: with the logins that the declarations name, and the host keys that a person has accepted in place of theirs.

@@ -56,7 +56,9 @@ pub fn not_renewed_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEn
 /// The last try of a task, where it was blocked: another on the same files would be as well, unless a person accepts what it says.
 pub fn blocked_before<'r>(settings: &'r RunSettings, task_id: &'r str, input_hash: Digest, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
     let last = tries(settings, task_id, runs).next().map(|(_, task)| task);
-    last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash))
+    let is_about = |accepted: &String| accepted.split(':').next().is_some_and(|id| id == task_id || task_id.split('/').next() == Some(id));
+    let is_accepted = settings.accepted.iter().any(is_about);
+    last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash) && !is_accepted)
 }
 
 fn is_not_renewed(outcome: &str) -> bool {

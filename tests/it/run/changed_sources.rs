@@ -58,7 +58,7 @@ fn thirty_percent_shorter(text: &str) -> String {
 }
 
 /// Changes one cell of a school's line.
-fn with_cell(text: &str, school: &str, column: &str, cell: &str) -> String {
+pub(super) fn with_cell(text: &str, school: &str, column: &str, cell: &str) -> String {
     let place = text.lines().next().unwrap().split(',').position(|name| name == column).unwrap();
     let change = |line: &str| {
         let mut cells: Vec<&str> = line.split(',').collect();

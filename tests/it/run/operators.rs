@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ACS_2023;
+use super::changed_sources::with_cell;
 use crate::support::{Place, only_member};
 
 const DIRECTORY: &str = "ccd_sch_029_2526_w_0a_050626.zip";
@@ -147,6 +148,33 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     assert_eq!(place.pubdata(&["accept", "--list", "--json"]).expect(0).json()["items"].as_array().unwrap().len(), 1, "it stands in the list until it is over");
     let least = lines[..lines.len() / 3].join("\n") + "\n";
     place.edit_archive(DIRECTORY, |members| *members.get_mut(&name).unwrap() = least);
+    place.run(&[]).expect(20);
+}
+
+/// A code that nobody declared blocks by itself; taken as it is, its records are set aside, and the release can be made again.
+#[test]
+fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_the_file() {
+    let place = Place::published();
+    let good = std::fs::read(place.file(DIRECTORY)).unwrap();
+    place.edit_member(DIRECTORY, |text| with_cell(&text, "010000500870", "SY_STATUS", "9"));
+    let blocked = place.run(&[]).expect(20);
+    // One record of sixty is also a larger share than declared.
+    let words = [format!("{SCHOOLS}:quarantined"), format!("{SCHOOLS}:unknown_category")];
+    assert!(blocked.reasons(SCHOOLS).contains(&format!("`pubdata accept {}`", words.join(" "))), "{}", blocked.reasons(SCHOOLS));
+    assert_eq!(task(&place.plan(&[]).expect(20).json(), SCHOOLS)["outcome"], "blocked");
+    place.pubdata(&["accept", &words[0], &words[1]]).expect(0);
+    assert_eq!(task(&place.plan(&[]).expect(0).json(), SCHOOLS)["outcome"], "to_build", "what was accepted is tried again");
+    let (file, bytes) = (place.file(DIRECTORY), std::fs::read(place.file(DIRECTORY)).unwrap());
+    std::fs::remove_file(&file).unwrap();
+    place.run(&[]).expect(30);
+    std::fs::write(&file, bytes).unwrap();
+    let taken = place.run(&[]).expect(10);
+    assert_eq!((&taken.task(SCHOOLS)["outcome"], &taken.task(SCHOOLS)["quarantined"]["geo.school"]["unknown_category"]), (&json!("built"), &json!(1)));
+    assert!(!place.rows("geo.school").contains_key("geo.school:010000500870"));
+    place.pubdata(&["verify", "--rebuild"]).expect(0);
+    // For that one run: the same finding in another file blocks again.
+    std::fs::write(&file, good).unwrap();
+    place.edit_member(DIRECTORY, |text| with_cell(&text, "010000500870", "SY_STATUS", "99"));
     place.run(&[]).expect(20);
 }
 
