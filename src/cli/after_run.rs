@@ -12,7 +12,7 @@ use crate::fetch;
 use crate::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
 use crate::run::RunSettings;
 use crate::serve::freshness_of;
-use crate::store::{self, LedgerEntry, Manifest};
+use crate::store::{self, LedgerEntry};
 
 /// Whom to tell how a run went.
 #[derive(Args)]
@@ -81,7 +81,7 @@ async fn write_metrics(settings: &RunSettings, path: &Path) -> Result<()> {
 /// The numbers of an installation as they are now.
 pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
     let history = History::of(&store::read_ledger(&settings.home)?);
-    let manifest = manifest(settings).await.unwrap_or_else(|error| {
+    let manifest = settings.releases.present(&settings.channel).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "no numbers of the release");
         None
     });
@@ -91,11 +91,4 @@ pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
         OfRelease { channel: &settings.channel, manifest, freshness: freshness.collect() }
     });
     Ok(Readings::of_home(&settings.home, &history, release.as_ref()))
-}
-
-async fn manifest(settings: &RunSettings) -> Result<Option<Manifest>> {
-    match settings.releases.channel(&settings.channel).await? {
-        Some(entry) => settings.releases.manifest(&entry.release_id).await.map(Some),
-        None => Ok(None),
-    }
 }

@@ -81,10 +81,13 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::List => list(global, &global.reading("nightly")?).await?,
         ReleasesCommand::Show { release, channel } => {
             let settings = global.reading(channel)?;
-            let manifest = match release {
+            let mut manifest = match release {
                 Some(release) => settings.releases.manifest(&release_id(release)?).await?,
                 None => crate::run::current_manifest(&settings).await?,
             };
+            if release.is_none() && !global.json {
+                manifest.mark(settings.releases.unrenewed(channel).await?.as_ref());
+            }
             if global.json {
                 output::json(&manifest);
             } else {

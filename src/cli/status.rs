@@ -31,10 +31,7 @@ pub(super) struct StatusArgs {
 
 pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<ExitCode> {
     let settings = global.reading(&arguments.channel)?;
-    let manifest = match settings.releases.channel(&arguments.channel).await? {
-        Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
-        None => None,
-    };
+    let manifest = settings.releases.present(&arguments.channel).await?;
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
     let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;

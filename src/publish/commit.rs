@@ -19,9 +19,8 @@ use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home,
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release: still fresh, or stale when there is a reason why they could not be renewed. `due` is what is known
-    /// now of when the next editions are late, where it is.
-    Carried { task_id: String, stale_reason: Option<String>, due: Option<BTreeMap<String, Date>> },
+    /// The parts of the channel's current release. `due` is what is known now of when the next editions are late, where it is.
+    Carried { task_id: String, due: Option<BTreeMap<String, Date>> },
 }
 
 /// What a commit did.
@@ -112,15 +111,14 @@ pub async fn prepare(
                 staged.insert(build.task_id.clone(), build.staging);
                 (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
             }
-            Contribution::Carried { task_id, stale_reason, due } => {
+            Contribution::Carried { task_id, due } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
                 // Rows of samples stay rows of samples, whatever else is built.
                 if previous.is_some_and(|previous| previous.is_sample_build(&entry)) {
                     (entry.is_sample, is_sample) = (Some(true), true);
                 }
-                entry.is_stale = stale_reason.is_some();
-                entry.stale_reason = stale_reason;
+                (entry.is_stale, entry.stale_reason) = (false, None);
                 entry.due = due.unwrap_or(entry.due);
                 (task_id, entry, parts)
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Releases};
+use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, Releases};
 
 /// A release no channel ever pointed at may be one that another machine is about to point at.
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
@@ -23,8 +23,8 @@ pub struct ReleaseSummary {
     /// Rows by dataset.
     pub rows: BTreeMap<String, u64>,
     pub size_bytes: u64,
-    /// Tasks carried over because they could not be renewed.
-    pub stale_tasks: Vec<String>,
+    /// Tasks that a channel which points at it could not renew when it last tried.
+    pub stale_tasks: BTreeSet<String>,
     /// Why the manifest cannot be read; all else is then empty.
     pub damage: Option<String>,
 }
@@ -53,10 +53,10 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
         let channels = pointing.remove(&release_id).unwrap_or_default();
         summaries.push(match releases.manifest(&release_id).await {
             Ok(manifest) => ReleaseSummary {
+                stale_tasks: stale_tasks(releases, &manifest, &channels).await?,
                 channels,
                 rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
                 size_bytes: manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum(),
-                stale_tasks: manifest.tasks.iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id.clone()).collect(),
                 release_id,
                 published_at: manifest.published_at,
                 run_id: manifest.run_id,
@@ -71,13 +71,23 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
                 channels,
                 rows: BTreeMap::new(),
                 size_bytes: 0,
-                stale_tasks: Vec::new(),
+                stale_tasks: BTreeSet::new(),
                 damage: Some(error.to_string()),
             },
         });
     }
     summaries.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
     Ok(summaries)
+}
+
+async fn stale_tasks(releases: &Releases, manifest: &Manifest, channels: &[String]) -> Result<BTreeSet<String>> {
+    let mut stale = BTreeSet::new();
+    for channel in channels {
+        let mut manifest = manifest.clone();
+        manifest.mark(releases.unrenewed(channel).await?.as_ref());
+        stale.extend(manifest.tasks.into_iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id));
+    }
+    Ok(stale)
 }
 
 /// A move of a channel that can be made.
@@ -98,15 +108,19 @@ impl PlannedMove {
     }
 }
 
-/// Points one channel at what another one points at. Returns none when it already does.
+/// Points one channel at what another one points at, with word of what could not be renewed of it. Returns none when it already does.
 ///
 /// # Errors
 /// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel meanwhile.
 pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Result<Option<ChannelEntry>> {
-    match planned_promotion(releases, from, to).await? {
-        Some(planned) => planned.make(releases, now).await.map(Some),
-        None => Ok(None),
+    let moved = match planned_promotion(releases, from, to).await? {
+        Some(planned) => Some(planned.make(releases, now).await?),
+        None => None,
+    };
+    if let Some(unrenewed) = releases.unrenewed(from).await? {
+        releases.put_unrenewed(to, &unrenewed).await?;
     }
+    Ok(moved)
 }
 
 /// What [`promote`] would do; nothing is moved.

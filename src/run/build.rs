@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use polars::prelude::{BooleanChunked, DataFrame};
+
 use super::RunSettings;
 use super::declaration_faults::refuse_faults;
 use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity, SourceFinding};
+use crate::normalise::pointers;
 use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
-use crate::provenance::{Inputs, Snapshot, SourcePointer};
+use crate::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 use crate::publish::BuiltTable;
 use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
@@ -143,11 +146,9 @@ pub(super) fn check(
 ) -> Result<ValidatedTables> {
     let mut checked = ValidatedTables::default();
     for Table { dataset_id, partition, frame, mut issues } in tables {
-        for issue in issues.iter_mut().filter(|issue| issue.severity == Severity::Block) {
-            if settings.waives(&names(task_id, &dataset_id), &issue.code) {
-                issue.severity = Severity::Quarantine;
-            }
-        }
+        let waived = waive(&mut issues, &dataset_id, |code| settings.waives(&names(task_id, &dataset_id), code));
+        let (frame, set_aside) = without_records(frame, &waived)?;
+        checked.quarantined_pointers.extend(set_aside);
         checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
         let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
         let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
@@ -167,6 +168,28 @@ pub(super) fn check(
         checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
     }
     Ok(checked)
+}
+
+/// Takes what would block as a person accepts it: a record is set aside, and what is about the whole dataset is a warning. Returns the records.
+fn waive(issues: &mut [Issue], dataset_id: &str, is_waived: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut records = BTreeSet::new();
+    for issue in issues.iter_mut().filter(|issue| issue.severity == Severity::Block && is_waived(&issue.code)) {
+        let record = issue.record.as_ref().filter(|record| *record != dataset_id);
+        issue.severity = if record.is_some() { Severity::Quarantine } else { Severity::Warning };
+        records.extend(record.cloned());
+    }
+    records
+}
+
+/// A table without some of its records, and the pointer numbers of those.
+fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(DataFrame, Vec<u64>)> {
+    if records.is_empty() {
+        return Ok((frame, Vec::new()));
+    }
+    let record_ids = frame.column("record_id")?.str()?;
+    let is_kept: BooleanChunked = record_ids.iter().map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id)))).collect();
+    let set_aside = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
+    Ok((frame.filter(&is_kept)?, set_aside.into_iter().flatten().flatten().collect()))
 }
 
 /// Refusals kept in a message.

@@ -12,7 +12,7 @@ use super::made_with::declared_texts;
 use super::plan::{Plan, PlannedTask, TaskState, plan, today};
 use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
-use super::standing::not_renewed_since;
+use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
@@ -20,7 +20,7 @@ use crate::issue::SourceFinding;
 use crate::pipeline::Declaration;
 use crate::provenance::{Obtained, Snapshot};
 use crate::publish::{self, Contribution, Outcome, StagedBuild};
-use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, TaskEntry, without_folders};
+use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, TaskEntry, Unrenewed, without_folders};
 use crate::validate::is_above_warning_level;
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
@@ -34,12 +34,10 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
     let mut result = attempt(settings, observer, &run_id, started_at).await;
-    if let Ok(report) = &mut result {
-        let mut runs = store::read_ledger(&settings.home)?;
-        runs.reverse();
-        for task in report.tasks.iter_mut().filter(|task| matches!(task.outcome, "blocked" | "missing")) {
-            task.since = not_renewed_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
-        }
+    if let Ok(report) = &mut result
+        && let Err(error) = note_unrenewed(settings, report).await
+    {
+        result = Err(error);
     }
     let entry = match &result {
         Ok(report) => report.ledger_entry(),
@@ -47,6 +45,30 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     };
     store::append_ledger(&settings.home, &LedgerEntry { disk: disk_use(settings), ..entry })?;
     result
+}
+
+/// Says since when what could not be renewed could not, and puts it beside the releases for those who serve them.
+async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Result<()> {
+    let mut runs = store::read_ledger(&settings.home)?;
+    runs.reverse();
+    for task in report.tasks.iter_mut().filter(|task| is_not_renewed(task.outcome)) {
+        task.since = not_renewed_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
+    }
+    let before = settings.releases.unrenewed(&settings.channel).await;
+    let before = before.inspect_err(|error| tracing::warn!(%error, "what could not be renewed is told anew")).ok().flatten();
+    let mut tasks = before.map(|before| before.tasks).unwrap_or_default();
+    for (task_id, word) in unrenewed_by(settings, &runs) {
+        tasks.remove(&task_id);
+        tasks.extend(word.map(|word| (task_id, word)));
+    }
+    for task in &report.tasks {
+        tasks.remove(&task.task_id);
+        if is_not_renewed(task.outcome) {
+            let reason = without_folders(&task.reasons.join("; "), &[settings.home.root()]);
+            tasks.insert(task.task_id.clone(), NotRenewed { reason, since: task.since.clone() });
+        }
+    }
+    settings.releases.put_unrenewed(&settings.channel, &Unrenewed::new(tasks)).await
 }
 
 /// What the home takes now; a disk that cannot say it holds up no run.
@@ -80,11 +102,7 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
 async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str, started_at: jiff::Timestamp) -> Result<RunReport> {
     let plan = plan(settings, observer).await?;
     let mut reports = Vec::new();
-    let mut contributions: Vec<Contribution> = plan
-        .untouched
-        .iter()
-        .map(|task_id| Contribution::Carried { task_id: task_id.clone(), stale_reason: previous_reason(&plan, task_id), due: None })
-        .collect();
+    let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), due: None }).collect();
     for task in &plan.tasks {
         let (report, contribution) = perform(settings, &plan, task, run_id, observer)?;
         observer.built(&report);
@@ -160,14 +178,10 @@ pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
 }
 
-fn previous_reason(plan: &Plan, task_id: &str) -> Option<String> {
-    plan.current.as_ref().and_then(|manifest| manifest.tasks.get(task_id)).and_then(|entry| entry.stale_reason.clone())
-}
-
 /// Does what the plan says for one task. A failed build is reported and the last good one carried on.
 fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
     let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
-    let carried = |stale_reason: Option<String>| Contribution::Carried { task_id: task.task_id.clone(), stale_reason, due: due.clone() };
+    let carried = Contribution::Carried { task_id: task.task_id.clone(), due };
     let mut report = TaskReport {
         is_optional: task.is_optional,
         late_since: task.late_since,
@@ -180,7 +194,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
             let of_build = before.into_iter().flat_map(|before| &before.findings).filter(|finding| findings::is_of_build(finding));
             report.findings = entry.iter().flat_map(|entry| &entry.findings).chain(of_build).cloned().collect();
             report.is_in_release = true;
-            return Ok((report, Some(carried(None))));
+            return Ok((report, Some(carried)));
         }
         (TaskState::NotPublished(_), _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
@@ -234,7 +248,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
     match publish::refusal_to_carry(plan.current.as_ref(), &settings.declarations.contracts, &task.task_id) {
         None => {
             report.is_in_release = true;
-            Ok((report, Some(carried(Some(without_folders(&reason, &[settings.home.root()]))))))
+            Ok((report, Some(carried)))
         }
         Some(_) => Ok((report, None)),
     }

@@ -1,6 +1,6 @@
 //! What there is of each task and of the files by hand, for a person who looks: from declarations, ledger and home, without asking anybody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ids::Digest;
 use crate::pipeline::{Declaration, Source};
 use crate::provenance::Obtained;
-use crate::store::{LedgerEntry, LedgerTask, Manifest, Snapshots};
+use crate::store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
 
 /// A source whose files a person fetches, or of which a person's file counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -61,7 +61,20 @@ pub fn blocked_before<'r>(settings: &'r RunSettings, task_id: &'r str, input_has
     last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash) && !is_accepted)
 }
 
-fn is_not_renewed(outcome: &str) -> bool {
+/// Tasks of a channel that could not be renewed when they were last tried. `runs` are newest first; no run means no word on a task, and one that
+/// the ledger knows to be renewed is not among them.
+pub fn unrenewed_by(settings: &RunSettings, runs: &[LedgerEntry]) -> BTreeMap<String, Option<NotRenewed>> {
+    let known: BTreeSet<&String> = runs.iter().filter(|run| run.channel == settings.channel).flat_map(|run| run.tasks.keys()).collect();
+    let word = |task_id: &String| {
+        let (_, last) = tries(settings, task_id, runs).next()?;
+        let reason = last.reason.as_deref().unwrap_or_default();
+        let mark = || NotRenewed { reason: without_folders(reason, &[settings.home.root()]), since: not_renewed_since(settings, task_id, runs) };
+        is_not_renewed(&last.outcome).then(mark)
+    };
+    known.into_iter().map(|task_id| (task_id.clone(), word(task_id))).collect()
+}
+
+pub(super) fn is_not_renewed(outcome: &str) -> bool {
     matches!(outcome, "blocked" | "missing")
 }
 

@@ -133,11 +133,17 @@ impl Releases {
     }
 }
 
-fn folder(name: &str) -> Result<Path> {
+/// Refuses what no channel can be named.
+pub(super) fn check_channel_name(name: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
         return Err(Error::config(format!("`{name}` is not a channel's name")).hint("use lower-case letters, digits, `-` and `_`, such as `nightly`"));
     }
+    Ok(())
+}
+
+fn folder(name: &str) -> Result<Path> {
+    check_channel_name(name)?;
     Ok(Path::from_iter(["channels", name]))
 }
 

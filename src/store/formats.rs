@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::home::HOME_FORMAT_VERSION;
 use super::{
     ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
-    PART_FORMAT_VERSION, Releases, copies, events, keys, snapshots,
+    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, keys, snapshots,
 };
 use crate::error::{IoExt, Result};
 
@@ -75,13 +75,7 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
             manifest.tasks.values().for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
         }
     }
-    let mut channels = Versions::new();
-    let mut files = releases.store.list(Some(&Path::from("channels")));
-    while let Some(file) = files.next().await {
-        if let Some(bytes) = releases.read(&file?.location).await? {
-            count(&mut channels, &bytes);
-        }
-    }
+    let (channels, unrenewed) = (of_folder(releases, "channels").await?, of_folder(releases, "unrenewed").await?);
     let segments = files_below(&home.stream_dir().join("log"))?;
     Ok(vec![
         // A newer one is refused when it is opened.
@@ -90,6 +84,7 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
         report("acceptances", "accepted.jsonl", ACCEPTANCE_FORMAT_VERSION, Kind::Kept, of_lines(&home.accepted_file())?),
         report("API keys", "keys.json", keys::FORMAT_VERSION, Kind::Kept, of_files(&[home.keys_file()])?),
         report("channels", "channels/", CHANNEL_FORMAT_VERSION, Kind::Kept, channels),
+        report("what was not renewed", "unrenewed/", UNRENEWED_FORMAT_VERSION, Kind::Made, unrenewed),
         report("manifests", "releases/*/manifest.json", MANIFEST_FORMAT_VERSION, Kind::Kept, manifests),
         report("parts of builds", "releases/*/*/*.parquet", PART_FORMAT_VERSION, Kind::Kept, parts),
         report("event log", "stream/log/", EVENT_FORMAT_VERSION, Kind::Kept, of_first_lines(&segments)?),
@@ -98,6 +93,17 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
         report("copies of parts", "state/tables/", copies::FORMAT_VERSION, Kind::Made, of_copies(&state.join("tables"))?),
         report("staged builds", "staging/", staged, Kind::Made, of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?),
     ])
+}
+
+async fn of_folder(releases: &Releases, folder: &str) -> Result<Versions> {
+    let mut versions = Versions::new();
+    let mut files = releases.store.list(Some(&Path::from(folder)));
+    while let Some(file) = files.next().await {
+        if let Some(bytes) = releases.read(&file?.location).await? {
+            count(&mut versions, &bytes);
+        }
+    }
+    Ok(versions)
 }
 
 fn count(versions: &mut Versions, bytes: &[u8]) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use super::Unrenewed;
 use crate::error::{Error, Result};
 use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::issue::SourceFinding;
@@ -62,7 +63,8 @@ pub struct TaskEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_sample: Option<bool>,
     pub inputs: Vec<Snapshot>,
-    /// True when the last try to renew it failed and this is the last good build.
+    /// Whether the last try to renew it failed and this is the last good build. Releases keep it only where programs of before wrote them; what
+    /// stands beside them is marked by who reads ([`Manifest::mark`]).
     pub is_stale: bool,
     /// Why it is stale; not hashed.
     pub stale_reason: Option<String>,
@@ -188,6 +190,15 @@ impl Manifest {
             }
         }
         ReleaseId::from_digest(&Digest::of(value.to_string().as_bytes()))
+    }
+
+    /// Marks the builds that could not be renewed since. Without word of it the marks stay that programs of before wrote into the release.
+    pub fn mark(&mut self, unrenewed: Option<&Unrenewed>) {
+        let Some(unrenewed) = unrenewed else { return };
+        for (task_id, task) in &mut self.tasks {
+            let mark = unrenewed.tasks.get(task_id);
+            (task.is_stale, task.stale_reason) = (mark.is_some(), mark.map(|mark| mark.reason.clone()));
+        }
     }
 
     /// Whether it keeps the declarations and contracts that a build was made with.

@@ -25,6 +25,7 @@ mod snapshots;
 mod staging;
 mod temporary;
 mod told;
+mod unrenewed;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
@@ -51,6 +52,7 @@ pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
 pub use told::without_folders;
+pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
 
 use crate::error::{IoExt, Result};
 

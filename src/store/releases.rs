@@ -24,6 +24,7 @@ const MANIFEST: &str = "manifest.json";
 /// releases/<release_id>/<part path>
 /// releases/<release_id>/declarations/<sha256>.jsonl
 /// channels/<channel>/<generation>.json       ten digits; the highest one is the channel's present
+/// unrenewed/<channel>.json                   what its last run could not renew; replaced by each run that has other news
 /// ```
 #[derive(Debug, Clone)]
 pub struct Releases {
@@ -94,6 +95,17 @@ impl Releases {
             return Err(Error::store(format!("the folder of release {id} holds the manifest of {}", manifest.release_id)));
         }
         Ok(manifest)
+    }
+
+    /// The manifest of the release that a channel points at, marked with what could not be renewed since; none when nothing was published there.
+    ///
+    /// # Errors
+    /// `Config`, when the name is not one a channel can have; `Store`, when pointer, manifest or marks cannot be read.
+    pub async fn present(&self, channel: &str) -> Result<Option<Manifest>> {
+        let Some(entry) = self.channel(channel).await? else { return Ok(None) };
+        let mut manifest = self.manifest(&entry.release_id).await?;
+        manifest.mark(self.unrenewed(channel).await?.as_ref());
+        Ok(Some(manifest))
     }
 
     /// Reads a manifest's bytes as they are.

@@ -278,6 +278,13 @@ impl Place {
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
+    /// What stands beside the releases as not renewed: reasons by task.
+    pub fn unrenewed(&self) -> BTreeMap<String, String> {
+        let value: Value = serde_json::from_slice(&std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap()).unwrap();
+        let tasks = value["tasks"].as_object().unwrap().iter();
+        tasks.map(|(task_id, mark)| (task_id.clone(), mark["reason"].as_str().unwrap().to_owned())).collect()
+    }
+
     /// The current release's file of a part.
     pub fn part(&self, path: &str) -> PathBuf {
         self.home().join("releases").join(self.current()).join(path)

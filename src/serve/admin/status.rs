@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::FutureExt;
 
 use crate::error::Error;
+use crate::ids::ReleaseId;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::problem::Result;
@@ -93,7 +94,7 @@ fn write_run(json: &mut Json, run: &LedgerEntry) {
         json.key("ended_at").text(&run.ended_at);
         json.key("outcome").text(&run.outcome);
         json.key("exit_code").count(u64::from(run.exit_code));
-        json.key("release_id").optional_text(run.release_id.as_ref().map(|id| id.as_str()));
+        json.key("release_id").optional_text(run.release_id.as_ref().map(ReleaseId::as_str));
         json.key("error").optional_text(run.error.as_deref());
     });
 }

@@ -16,7 +16,7 @@ use crate::serve::release::loaded::{Load, Release};
 use crate::serve::release::not_served::NotServed;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::release::retained::{Loading, Retained, resident_bytes};
-use crate::store::{ChannelEntry, Manifest, Releases};
+use crate::store::{ChannelEntry, Manifest, Releases, Unrenewed};
 
 /// The releases of one channel.
 pub struct Catalog {
@@ -36,6 +36,7 @@ pub struct Catalog {
 
 struct Current {
     generation: u64,
+    unrenewed: Option<Unrenewed>,
     release: Arc<Release>,
 }
 
@@ -77,7 +78,8 @@ impl Catalog {
         self.current.load().as_ref().map(|current| current.release.clone())
     }
 
-    /// Looks at the channel and, when it has moved, loads its release beside the present one and swaps. Returns the new id.
+    /// Looks at the channel and, when it has moved, loads its release beside the present one and swaps; when it has not, takes what could not be
+    /// renewed since. Returns the new id.
     ///
     /// # Errors
     /// `Store`, when channel or release cannot be read; the present release stays.
@@ -90,7 +92,12 @@ impl Catalog {
     async fn follow(&self) -> Result<Option<ReleaseId>> {
         let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
         let current = self.current.load_full();
-        if current.as_ref().is_some_and(|current| current.generation == entry.generation) {
+        let unrenewed = self.releases.unrenewed(&self.channel).await?;
+        if let Some(known) = current.as_ref().filter(|current| current.generation == entry.generation) {
+            if known.unrenewed != unrenewed {
+                let release = Arc::new(known.release.marked(unrenewed.as_ref()));
+                self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
+            }
             return Ok(None);
         }
         let release = match &current {
@@ -103,7 +110,8 @@ impl Catalog {
         let manifests: Vec<&Manifest> =
             std::iter::once(&*release).chain(current.as_ref().map(|current| &*current.release)).map(|release| &release.manifest).collect();
         self.parts.forget_all_but(&manifests);
-        self.current.store(Some(Arc::new(Current { generation: entry.generation, release })));
+        let release = Arc::new(release.marked(unrenewed.as_ref()));
+        self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
         Ok(Some(entry.release_id))
     }
 

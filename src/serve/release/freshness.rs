@@ -36,8 +36,8 @@ impl Freshness {
 pub struct FreshnessOfDay {
     day: Date,
     by_dataset: BTreeMap<String, Freshness>,
-    /// Tasks of which an edition is late.
-    late: Vec<String>,
+    /// Tasks of which an edition is late, and those that could not be renewed, with the reason.
+    behind: Vec<String>,
 }
 
 impl FreshnessOfDay {
@@ -45,10 +45,10 @@ impl FreshnessOfDay {
         self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
     }
 
-    /// One letter for each dataset, and the tasks that are late: changes exactly when what an answer says of freshness can.
+    /// One letter for each dataset, and the tasks that are behind: changes exactly when what an answer says of freshness can.
     pub fn fingerprint(&self) -> impl Iterator<Item = u8> {
         let freshness = self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0]);
-        freshness.chain(self.late.iter().flat_map(|task_id| task_id.bytes()))
+        freshness.chain(self.behind.iter().flat_map(|task_id| task_id.bytes()))
     }
 }
 
@@ -63,8 +63,11 @@ impl FreshnessCache {
             return known;
         }
         let by_dataset = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today))).collect();
-        let late = manifest.tasks.keys().filter(|task_id| manifest.late_since(task_id, today).is_some()).cloned().collect();
-        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, late });
+        let late = manifest.tasks.keys().filter(|task_id| manifest.late_since(task_id, today).is_some()).cloned();
+        let is_stale =
+            |(task_id, task): (&String, &TaskEntry)| task.is_stale.then(|| format!("{task_id}:{}", task.stale_reason.as_deref().unwrap_or_default()));
+        let behind = late.chain(manifest.tasks.iter().filter_map(is_stale)).collect();
+        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, behind });
         self.0.store(Some(computed.clone()));
         computed
     }

@@ -13,7 +13,7 @@ use super::part_reader::PartReader;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
-use crate::store::Manifest;
+use crate::store::{Manifest, Unrenewed};
 
 /// What families keep of a release, one of each type: nothing below the route table knows all of them.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub type Load = for<'a> fn(PartReader<'a>, &'a Contracts, &'a mut Tables) -> Box
 /// One release, ready to answer.
 pub struct Release {
     pub manifest: Manifest,
-    tables: Tables,
+    tables: Arc<Tables>,
     freshness: FreshnessCache,
 }
 
@@ -54,7 +54,14 @@ impl Release {
         for load in loads {
             load(PartReader::new(cache, &manifest), contracts, &mut tables).await?;
         }
-        Ok(Self { manifest, tables, freshness: FreshnessCache::default() })
+        Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
+    }
+
+    /// The release with the marks of what could not be renewed since.
+    pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
+        let mut manifest = self.manifest.clone();
+        manifest.mark(unrenewed);
+        Self { manifest, tables: self.tables.clone(), freshness: FreshnessCache::default() }
     }
 
     /// A family's table; none when the release lacks its dataset.

@@ -36,8 +36,7 @@ impl Night {
     }
 
     fn run_with(&self, hook: &str) -> Answer {
-        let mut command = self.place.run_command(&[TASK, "--hook", hook, "--metrics-file"]);
-        command.arg(self.metrics_file());
+        let mut command = self.place.run_command(&[TASK, "--hook", hook, "--metrics-file", self.metrics_file().to_str().unwrap()]);
         command.env("PUBDATA_WEBHOOK", self.publisher.url("/hook/T0PSECRET")).env("PUBDATA_HEARTBEAT", self.publisher.url("/beat/T0PSECRET"));
         answer(&mut command)
     }

@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
 use pubdata::error::ErrorKind;
 use pubdata::ids::{Digest, ReleaseId};
-use pubdata::publish::{Contribution, Outcome, list, prepare, refusal_to_carry, rollback, stage, staged};
-use pubdata::store::{ChannelAction, Manifest};
+use pubdata::publish::{Contribution, Outcome, list, prepare, promote, refusal_to_carry, rollback, stage, staged};
+use pubdata::store::{ChannelAction, Manifest, NotRenewed, Unrenewed};
 
 use super::{NOW, Place, build, carried, contracts, frame, task_id};
 
@@ -68,18 +69,29 @@ async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
 }
 
 #[tokio::test]
-async fn a_stale_task_is_carried_with_its_reason_and_makes_another_release() {
+async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promotion() {
     let place = Place::new();
-    let first = place.publish(vec![place.built(2024, "one", 1)]).await;
-    let stale = |reason: &str| vec![Contribution::Carried { task_id: task_id(2024), stale_reason: Some(reason.to_owned()), due: None }];
-    let second = place.publish(stale("the publisher answers 503")).await;
-    assert_ne!(first.release_id, second.release_id);
-    let task = place.releases.manifest(&second.release_id).await.unwrap().tasks.remove(&task_id(2024)).unwrap();
-    assert_eq!((task.is_stale, task.stale_reason.as_deref()), (true, Some("the publisher answers 503")));
-    let same = place.publish(stale("the publisher answers 404")).await;
-    assert_eq!(same.outcome, Outcome::Unchanged, "the reason's words are not part of what a release is");
-    let fresh = place.publish(vec![carried(2024)]).await;
-    assert_eq!(fresh.release_id, first.release_id, "fresh again: the first release");
+    let mut marked = build(2024, "one", frame(2024, 1));
+    (marked.entry.is_stale, marked.entry.stale_reason) = (true, Some("as a program of before wrote it".to_owned()));
+    place.publish(vec![Contribution::Built(stage(&place.home, &contracts(), marked).unwrap())]).await;
+    let stale = async |channel: &str| place.releases.present(channel).await.unwrap().unwrap().tasks.remove(&task_id(2024)).unwrap().stale_reason;
+    assert_eq!(stale("nightly").await.as_deref(), Some("as a program of before wrote it"));
+    let first = place.publish(vec![carried(2024)]).await;
+    assert_eq!(stale("nightly").await, None);
+    let mark = |reason: &str| Unrenewed::new([(task_id(2024), NotRenewed { reason: reason.to_owned(), since: Some(NOW.to_owned()) })].into());
+    place.releases.put_unrenewed("nightly", &mark("the publisher answers 503")).await.unwrap();
+    assert_eq!(place.publish(vec![carried(2024)]).await.outcome, Outcome::Unchanged);
+    assert_eq!(stale("nightly").await.as_deref(), Some("the publisher answers 503"));
+    assert!(!place.releases.manifest(&first.release_id).await.unwrap().tasks[&task_id(2024)].is_stale);
+
+    promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
+    assert_eq!(stale("stable").await.as_deref(), Some("the publisher answers 503"));
+    let listed = list(&place.releases).await.unwrap();
+    assert_eq!(listed.iter().map(|release| release.stale_tasks.len()).collect::<Vec<_>>(), [1, 0]);
+    place.releases.put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new())).await.unwrap();
+    assert_eq!((stale("nightly").await, stale("stable").await.is_some()), (None, true));
+    assert!(promote(&place.releases, "nightly", "stable", NOW).await.unwrap().is_none());
+    assert_eq!(stale("stable").await, None);
 }
 
 #[tokio::test]

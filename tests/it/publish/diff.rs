@@ -99,7 +99,10 @@ async fn declarations_contracts_and_samples_are_told_apart() {
 async fn tasks_that_come_go_or_turn_stale_are_causes() {
     let place = Place::new();
     let from = place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await.release_id;
-    let stale = Contribution::Carried { task_id: task_id(2023), stale_reason: Some("503".to_owned()), due: None };
+    // As programs of before wrote it.
+    let mut stale = build(2023, "one", frame(2023, 1));
+    (stale.entry.is_stale, stale.entry.stale_reason) = (true, Some("503".to_owned()));
+    let stale = Contribution::Built(stage(&place.home, &contracts(), stale).unwrap());
     let to = place.publish(vec![stale, place.built(2025, "one", 1)]).await.release_id;
     let found = diff(&place.releases, &from, &to, 1).await.unwrap();
     let stale = Cause::BecameStale { reason: Some("503".to_owned()) };

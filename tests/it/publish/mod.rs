@@ -219,5 +219,5 @@ impl Place {
 }
 
 pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried { task_id: task_id(year), stale_reason: None, due: None }
+    Contribution::Carried { task_id: task_id(year), due: None }
 }

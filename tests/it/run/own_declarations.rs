@@ -65,14 +65,14 @@ fn a_release_is_traced_and_built_again_after_its_declarations_and_contracts_chan
     assert_match(&place, &release, &[]);
 
     change(&folder, "pipelines/permit/elsewhere.toml", "\n\"Building\" = \"building\"", "\n\"Building\" = \"mechanical\"");
-    change(&folder, "schemas/permit/permit.toml", "name = \"job_value\"", "name = \"value_of_job\"");
+    change(&folder, "schemas/permit/permit.toml", "\"job_value\"", "\"value_of_job\"");
     change(&folder, "schemas/permit/permit.toml", "\nversion = \"1.", "\nversion = \"2.");
     assert_match(&place, &release, &declared);
 
     // What is declared now counts for what is made now.
     let error = place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).code;
     assert_ne!(error, Some(0), "a column that no code fills");
-    change(&folder, "schemas/permit/permit.toml", "name = \"value_of_job\"", "name = \"job_value\"");
+    change(&folder, "schemas/permit/permit.toml", "\"value_of_job\"", "\"job_value\"");
     place.run(&[TASK, declared[0], declared[1]]).expect(0);
     assert_ne!(place.current(), release);
     assert_eq!(place.rows("permit.permit")[RECORD].0["type"], "mechanical");

@@ -1,3 +1,6 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use pubdata::store::{NotRenewed, Releases, Unrenewed};
 use serde_json::{Value, json};
 
 use super::geo::draft;
@@ -76,14 +79,26 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
         world.set_clock(now);
         assert_eq!(of_counties().await, expected, "{now}");
     }
-    let mut stale = draft(1.0);
-    stale.is_stale = true;
-    world.publish(&stale).await;
-    world.service.refresh().await.unwrap();
     world.set_clock("2026-01-15T12:00:00Z");
-    assert_eq!(of_counties().await, "stale");
-    let answer = world.ok("/v1/coverage").await;
-    assert_eq!(entry(&answer, "geo.county")["partitions"][0]["stale_reason"], "the publisher answered 503");
+    let releases = Releases::open(&world.home, None).unwrap();
+    let tasks = releases.present("nightly").await.unwrap().unwrap().tasks;
+    let tag = async || world.get("/v1/coverage").await.header("etag").to_owned();
+    let fresh = tag().await;
+    let mut tags = BTreeSet::from([fresh.clone()]);
+    // What the next night could not renew stands beside the same release.
+    for reason in ["the publisher answered 503", "the publisher answered 404"] {
+        let mark = NotRenewed { reason: reason.to_owned(), since: None };
+        let marks = tasks.keys().map(|task_id| (task_id.clone(), mark.clone())).collect();
+        releases.put_unrenewed("nightly", &Unrenewed::new(marks)).await.unwrap();
+        assert_eq!(world.service.refresh().await.unwrap(), None);
+        assert_eq!(of_counties().await, "stale");
+        assert_eq!(entry(&world.ok("/v1/coverage").await, "geo.county")["partitions"][0]["stale_reason"], reason);
+        tags.insert(tag().await);
+    }
+    assert_eq!(tags.len(), 3, "an answer that is kept is asked for again");
+    releases.put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new())).await.unwrap();
+    world.service.refresh().await.unwrap();
+    assert_eq!((of_counties().await.as_str(), tag().await), ("fresh", fresh));
 }
 
 #[tokio::test]

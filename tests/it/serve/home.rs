@@ -36,7 +36,6 @@ pub struct Draft {
     pub tables: Vec<Table>,
     pub is_sample: bool,
     pub published_at: &'static str,
-    pub is_stale: bool,
     /// The day from which every task is late.
     pub due: Option<&'static str>,
 }
@@ -156,8 +155,8 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
         code_version: "0.1.0".to_owned(),
         is_sample: None,
         inputs: vec![snapshot(vintage_year)],
-        is_stale: draft.is_stale,
-        stale_reason: draft.is_stale.then(|| "the publisher answered 503".to_owned()),
+        is_stale: false,
+        stale_reason: None,
         publisher: "U.S. Census Bureau".to_owned(),
         licence: "Public domain".to_owned(),
         homepage: "https://publisher.example/".to_owned(),

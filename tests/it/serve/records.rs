@@ -31,5 +31,5 @@ pub fn draft() -> Draft {
         table("permit.contact", permit::AUSTIN, permit::austin_contacts()),
         table("permit.license_link", permit::AUSTIN, permit::austin_links()),
     ];
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
 }

@@ -45,7 +45,7 @@ pub fn draft(population: f64) -> Draft {
         notes: vec!["more rows than the ceiling".to_owned()],
         empty_columns: None,
     };
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
 }
 
 fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {

@@ -49,7 +49,7 @@ pub fn draft() -> Draft {
         table("sec.filing", "785", vec![filing("0000055785", "0000055785-24-000018", "10-K", "2024-02-08", json!({}))]),
         table("sec.archive_member", "193", vec![member("0000320193", "published"), member("0009900193", "foreign_filer")]),
     ];
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
 }
 
 fn bucket(cik: &str) -> &str {

@@ -55,7 +55,7 @@ async fn world() -> World {
         tables.push(table("tax.boundary", folders, places));
     }
     let world = World::empty(|_| {}).await;
-    world.publish(&Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }).await;
+    world.publish(&Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }).await;
     world.service.refresh().await.unwrap();
     world
 }

@@ -88,7 +88,7 @@ pub fn draft() -> Draft {
             tables.push(table("tax.boundary", state(code), rows));
         }
     }
-    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", is_stale: false, due: None }
+    Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }
 }
 
 /// Combined rate as text, match level, and codes of the components with their rates.
