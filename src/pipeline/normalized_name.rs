@@ -5,7 +5,8 @@ pub fn normalized_name(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for character in name.chars() {
         if character.is_alphanumeric() {
-            normalized.extend(character.to_lowercase());
+            // `İ` is lower case as a letter and a mark, which is none.
+            normalized.extend(character.to_lowercase().filter(|lower| lower.is_alphanumeric()));
         } else if !normalized.is_empty() && !normalized.ends_with('_') {
             normalized.push('_');
         }
@@ -31,8 +32,10 @@ mod tests {
             (":@computed_region", "computed_region"),
             ("", ""),
             ("#", ""),
+            ("İl Kodu", "il_kodu"),
         ] {
             assert_eq!(normalized_name(name), normalized);
+            assert_eq!(normalized_name(normalized), normalized);
         }
     }
 }
