@@ -21,11 +21,12 @@ const NAMES: usize = 8;
 /// Characters of a reason.
 const REASON: usize = 400;
 
+/// Prints the list and a blank line; nothing where nobody is needed.
 pub(super) fn print(attention: &[Attention], extent: Extent) {
     if attention.is_empty() {
         return;
     }
-    anstream::println!("\n{} {}", output::bold("needs a person:"), attention.len());
+    anstream::println!("{} {}", output::bold("needs a person:"), attention.len());
     let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
     for need in attention {
         match kinds
@@ -47,6 +48,7 @@ pub(super) fn print(attention: &[Attention], extent: Extent) {
             anstream::println!("    {}", output::dim("--verbose shows all"));
         }
     }
+    anstream::println!();
 }
 
 fn print_one(need: &Attention, extent: Extent) {

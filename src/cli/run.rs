@@ -215,7 +215,7 @@ fn print_report(report: &RunReport, arguments: &RunArgs) {
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {
             super::attention::print(&attention, Extent::Short);
-            anstream::println!("\nexit {}; `pubdata status` shows this again", u8::from(report.exit_code));
+            anstream::println!("exit {}; `pubdata status` shows this again", u8::from(report.exit_code));
         }
         return;
     }
@@ -225,11 +225,12 @@ fn print_report(report: &RunReport, arguments: &RunArgs) {
         print_tasks(&told);
         report.tasks.iter().for_each(print_details);
     }
+    anstream::println!();
     super::attention::print(&attention, if arguments.verbose { Extent::Full } else { Extent::Short });
     let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
     let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
     let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
-    anstream::println!("\n{} tasks: {counts}; {} rows built, {} set aside", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
+    anstream::println!("{} tasks: {counts}; {} rows built, {} set aside", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     anstream::println!(
         "sources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",

@@ -57,17 +57,17 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
+    if let Some(failed) = runs.iter().find(|run| is_run(run)).filter(|run| run.outcome == "failed") {
+        anstream::println!("{} the last run ended with {}: {}\n", output::coloured("failed"), failed.exit_code, failed.error.as_deref().unwrap_or_default());
+    }
+    super::attention::print(&attention, extent);
+    if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
+        anstream::println!("nothing needs a person\n");
+    }
     match (&manifest, runs.first()) {
         (Some(manifest), _) => print_summary(manifest, &arguments.channel),
         (None, Some(_)) => anstream::println!("channel {} has no release: no run could publish anything yet", arguments.channel),
         (None, None) => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
-    }
-    if let Some(failed) = runs.iter().find(|run| is_run(run)).filter(|run| run.outcome == "failed") {
-        anstream::println!("\n{} the last run ended with {}: {}", output::coloured("failed"), failed.exit_code, failed.error.as_deref().unwrap_or_default());
-    }
-    super::attention::print(&attention, extent);
-    if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
-        anstream::println!("\nnothing needs a person");
     }
     anstream::println!("\n{} tasks: {}", tasks.len(), super::attention::counts(tasks.iter().map(|task| task.outcome)));
     let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome == "never_run").map(|task| task.task_id.as_str()).collect();

@@ -41,7 +41,7 @@ impl Week {
         let entries = read_ledger(&settings.home).unwrap();
         let told = Message::of_last_run(&entries).map(|message| message.events).unwrap_or_default();
         assert_eq!(told.iter().map(|event| event.event.name()).collect::<Vec<_>>(), events, "{day}: {told:#?}");
-        let manifest = settings.releases.manifest(report.release_id.as_ref().unwrap()).await.unwrap();
+        let manifest = settings.releases.present("nightly").await.unwrap().unwrap();
         let today = day.parse().unwrap();
         let freshness = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(&manifest, dataset, today).name())).collect::<BTreeMap<_, _>>();
         let release = OfRelease { channel: "nightly", manifest: &manifest, freshness };
@@ -106,6 +106,7 @@ async fn a_week_of_nights_is_told_as_it_was() {
     week.night("2026-11-02", ("missing", &["missing"])).await;
     let text = week.night("2026-11-03", ("missing", &[])).await;
     assert_eq!((number(&text, "pubdata_run_exit_code{"), number(&text, "pubdata_task_failed_runs{")), (30.0, 2.0));
+    assert_eq!(number(&text, "pubdata_dataset_freshness{channel=\"nightly\",dataset=\"geo.county\",freshness=\"stale\"}"), 1.0);
 
     std::fs::write(&path, lists).unwrap();
     let folder = week.place.file("2025_Gaz_zcta_national.zip").parent().unwrap().to_owned();

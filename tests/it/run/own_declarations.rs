@@ -114,12 +114,11 @@ fn a_build_that_is_carried_leads_to_what_it_was_made_with() {
     let before = texts(&place);
     let first = place.current();
     change(&folder, "pipelines/permit/elsewhere.toml", "[\"permitnum\"]", "[\"number_of_permit\"]");
-    place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).expect(20);
-    assert_ne!(place.current(), first, "the task is stale now");
+    place.run(&[TASK, "census.gazetteer", "--declarations", folder.to_str().unwrap()]).expect(20);
+    assert_ne!(place.current(), first, "another task is built");
     let after = texts(&place);
-    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
-    for (name, path) in &after {
-        assert_eq!(path.metadata().unwrap().ino(), before[name].metadata().unwrap().ino(), "one file in both releases");
+    for (name, path) in &before {
+        assert_eq!(path.metadata().unwrap().ino(), after[name].metadata().unwrap().ino(), "one file in both releases");
     }
     assert_match(&place, &place.current(), &["--declarations", folder.to_str().unwrap()]);
     place.pubdata(&["releases", "prune", "--keep", "1"]).expect(0);

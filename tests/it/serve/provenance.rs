@@ -18,7 +18,7 @@ async fn a_part_that_was_altered_beside_the_manifest_is_not_told() {
         let world = World::new().await;
         let other = world.publish(&geo::draft(20_000.0)).await;
         if was_asked_before {
-            assert_eq!(world.ok(POPULATION).await["data"]["record"]["columns"]["value"], 19_652);
+            assert_eq!(world.ok(POPULATION).await["data"]["record"]["columns"]["value"], 19_652.0);
         }
         let path = "geo.zcta_metric/2023.parquet";
         let folder = world.home.root().join("releases");

@@ -9,7 +9,7 @@ use crate::serve::World;
 use crate::serve::home::publish_changed;
 
 /// Words of the names of folders that these answers are about; the home's own folder has the first two.
-const FOLDERS: [&str; 6] = ["ünd", "(old) home", "sëcret", "folder of", "ëlsewhere", "/srv"];
+const FOLDERS: [&str; 6] = ["ünd", "(old) home", "sëcret", "földer of", "ëlsewhere", "/srv"];
 
 async fn ask(world: &World, method: &str, path: &str) -> String {
     let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
@@ -25,7 +25,7 @@ async fn no_answer_without_a_key_names_a_folder_of_the_server() {
     assert!(FOLDERS[..2].iter().all(|word| home.contains(word)), "{home}");
     publish_changed(&world.home, &world.release_id, |manifest| {
         let reason =
-            format!("every finding is in {home}/sëcret/issues.jsonl; cannot read /srv/folder of files/a.csv: gone; file:///srv/ëlsewhere/b.csv is empty");
+            format!("every finding is in {home}/sëcret/issues.jsonl; cannot read /srv/földer of files/a.csv: gone; file:///srv/ëlsewhere/b.csv is empty");
         for task in manifest.tasks.values_mut() {
             task.is_stale = true;
             task.stale_reason = Some(reason.clone());

@@ -129,7 +129,7 @@ async fn permits_outside_of_what_is_covered_are_no_empty_answer() {
     let unknown = world.get("/v1/permits/search?zip=78701&tags=solar,foo").await;
     assert_eq!(unknown.problem(), (400, "invalid_parameter".to_owned()));
     let known = "known: solar, ev_charger, adu, hvac, roofing, battery, pool, generator, kitchen, bathroom, deck, garage";
-    assert_eq!(unknown.json()["detail"], format!("`tags`: `foo` is no tag; {known}"));
+    assert_eq!(unknown.json()["detail"], format!("`tags`: `foo` is not valid; {known}"));
     for query in ["zip=78701&tags=Solar!", "zip=78701&min_value=2&max_value=1", "address=nowhere", "address=1%20Main%20St", "zip=78701&date_field=never"] {
         assert_eq!(problem(query).await, (400, "invalid_parameter".to_owned()), "{query}");
     }
