@@ -1,11 +1,11 @@
 //! `pubdata follow`: logs filings as the feeds show them until it is told to stop, or asks each feed once.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use jiff::civil::Date;
 
+use super::publishers::PublisherArgs;
 use super::{Global, output};
 use crate::error::Result;
 use crate::fetch::FetchSettings;
@@ -29,15 +29,8 @@ Examples:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct FollowArgs {
-    /// A folder or URL that stands in for the publisher; may be given several times, the first that has a file wins.
-    #[arg(long, value_name = "DIR|URL")]
-    mirror: Vec<String>,
-    /// Contact address for the publisher, sent in the User-Agent.
-    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
-    contact: Option<String>,
-    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
-    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    publishers: PublisherArgs,
     /// Asks each feed once, prints what came, and ends.
     #[arg(long)]
     once: bool,
@@ -47,8 +40,7 @@ pub(super) struct FollowArgs {
 }
 
 pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
-    let (mirrors, contact, ca_file) = (arguments.mirror.clone(), arguments.contact.clone(), arguments.ca.clone());
-    let fetch = FetchSettings { mirrors, contact, ca_file, tries: 3, ..FetchSettings::default() };
+    let fetch = FetchSettings { tries: 3, ..arguments.publishers.fetch_settings() };
     let settings = FollowSettings { home: global.home()?, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
     if !arguments.once {
         follow::follow(settings, told_to_stop()).await?;

@@ -13,6 +13,7 @@ mod new;
 mod output;
 mod probe;
 mod progress;
+mod publishers;
 mod release_page;
 mod releases;
 mod run;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
-use crate::fetch::FetchSettings;
 use crate::run::{self, GuessedWord, NewReport, NewSettings, SharedObserver};
 
 const AFTER_HELP: &str = "\
@@ -63,15 +63,8 @@ pub(super) struct NewArgs {
     /// The page that describes the list.
     #[arg(long, value_name = "URL")]
     homepage: Option<String>,
-    /// A folder or URL that stands in for the publisher; may be given several times, the first that has the file wins.
-    #[arg(long, value_name = "DIR|URL")]
-    mirror: Vec<String>,
-    /// Contact address for publishers, sent in the User-Agent.
-    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
-    contact: Option<String>,
-    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
-    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    publishers: PublisherArgs,
     /// Writes over a declaration and a fixture of that name.
     #[arg(long)]
     force: bool,
@@ -103,12 +96,7 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
         homepage: arguments.homepage.clone(),
         folder: global.declarations.clone().unwrap_or_else(|| PathBuf::from("declarations")),
         is_forced: arguments.force,
-        fetch: FetchSettings {
-            mirrors: arguments.mirror.clone(),
-            contact: arguments.contact.clone(),
-            ca_file: arguments.ca.clone(),
-            ..FetchSettings::default()
-        },
+        fetch: arguments.publishers.fetch_settings(),
     };
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
@@ -149,7 +137,7 @@ fn print(report: &NewReport, arguments: &NewArgs) {
         anstream::println!("  {folder} with all declarations that are built in");
     }
     report.files.iter().for_each(|file| anstream::println!("  {}", report.folder.join(file).display()));
-    let mirrors: String = arguments.mirror.iter().map(|mirror| format!(" --mirror {mirror}")).collect();
+    let mirrors: String = arguments.publishers.mirror.iter().map(|mirror| format!(" --mirror {mirror}")).collect();
     anstream::println!("\n{}", output::bold("next"));
     anstream::println!("  decide what is open in {}", report.folder.join(&report.files[0]).display());
     anstream::println!("  pubdata check --declarations {folder}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
@@ -48,15 +49,8 @@ Exit codes, the same as the run would have:
 pub(super) struct ProbeArgs {
     /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); everything when none is given.
     selectors: Vec<String>,
-    /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
-    #[arg(long, value_name = "DIR|URL")]
-    mirror: Vec<String>,
-    /// Contact address for publishers, sent in the User-Agent.
-    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
-    contact: Option<String>,
-    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
-    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    publishers: PublisherArgs,
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
@@ -106,16 +100,13 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
     };
     // A probe waits less than a night does: who does not answer now is told of.
     let fetch = FetchSettings {
-        mirrors: arguments.mirror.clone(),
-        contact: arguments.contact.clone(),
-        ca_file: arguments.ca.clone(),
         tries: 2,
         longest_wait: Duration::from_secs(2),
         longest_retry_after: Duration::from_secs(5),
         connect_timeout: Duration::from_secs(10),
         read_timeout: Duration::from_secs(15),
         total_timeout: Duration::from_secs(40),
-        ..FetchSettings::default()
+        ..arguments.publishers.fetch_settings()
     };
     run::check_selectors(&declarations, &arguments.selectors, fetch.clock.now())?;
     Ok(ProbeSettings {

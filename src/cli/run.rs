@@ -1,6 +1,5 @@
 //! `pubdata plan`, `fetch` and `run`, which take the same selectors and sources, and how their reports are printed.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use clap::Args;
 
 use super::after_run::{self, AfterRunArgs};
 use super::attention::Extent;
+use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
@@ -21,15 +21,8 @@ use crate::store::{self, LedgerEntry};
 pub(super) struct SourceArgs {
     /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); everything when none is given.
     selectors: Vec<String>,
-    /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
-    #[arg(long, value_name = "DIR|URL")]
-    mirror: Vec<String>,
-    /// Contact address for publishers, sent in the User-Agent.
-    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
-    contact: Option<String>,
-    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
-    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    publishers: PublisherArgs,
     /// Longest time for the files of one pipeline, after which the others go on without it.
     #[arg(long, env = "PUBDATA_FETCH_MINUTES", value_name = "MINUTES", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     fetch_minutes: u32,
@@ -81,13 +74,7 @@ pub(super) struct RunArgs {
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
-    let fetch = FetchSettings {
-        mirrors: source.mirror.clone(),
-        contact: source.contact.clone(),
-        ca_file: source.ca.clone(),
-        pipeline_deadline: Duration::from_secs(u64::from(source.fetch_minutes) * 60),
-        ..FetchSettings::default()
-    };
+    let fetch = FetchSettings { pipeline_deadline: Duration::from_secs(u64::from(source.fetch_minutes) * 60), ..source.publishers.fetch_settings() };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;

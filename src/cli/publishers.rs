@@ -1,0 +1,26 @@
+//! How publishers are asked: the flags of every command that does.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::fetch::FetchSettings;
+
+#[derive(Args)]
+pub(super) struct PublisherArgs {
+    /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
+    #[arg(long, value_name = "DIR|URL")]
+    pub(super) mirror: Vec<String>,
+    /// Contact address for publishers, sent in the User-Agent.
+    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
+    #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl PublisherArgs {
+    pub(super) fn fetch_settings(&self) -> FetchSettings {
+        FetchSettings { mirrors: self.mirror.clone(), contact: self.contact.clone(), ca_file: self.ca.clone(), ..FetchSettings::default() }
+    }
+}
