@@ -116,7 +116,7 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
     progress.finish();
     let report = report?;
     if global.json {
-        output::json(&report);
+        output::document("new", &report);
     } else {
         print(&report, arguments);
     }
