@@ -60,7 +60,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         return Err(Error::config("nothing was named to be accepted").hint("`pubdata accept --help` shows what can be; `--list` what has been"));
     }
     if arguments.list {
-        show(global, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?);
+        show(global, arguments, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?);
         return Ok(ExitCode::SUCCESS);
     }
     let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
@@ -80,7 +80,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         let home = global.home()?;
         said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
     }
-    show(global, &said);
+    show(global, arguments, &said);
     if !global.json {
         for (what, task) in arguments.what.iter().filter_map(|what| Some((what, blocked_task(what, &runs)?))).filter(|_| !arguments.withdraw) {
             anstream::println!("\n{what} lets through what blocked the last run:\n  {}", task.reason.as_deref().unwrap_or_default());
@@ -100,9 +100,9 @@ fn blocked_task<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTas
     Some(last).filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
-fn show(global: &Global, acceptances: &[Acceptance]) {
+fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance]) {
     if global.json {
-        output::document("accepted", &acceptances);
+        output::document("accepted", &serde_json::json!({ "is_dry_run": arguments.dry_run, "acceptances": acceptances }));
         return;
     }
     let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];

@@ -17,7 +17,8 @@ pub(super) fn check(global: &Global) -> Result<ExitCode> {
         findings.push(Finding { file: "pipelines/".into(), line: 1, key: "settings".into(), message: error.to_string() });
     }
     if global.json {
-        output::json(&findings);
+        let (pipelines, contracts) = (declarations.pipelines.len(), declarations.contracts.len());
+        output::document("check", &serde_json::json!({ "pipelines": pipelines, "contracts": contracts, "findings": findings }));
     } else if findings.is_empty() {
         anstream::println!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());
     } else {

@@ -48,7 +48,7 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
     }
     let report = follow::once(settings).await?;
     if global.json {
-        output::json(&report);
+        output::document("follow", &report);
     } else {
         print(&report);
     }

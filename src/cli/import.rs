@@ -75,7 +75,7 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
     let import = Import { source_id: arguments.source_id.clone(), file: file.clone(), url: arguments.url.clone(), date, keys, by: user::name() };
     let imported = run::import(&settings, &import).await?;
     if global.json {
-        output::json(&serde_json::json!({ "outcome": imported.outcome, "snapshot": imported.snapshot }));
+        output::document("import", &serde_json::json!({ "outcome": imported.outcome, "snapshot": imported.snapshot }));
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &imported.snapshot;
@@ -95,12 +95,7 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
     let release = run::current_manifest(&settings).await.ok();
     let is_published = release.is_some_and(|release| release.tasks.values().flat_map(|task| &task.inputs).any(is_input));
     if global.json {
-        output::json(&serde_json::json!({
-            "outcome": "withdrawn",
-            "snapshot": withdrawn.snapshot,
-            "instead": withdrawn.instead,
-            "is_published": is_published,
-        }));
+        output::document("withdrawal", &serde_json::json!({ "snapshot": withdrawn.snapshot, "instead": withdrawn.instead, "is_published": is_published }));
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &withdrawn.snapshot;

@@ -52,7 +52,7 @@ pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
             let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
             let created = keys.create(NewKey { name: name.clone(), scopes, plan: plan.clone(), expires_at }, &plans, now)?;
             if global.json {
-                output::json(&created);
+                output::document("key", &created);
             } else {
                 anstream::println!("{}", output::bold(&created.key));
                 anstream::println!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
@@ -61,7 +61,7 @@ pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
         KeysCommand::List => {
             let keys = keys.list()?;
             if global.json {
-                output::json(&keys);
+                output::document("keys", &serde_json::json!({ "keys": keys }));
             } else {
                 let mut rows = vec![["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"].map(str::to_owned).to_vec()];
                 for key in &keys {
@@ -75,7 +75,7 @@ pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
         KeysCommand::Revoke { id } => {
             let key = keys.revoke(id, now)?;
             if global.json {
-                output::json(&key);
+                output::document("key", &key);
             } else {
                 anstream::println!("{} ({}) is revoked", key.id, key.name);
             }

@@ -7,6 +7,7 @@ mod attention;
 mod check;
 mod follow;
 mod import;
+mod json_schemas;
 mod keys;
 mod metrics;
 mod new;
@@ -129,7 +130,7 @@ enum Command {
     New(new::NewArgs),
     /// Proves all declarations and contracts without data.
     Check,
-    /// Prints contracts: data dictionary or Arrow columns.
+    /// Prints contracts, and the schemas of what commands print with --json.
     Schema(schema::SchemaArgs),
     /// Shows which settings are in force and where each was set; HOME/pubdata.toml has a place for all.
     Settings(settings::SettingsArgs),

@@ -104,7 +104,7 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
     progress.finish();
     let report = report?;
     if global.json {
-        output::json(&report);
+        output::document("new", &report);
     } else {
         print(&report, arguments);
     }

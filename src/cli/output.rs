@@ -2,6 +2,7 @@
 //! same.
 
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::provenance::SourceRows;
@@ -15,8 +16,8 @@ const DIM: Style = Style::new().dimmed();
 /// Prints a failure: what, where, and the way out.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
-        let value = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
-        anstream::eprintln!("{value}");
+        let fields = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
+        anstream::eprintln!("{}", serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
         return;
     }
     anstream::eprintln!("{RED}error{RED:#}: {error}");
@@ -28,21 +29,31 @@ pub(super) fn error(error: &Error, is_json: bool) {
 /// Version of the JSON documents that commands print; a field that goes or changes its meaning raises it.
 const DOCUMENT_VERSION: u32 = 1;
 
-/// Prints what a command says as a document of its kind: an object that names kind and version first. Their schemas are in `docs/json`.
-pub(super) fn document(kind: &str, value: &impl serde::Serialize) {
-    let mut document = serde_json::Map::from_iter([("format".to_owned(), format!("pubdata.{kind}").into()), ("version".to_owned(), DOCUMENT_VERSION.into())]);
-    match serde_json::to_value(value).expect("reports are plain data") {
-        serde_json::Value::Object(fields) => document.extend(fields),
-        other => {
-            document.insert("items".to_owned(), other);
-        }
+/// What a command says, for machines: an object that names its format first. The schemas are in `docs/json`.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    format: String,
+    version: u32,
+    #[serde(flatten)]
+    fields: &'a T,
+}
+
+impl<'a, T> Document<'a, T> {
+    fn new(kind: &str, fields: &'a T) -> Self {
+        Self { format: format!("pubdata.{kind}"), version: DOCUMENT_VERSION, fields }
     }
-    json(&document);
+}
+
+const PLAIN: &str = "a report is plain data, and an object";
+
+/// Prints what a command says as a document of its kind.
+pub(super) fn document(kind: &str, fields: &impl Serialize) {
+    json(&Document::new(kind, fields));
 }
 
 /// Prints a value as JSON.
-pub(super) fn json(value: &impl serde::Serialize) {
-    anstream::println!("{}", serde_json::to_string_pretty(value).expect("reports are plain data"));
+pub(super) fn json(value: &impl Serialize) {
+    anstream::println!("{}", serde_json::to_string_pretty(value).expect(PLAIN));
 }
 
 /// Colours a word by what it says of a task, a source or a check.

@@ -76,7 +76,7 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
         report.suggested.write_to(folder)?;
     }
     if global.json {
-        output::json(&report);
+        output::document("probe", &report);
     } else {
         print(&report, arguments);
     }
@@ -122,10 +122,10 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
 
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     print_sources(&report.sources);
-    report.by_task.iter().for_each(print_task);
+    report.tasks.iter().for_each(print_task);
     print_ways_out(&report.sources);
     print_suggestions(&report.sources, arguments);
-    let count = |is_counted: fn(&ProbedTask) -> bool| report.by_task.iter().filter(|task| is_counted(task)).count();
+    let count = |is_counted: fn(&ProbedTask) -> bool| report.tasks.iter().filter(|task| is_counted(task)).count();
     let counts = [
         ("built", count(|task| matches!(task.outcome, End::Built(_)))),
         ("missing", count(|task| task.outcome == End::Missing)),
@@ -133,7 +133,7 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
         ("not_published", count(|task| task.outcome == End::NotPublished)),
     ];
     let counts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
-    let findings = report.tasks.would_publish_with_findings;
+    let findings = report.counts.would_publish_with_findings;
     let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
     let code = u8::from(report.exit_code);
     anstream::println!("\na run would end so: {}{with_findings}; exit code {code}", counts.join(", "));

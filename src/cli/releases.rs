@@ -81,17 +81,17 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::List => list(global, &global.reading("nightly")?).await?,
         ReleasesCommand::Show { release, channel } => {
             let settings = global.reading(channel)?;
-            let mut manifest = match release {
-                Some(release) => settings.releases.manifest(&release_id(release)?).await?,
-                None => crate::run::current_manifest(&settings).await?,
+            let (mut manifest, unrenewed) = match release {
+                Some(release) => (settings.releases.manifest(&release_id(release)?).await?, None),
+                None => (crate::run::current_manifest(&settings).await?, settings.releases.unrenewed(channel).await?),
             };
-            if release.is_none() && !global.json {
-                manifest.mark(settings.releases.unrenewed(channel).await?.as_ref());
-            }
+            let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
-                output::json(&manifest);
+                let unrenewed = unrenewed.map(|unrenewed| unrenewed.tasks).unwrap_or_default();
+                output::document("release", &serde_json::json!({ "channels": channels, "unrenewed": unrenewed, "manifest": manifest }));
             } else {
-                release_page::print(&manifest, &pointing_at(&settings, &manifest.release_id).await?);
+                manifest.mark(unrenewed.as_ref());
+                release_page::print(&manifest, &channels);
             }
         }
         ReleasesCommand::Diff { from, to, channel, examples } => {
@@ -102,84 +102,109 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             };
             let diff = store::diff(&settings.releases, &release_id(from)?, &to, *examples).await?;
             if global.json {
-                output::json(&diff);
+                output::document("release_diff", &diff);
             } else {
                 print_diff(&diff);
             }
         }
-        ReleasesCommand::Promote { from, to, dry_run: true } => {
-            let settings = global.reading(to)?;
-            would_move(global, to, publish::planned_promotion(&settings.releases, from, to).await?.as_ref());
-        }
-        ReleasesCommand::Promote { from, to, .. } => {
-            let settings = global.reading(to)?;
-            moved(global, to, publish::promote(&settings.releases, from, to, &now.to_string()).await?.as_ref());
+        ReleasesCommand::Promote { from, to, dry_run } => {
+            let releases = global.reading(to)?.releases;
+            let before = releases.channel(to).await?;
+            let outcome = match dry_run {
+                true => Move::planned(publish::planned_promotion(&releases, from, to).await?),
+                false => Move::made(publish::promote(&releases, from, to, &now.to_string()).await?),
+            };
+            tell_move(global, to, before.as_ref(), &outcome);
         }
         ReleasesCommand::Rollback { channel, to, dry_run } => {
-            let settings = global.reading(channel)?;
+            let releases = global.reading(channel)?.releases;
             let to = to.as_deref().map(release_id).transpose()?;
-            match dry_run {
-                true => would_move(global, channel, publish::planned_rollback(&settings.releases, channel, to).await?.as_ref()),
-                false => moved(global, channel, publish::rollback(&settings.releases, channel, to, &now.to_string()).await?.as_ref()),
-            }
+            let before = releases.channel(channel).await?;
+            let outcome = match dry_run {
+                true => Move::planned(publish::planned_rollback(&releases, channel, to).await?),
+                false => Move::made(publish::rollback(&releases, channel, to, &now.to_string()).await?),
+            };
+            tell_move(global, channel, before.as_ref(), &outcome);
         }
-        ReleasesCommand::Prune { keep, snapshots, dry_run: true } => {
+        ReleasesCommand::Prune { keep, snapshots, dry_run } => {
             let settings = global.reading("nightly")?;
-            let pruned = publish::prunable(&settings.releases, *keep, now).await?;
+            let _lock = if *dry_run { None } else { Some(settings.home.lock()?) };
+            let pruned = match dry_run {
+                true => publish::prunable(&settings.releases, *keep, now).await?,
+                false => publish::prune(&settings.releases, *keep, now).await?,
+            };
             let dropped = if *snapshots { droppable_snapshots(&settings, &pruned.releases).await? } else { Vec::new() };
-            would_prune(global, &pruned, &dropped);
-        }
-        ReleasesCommand::Prune { keep, snapshots, .. } => {
-            let settings = global.reading("nightly")?;
-            let _lock = settings.home.lock()?;
-            let pruned = publish::prune(&settings.releases, *keep, now).await?;
-            let dropped = if *snapshots { drop_snapshots(&settings).await? } else { Vec::new() };
-            if global.json {
-                output::json(&serde_json::json!({ "releases": pruned.releases, "incomplete": pruned.incomplete, "snapshots": dropped }));
-            } else {
-                let (releases, incomplete) = (pruned.releases.len(), pruned.incomplete.len());
-                anstream::println!("deleted {releases} releases, {incomplete} unfinished ones, {} snapshots", dropped.len());
+            if !dry_run {
+                drop_snapshots(&settings, &dropped)?;
             }
+            tell_prune(global, *dry_run, &pruned, &dropped);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn moved(global: &Global, channel: &str, entry: Option<&ChannelEntry>) {
-    match entry {
-        Some(entry) if global.json => output::json(entry),
-        Some(entry) => anstream::println!("channel {channel} → {} (generation {})", output::bold(entry.release_id.as_str()), entry.generation),
-        None if global.json => output::json(&serde_json::Value::Null),
-        None => anstream::println!("channel {channel} already points there"),
+/// What became of a wish to move a channel.
+enum Move {
+    /// It points there already.
+    Unchanged,
+    Planned(PlannedMove),
+    Made(ChannelEntry),
+}
+
+impl Move {
+    fn planned(planned: Option<PlannedMove>) -> Self {
+        planned.map_or(Self::Unchanged, Self::Planned)
+    }
+
+    fn made(entry: Option<ChannelEntry>) -> Self {
+        entry.map_or(Self::Unchanged, Self::Made)
     }
 }
 
 /// Last line of what only says what would be done.
 const NOTHING_CHANGED: &str = "nothing was changed: without --dry-run it is done";
 
-fn would_move(global: &Global, channel: &str, planned: Option<&PlannedMove>) {
-    match planned {
-        Some(planned) if global.json => output::json(planned),
-        Some(planned) => {
-            let now = planned.from.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
+    let from = before.map(|before| &before.release_id);
+    if global.json {
+        let (word, release_id, made) = match outcome {
+            Move::Unchanged => ("unchanged", from, None),
+            Move::Planned(planned) => ("would_move", Some(&planned.release_id), None),
+            Move::Made(entry) => ("moved", Some(&entry.release_id), Some(entry)),
+        };
+        let (generation, moved_at) = (made.map(|entry| entry.generation), made.map(|entry| &entry.moved_at));
+        let fields = serde_json::json!({
+            "channel": channel, "outcome": word, "from": from, "release_id": release_id, "generation": generation, "moved_at": moved_at,
+        });
+        return output::document("channel_move", &fields);
+    }
+    match outcome {
+        Move::Unchanged => anstream::println!("channel {channel} already points there"),
+        Move::Planned(planned) => {
+            let now = from.map_or_else(|| "nothing".to_owned(), ToString::to_string);
             anstream::println!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
             anstream::println!("{NOTHING_CHANGED}");
         }
-        None => moved(global, channel, None),
+        Move::Made(entry) => anstream::println!("channel {channel} → {} (generation {})", output::bold(entry.release_id.as_str()), entry.generation),
     }
 }
 
-fn would_prune(global: &Global, pruned: &Pruned, dropped: &[StoredSnapshot]) {
-    let paths: Vec<String> = dropped.iter().map(|snapshot| snapshot.path.display().to_string()).collect();
+/// Tells what was deleted, or would be.
+fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[StoredSnapshot]) {
+    let paths: Vec<String> = snapshots.iter().map(|snapshot| snapshot.path.display().to_string()).collect();
+    let Pruned { releases, incomplete } = pruned;
     if global.json {
-        output::json(&serde_json::json!({ "releases": pruned.releases, "incomplete": pruned.incomplete, "snapshots": paths }));
-        return;
+        let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "snapshots": paths });
+        return output::document("prune", &fields);
     }
-    pruned.releases.iter().for_each(|release_id| anstream::println!("would delete release {release_id}"));
-    pruned.incomplete.iter().for_each(|release_id| anstream::println!("would delete {release_id}, which was never finished"));
+    let counts = format!("{} releases, {} unfinished ones, {} snapshots", releases.len(), incomplete.len(), paths.len());
+    if !is_dry_run {
+        return anstream::println!("deleted {counts}");
+    }
+    releases.iter().for_each(|release_id| anstream::println!("would delete release {release_id}"));
+    incomplete.iter().for_each(|release_id| anstream::println!("would delete {release_id}, which was never finished"));
     paths.iter().for_each(|path| anstream::println!("would delete snapshot {path}"));
-    let (releases, incomplete) = (pruned.releases.len(), pruned.incomplete.len());
-    anstream::println!("would delete {releases} releases, {incomplete} unfinished ones, {} snapshots", dropped.len());
+    anstream::println!("would delete {counts}");
     anstream::println!("{NOTHING_CHANGED}");
 }
 
@@ -203,15 +228,9 @@ async fn droppable_snapshots(settings: &RunSettings, without: &[ReleaseId]) -> R
     Ok(snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect())
 }
 
-/// Deletes them and returns their paths.
-async fn drop_snapshots(settings: &RunSettings) -> Result<Vec<String>> {
+fn drop_snapshots(settings: &RunSettings, dropped: &[StoredSnapshot]) -> Result<()> {
     let snapshots = Snapshots::open(&settings.home)?;
-    let mut dropped = Vec::new();
-    for snapshot in droppable_snapshots(settings, &[]).await? {
-        snapshots.remove(&snapshot)?;
-        dropped.push(snapshot.path.display().to_string());
-    }
-    Ok(dropped)
+    dropped.iter().try_for_each(|snapshot| snapshots.remove(snapshot))
 }
 
 fn print_diff(diff: &ReleaseDiff) {
@@ -259,7 +278,7 @@ fn words_of(cause: &Cause) -> String {
 async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
     let releases = publish::list(&settings.releases).await?;
     if global.json {
-        output::json(&releases);
+        output::document("releases", &serde_json::json!({ "releases": releases }));
         return Ok(());
     }
     let mut rows = vec![vec!["RELEASE".into(), "PUBLISHED".into(), "ROWS".into(), "SIZE".into(), "CHANNELS".into()]];
@@ -267,9 +286,9 @@ async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
         let damage = release.damage.as_deref().map(|damage| format!(" {}: {damage}", output::coloured("mismatch"))).unwrap_or_default();
         rows.push(vec![
             release.release_id.to_string(),
-            release.published_at.clone(),
+            release.published_at.clone().unwrap_or_default(),
             output::grouped(release.rows.values().sum()),
-            output::size(release.size_bytes),
+            release.size_bytes.map(output::size).unwrap_or_default(),
             format!("{}{damage}", release.channels.join(", ")),
         ]);
     }

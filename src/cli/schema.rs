@@ -1,10 +1,10 @@
-//! `pubdata schema`: prints the data dictionary of all contracts, or one contract.
+//! `pubdata schema`: prints the data dictionary of all contracts, one contract, or the JSON Schema of what commands print for machines.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::{Global, output};
+use super::{Global, json_schemas, output};
 use crate::contract::data_dictionary;
 use crate::error::{Error, Result};
 
@@ -23,19 +23,30 @@ enum SchemaCommand {
         /// Such as geo.zcta_metric.
         dataset_id: String,
     },
+    /// Prints the JSON Schema of a document that a command prints with --json.
+    Json {
+        /// The document's `format`, such as pubdata.run.
+        format: String,
+    },
 }
 
 pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode> {
-    let contracts = global.declarations()?.contracts;
+    let contracts = || global.declarations().map(|declarations| declarations.contracts);
     match &arguments.command {
-        SchemaCommand::Dictionary if global.json => output::json(&contracts),
-        SchemaCommand::Dictionary => anstream::print!("{}", data_dictionary(&contracts)),
+        SchemaCommand::Dictionary if global.json => output::document("contracts", &serde_json::json!({ "contracts": contracts()? })),
+        SchemaCommand::Dictionary => anstream::print!("{}", data_dictionary(&contracts()?)),
         SchemaCommand::Show { dataset_id } => {
-            let known: Vec<&str> = contracts.keys().map(String::as_str).collect();
-            let contract =
-                contracts.get(dataset_id).ok_or_else(|| Error::config(format!("there is no dataset `{dataset_id}`; there are {}", known.join(", "))))?;
-            output::json(contract);
+            let contracts = contracts()?;
+            let contract = contracts.get(dataset_id).ok_or_else(|| unknown("dataset", dataset_id, contracts.keys().map(String::as_str)))?;
+            output::document("contract", &serde_json::json!({ "contract": contract }));
+        }
+        SchemaCommand::Json { format } => {
+            output::json(&json_schemas::schema(format).ok_or_else(|| unknown("format", format, json_schemas::formats()))?);
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Error {
+    Error::config(format!("there is no {what} `{name}`; there are {}", known.collect::<Vec<_>>().join(", ")))
 }

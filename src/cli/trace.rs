@@ -32,7 +32,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     if let Ok(accession) = arguments.record.parse() {
         let report = run::trace_accession(&settings, accession, release.as_ref()).await?;
         if global.json {
-            output::json(&report);
+            output::document("trace_filing", &report);
         } else {
             print_records(&report);
         }
@@ -41,7 +41,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     let record_id: RecordId = arguments.record.parse().map_err(|error| Error::config(format!("{error}, nor an accession number")))?;
     let report = run::trace(&settings, &record_id, release.as_ref()).await?;
     if global.json {
-        output::json(&report);
+        output::document("trace", &report);
     } else {
         print(&report);
     }

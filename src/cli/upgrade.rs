@@ -16,7 +16,7 @@ pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
         report = run::upgrade(&global.reading("nightly")?, report.formats).await?;
     }
     if global.json {
-        output::json(&report);
+        output::document("upgrade", &report);
     } else {
         print(&report);
     }

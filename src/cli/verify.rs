@@ -27,7 +27,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     let report = run::verify(&settings, release.as_ref()).await?;
     let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await?) } else { None };
     if global.json {
-        output::json(&serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
+        output::document("verify", &serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
     } else {
         report.problems.iter().for_each(|problem| anstream::println!("{problem}"));
         let word = if report.problems.is_empty() { "match" } else { "mismatch" };

@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::history::{ChannelHistory, History, Standing, is_run};
 use crate::store::LedgerEntry;
 
-/// Format of the messages.
-pub const MESSAGE_FORMAT_VERSION: u32 = 1;
+/// Format of the messages, as the documents of commands name theirs, and its version; a field that goes or changes its meaning raises it.
+pub const MESSAGE_FORMAT: &str = "pubdata.message";
+pub const MESSAGE_VERSION: u32 = 1;
 
 /// Characters of a reason that are told; the ledger has all of it.
 const REASON: usize = 1000;
@@ -51,7 +52,8 @@ pub struct Event {
 /// What is told after a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
-    pub format_version: u32,
+    pub format: &'static str,
+    pub version: u32,
     /// All of it in a line for people, which chats show.
     pub text: String,
     pub channel: String,
@@ -94,7 +96,8 @@ impl Message {
         }
         events.sort_by(|a, b| (a.event, &a.task_id).cmp(&(b.event, &b.task_id)));
         (!events.is_empty()).then(|| Self {
-            format_version: MESSAGE_FORMAT_VERSION,
+            format: MESSAGE_FORMAT,
+            version: MESSAGE_VERSION,
             text: line(&entry.channel, &events),
             channel: entry.channel.clone(),
             run_id: entry.run_id.clone(),

@@ -16,7 +16,7 @@ mod readings;
 mod text;
 mod watch;
 
-pub use events::{Event, EventKind, MESSAGE_FORMAT_VERSION, Message};
+pub use events::{Event, EventKind, MESSAGE_FORMAT, MESSAGE_VERSION, Message};
 pub use history::{ChannelHistory, FAILED_FROM, History, RunSummary, Standing};
 pub use hook::{HOOK_TIMEOUT, run_hook};
 pub use readings::{OfRelease, Reading, Readings, Sample, StreamTimes};

@@ -15,17 +15,18 @@ const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReleaseSummary {
     pub release_id: ReleaseId,
-    pub published_at: String,
-    pub run_id: String,
-    pub is_sample: bool,
+    /// RFC 3339 UTC; none, as all that only the manifest says, where that cannot be read.
+    pub published_at: Option<String>,
+    pub run_id: Option<String>,
+    pub is_sample: Option<bool>,
     /// Channels that point at it now.
     pub channels: Vec<String>,
     /// Rows by dataset.
     pub rows: BTreeMap<String, u64>,
-    pub size_bytes: u64,
+    pub size_bytes: Option<u64>,
     /// Tasks that a channel which points at it could not renew when it last tried.
     pub stale_tasks: BTreeSet<String>,
-    /// Why the manifest cannot be read; all else is then empty.
+    /// Why the manifest cannot be read.
     pub damage: Option<String>,
 }
 
@@ -56,21 +57,21 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
                 stale_tasks: stale_tasks(releases, &manifest, &channels).await?,
                 channels,
                 rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
-                size_bytes: manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum(),
+                size_bytes: Some(manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum()),
                 release_id,
-                published_at: manifest.published_at,
-                run_id: manifest.run_id,
-                is_sample: manifest.is_sample,
+                published_at: Some(manifest.published_at),
+                run_id: Some(manifest.run_id),
+                is_sample: Some(manifest.is_sample),
                 damage: None,
             },
             Err(error) => ReleaseSummary {
                 release_id,
-                published_at: String::new(),
-                run_id: String::new(),
-                is_sample: false,
+                published_at: None,
+                run_id: None,
+                is_sample: None,
                 channels,
                 rows: BTreeMap::new(),
-                size_bytes: 0,
+                size_bytes: None,
                 stale_tasks: BTreeSet::new(),
                 damage: Some(error.to_string()),
             },

@@ -12,6 +12,7 @@ mod fixtures;
 mod follow;
 mod formats;
 mod habits;
+mod json;
 mod monitor;
 mod peers;
 mod publish;

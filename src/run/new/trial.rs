@@ -49,7 +49,7 @@ pub(super) async fn try_out(
         home: None,
     };
     let report = Box::pin(probe(&given, observer)).await?;
-    let task: Option<ProbedTask> = report.by_task.into_iter().find(|task| task.task_id == pipeline_id);
+    let task: Option<ProbedTask> = report.tasks.into_iter().find(|task| task.task_id == pipeline_id);
     let task = task.ok_or_else(|| Error::config(format!("{pipeline_id}: nothing was tried")))?;
     Ok(Trial { outcome: task.outcome.word(), reasons: task.reasons, rows: task.rows })
 }

@@ -163,8 +163,8 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;
     let tried = corrections::try_out(&nights, &suggested, &tasks, &edits).await?;
     let teller = told::Teller { context: &context, tasks: &tasks, asked: &asked, foresights: &foresights, edits: &edits, tried: &tried };
-    let by_task = teller.tasks();
-    Ok(ProbeReport { sources: teller.sources()?, tasks: TaskCounts::of(&by_task), exit_code: exit_code(&by_task), by_task, suggested })
+    let tasks = teller.tasks();
+    Ok(ProbeReport { sources: teller.sources()?, counts: TaskCounts::of(&tasks), exit_code: exit_code(&tasks), tasks, suggested })
 }
 
 impl<'p> ProbeContext<'p> {

@@ -198,8 +198,8 @@ pub struct TaskCounts {
 #[derive(Debug, Clone, Serialize)]
 pub struct ProbeReport {
     pub sources: Vec<ProbedSource>,
-    pub tasks: TaskCounts,
-    pub by_task: Vec<ProbedTask>,
+    pub counts: TaskCounts,
+    pub tasks: Vec<ProbedTask>,
     pub exit_code: ExitCode,
     /// The declarations with the suggestions put in.
     #[serde(skip)]

@@ -64,7 +64,8 @@ fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
     let message = Message::of_last_run(&runs[..2]).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&message.to_json()).unwrap();
     let expected = serde_json::json!({
-        "format_version": 1,
+        "format": "pubdata.message",
+        "version": 1,
         "text": "pubdata nightly: blocked permit.sf (the column `A` is gone)",
         "channel": "nightly",
         "run_id": "run-1",

@@ -28,9 +28,10 @@ async fn releases_are_listed_newest_first_with_the_channels_that_point_at_them()
     let ids = publish_nights(&place, 2).await;
     promote(&place.releases, "nightly", "stable", NOW).await.unwrap().unwrap();
     let listed = list(&place.releases).await.unwrap();
-    let lines: Vec<_> = listed.iter().map(|line| (&line.release_id, line.channels.join(","), line.rows["test.place"], line.published_at.as_str())).collect();
+    let lines: Vec<_> =
+        listed.iter().map(|line| (&line.release_id, line.channels.join(","), line.rows["test.place"], line.published_at.as_deref().unwrap())).collect();
     assert_eq!(lines, [(&ids[1], "nightly,stable".to_owned(), 3, "2026-01-02T00:00:00Z"), (&ids[0], String::new(), 3, "2026-01-01T00:00:00Z")]);
-    assert!(listed.iter().all(|line| line.size_bytes > 0 && !line.is_sample && line.stale_tasks.is_empty()));
+    assert!(listed.iter().all(|line| line.size_bytes > Some(0) && line.is_sample == Some(false) && line.stale_tasks.is_empty()));
 }
 
 #[tokio::test]

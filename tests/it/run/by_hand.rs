@@ -34,7 +34,7 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
     assert_eq!(desk.input()["sha256"], second["sha256"]);
 
     let withdrawn = withdraw(&desk).expect(0).json();
-    assert_eq!((&withdrawn["outcome"], &withdrawn["snapshot"], &withdrawn["instead"]), (&"withdrawn".into(), &second, &first));
+    assert_eq!((&withdrawn["format"], &withdrawn["snapshot"], &withdrawn["instead"]), (&"pubdata.withdrawal".into(), &second, &first));
     assert_eq!(withdrawn["is_published"], true);
     // Fewer bytes and rows than the last release had of the wrong file: that is no loss.
     desk.run().expect(0);

@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use crate::support::{Answer, Place, answer, copy_folder, project};
 
-pub(super) const SOURCE: &str = "license.fl_dbpr";
+pub const SOURCE: &str = "license.fl_dbpr";
 const FILE: &str = "CONSTRUCTIONLICENSE_1.csv";
-pub(super) const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
+pub const URL: &str = "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
 const URL_FORM: &str = "extracts/{file}.csv";
 
 /// A place whose declaration of Florida's licenses is changed; its floors are those of a fixture.
-pub(super) struct Desk {
-    pub(super) place: Place,
-    pub(super) declarations: String,
+pub struct Desk {
+    pub place: Place,
+    pub declarations: String,
 }
 
 impl Desk {
-    pub(super) fn new(change: impl Fn(String) -> String) -> Self {
+    pub fn new(change: impl Fn(String) -> String) -> Self {
         let place = Place::new();
         let folder = place.root().join("declarations");
         copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -32,31 +32,31 @@ impl Desk {
         Self { declarations: folder.display().to_string(), place }
     }
 
-    pub(super) fn by_hand() -> Self {
+    pub fn by_hand() -> Self {
         Self::new(|text| text.replace("source_version = ", "by_hand = true\nsource_version = "))
     }
 
-    pub(super) fn pubdata(&self, arguments: &[&str]) -> Answer {
+    pub fn pubdata(&self, arguments: &[&str]) -> Answer {
         let mut command = self.place.command(&[arguments, &["--declarations", &self.declarations]].concat());
         answer(command.env_remove("SUDO_USER").env("USER", "ada"))
     }
 
     /// A run that asks the publishers.
-    pub(super) fn run(&self) -> Answer {
+    pub fn run(&self) -> Answer {
         self.pubdata(&["run", SOURCE, "--json"])
     }
 
-    pub(super) fn downloaded(&self) -> PathBuf {
+    pub fn downloaded(&self) -> PathBuf {
         self.place.file(FILE)
     }
 
-    pub(super) fn import(&self, arguments: &[&str]) -> Answer {
+    pub fn import(&self, arguments: &[&str]) -> Answer {
         let file = self.downloaded().display().to_string();
         self.pubdata(&[&["import", SOURCE, &file, "--json"], arguments].concat())
     }
 
     /// The one file that the newest release was made from.
-    pub(super) fn input(&self) -> Value {
+    pub fn input(&self) -> Value {
         self.place.manifest()["tasks"][SOURCE]["inputs"][0].clone()
     }
 }
@@ -167,7 +167,7 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
     desk.run().expect(10);
     let accepted = desk.pubdata(&["accept", SOURCE, "--json"]).expect(0).json();
     assert_eq!(
-        (accepted["items"][0]["id"].as_str(), accepted["items"][0]["what"].as_str(), accepted["items"][0]["by"].as_str()),
+        (accepted["acceptances"][0]["id"].as_str(), accepted["acceptances"][0]["what"].as_str(), accepted["acceptances"][0]["by"].as_str()),
         (Some(SOURCE), Some("layout"), Some("ada"))
     );
     desk.run().expect(0);
@@ -176,7 +176,7 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
     desk.run().expect(10);
     // Losses are another thing than a layout, and have an end.
     let loss = desk.pubdata(&["accept", &format!("{SOURCE}:shrink"), "license.license:shrink", "--until", "2099-12-31", "--json"]).expect(0).json();
-    assert_eq!((loss["items"][1]["rule"].as_str(), loss["items"][1]["until"].as_str()), (Some("shrink"), Some("2099-12-31")));
+    assert_eq!((loss["acceptances"][1]["rule"].as_str(), loss["acceptances"][1]["until"].as_str()), (Some("shrink"), Some("2099-12-31")));
     desk.run().expect(10);
     assert_eq!(desk.pubdata(&["accept", "--list", "--json"]).expect(0).json(), loss);
 }

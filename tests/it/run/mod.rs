@@ -13,7 +13,7 @@ mod declared_elsewhere;
 mod determinism;
 mod drift;
 mod hostile;
-mod import;
+pub mod import;
 mod interrupted;
 mod listing;
 mod new;

@@ -144,7 +144,11 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     let ledger = std::fs::read_to_string(place.home().join("ledger.jsonl")).unwrap();
     assert!(ledger.lines().last().unwrap().contains(&format!("\"accepted\":[\"{word}\"]")));
     // It was for one run: the next loss is told again.
-    assert_eq!(place.pubdata(&["accept", "--list", "--json"]).expect(0).json()["items"].as_array().unwrap().len(), 1, "it stands in the list until it is over");
+    assert_eq!(
+        place.pubdata(&["accept", "--list", "--json"]).expect(0).json()["acceptances"].as_array().unwrap().len(),
+        1,
+        "it stands in the list until it is over"
+    );
     let least = lines[..lines.len() / 3].join("\n") + "\n";
     place.edit_archive(DIRECTORY, |members| *members.get_mut(&name).unwrap() = least);
     place.run(&[]).expect(20);

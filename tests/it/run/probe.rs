@@ -77,7 +77,7 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
     assert_eq!((probed.code, run.code), (Some(10), Some(0)), "{probed:#?}");
     let report = probed.json();
     let mut sampled = 0;
-    for task in report["by_task"].as_array().unwrap() {
+    for task in report["tasks"].as_array().unwrap() {
         let done = run.task(task["task_id"].as_str().unwrap());
         let would_publish = ["publish", "publish_with_findings"].contains(&task["would"].as_str().unwrap());
         assert_eq!(would_publish, done["outcome"] == "built", "{task:#}\n{done:#}");
@@ -90,8 +90,8 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
     }
     assert!(sampled > 30, "{sampled}");
     let counts: u64 =
-        ["would_publish", "would_publish_with_findings", "would_keep_last", "would_block"].iter().map(|name| report["tasks"][name].as_u64().unwrap()).sum();
-    assert_eq!(counts, report["by_task"].as_array().unwrap().len() as u64);
+        ["would_publish", "would_publish_with_findings", "would_keep_last", "would_block"].iter().map(|name| report["counts"][name].as_u64().unwrap()).sum();
+    assert_eq!(counts, report["tasks"].as_array().unwrap().len() as u64);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Place, files_below};
 
@@ -33,7 +33,11 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
     let rollback = place.pubdata(&["releases", "rollback", "--dry-run"]).expect(0).stdout;
     assert!(rollback.starts_with(&format!("channel nightly would point at {first}; it points at {second}\n")), "{rollback}");
     let planned = place.pubdata(&["releases", "rollback", "--dry-run", "--json"]).expect(0).json();
-    assert_eq!(planned, json!({"channel": "nightly", "from": second, "generation": 2, "release_id": first, "action": "rollback"}));
+    let expected = json!({
+        "format": "pubdata.channel_move", "version": 1,
+        "channel": "nightly", "outcome": "would_move", "from": second, "release_id": first, "generation": null, "moved_at": null,
+    });
+    assert_eq!(planned, expected);
     let prune = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--dry-run"]).expect(0).stdout;
     assert!(prune.starts_with(&format!("would delete release {first}\nwould delete snapshot ")), "{prune}");
     assert!(prune.contains("\nwould delete 1 releases, 0 unfinished ones, 1 snapshots\n"), "{prune}");
@@ -42,8 +46,14 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
     assert_eq!(files(&place), before, "nothing was changed");
 
     let done = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--json"]).expect(0).json();
-    assert_eq!(done, planned);
-    assert_eq!(place.pubdata(&["releases", "promote", "--json"]).expect(0).json()["release_id"], json!(second));
+    assert_eq!((&planned["is_dry_run"], &done["is_dry_run"]), (&json!(true), &json!(false)));
+    for list in ["releases", "incomplete", "snapshots"] {
+        assert_eq!(done[list], planned[list], "{list}");
+    }
+    let promoted = place.pubdata(&["releases", "promote", "--json"]).expect(0).json();
+    assert_eq!((&promoted["outcome"], &promoted["release_id"], &promoted["generation"]), (&json!("moved"), &json!(second), &json!(1)));
+    let again = place.pubdata(&["releases", "promote", "--json"]).expect(0).json();
+    assert_eq!((&again["outcome"], &again["release_id"], &again["generation"]), (&json!("unchanged"), &json!(second), &Value::Null));
     let none = place.pubdata(&["releases", "promote", "--dry-run"]).expect(0).stdout;
     assert_eq!(none, "channel stable already points there\n");
     for arguments in [&["releases", "rollback", "--dry-run"][..], &["releases", "prune", "--keep", "0", "--dry-run"]] {
@@ -69,5 +79,6 @@ fn a_release_is_shown_on_a_page_and_whole_as_json() {
     let line = page.lines().find(|line| line.starts_with("permit.permit ")).unwrap();
     assert_eq!(line.split_whitespace().nth(2), Some(rows.to_string().as_str()), "{page}");
     assert!(page.lines().count() < 20, "{page}");
-    assert_eq!(place.pubdata(&["releases", "show", "--json"]).expect(0).json(), manifest);
+    let shown = place.pubdata(&["releases", "show", "--json"]).expect(0).json();
+    assert_eq!((&shown["channels"], &shown["unrenewed"], &shown["manifest"]), (&json!(["nightly"]), &json!({}), &manifest));
 }

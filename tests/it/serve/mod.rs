@@ -21,5 +21,6 @@ mod tax;
 mod world;
 mod zip_code;
 
+pub use schema::Survey;
 pub use served::Served;
 pub use world::{Answer, World, all, collect_record_ids, notices, read, with};

@@ -56,13 +56,20 @@ struct Seen {
 pub struct Survey<'a> {
     document: &'a Value,
     endpoints: Vec<Endpoint>,
+    /// Schemas that values are held against, of a document without endpoints.
+    roots: Vec<String>,
     pub breaches: Vec<String>,
     seen: BTreeMap<String, Seen>,
 }
 
 impl<'a> Survey<'a> {
     pub fn new(document: &'a Value) -> Self {
-        Self { document, endpoints: endpoints(document), breaches: Vec::new(), seen: BTreeMap::new() }
+        Self { endpoints: endpoints(document), ..Self::of(document, Vec::new()) }
+    }
+
+    /// Schemas of something else than the API, known by their JSON pointers.
+    pub fn of(document: &'a Value, roots: Vec<String>) -> Self {
+        Self { document, endpoints: Vec::new(), roots, breaches: Vec::new(), seen: BTreeMap::new() }
     }
 
     /// Holds an answer against the schema of the endpoint that the path means.
@@ -89,7 +96,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn value(&mut self, at: &str, value: &Value, place: &str) {
+    /// Holds a value against a schema of the document.
+    pub fn value(&mut self, at: &str, value: &Value, place: &str) {
         let (at, schema) = self.resolved(at);
         if let Some(variants) = schema["anyOf"].as_array() {
             let others: Vec<usize> = (0..variants.len()).filter(|index| variants[*index]["type"] != "null").collect();
@@ -160,7 +168,7 @@ impl<'a> Survey<'a> {
 
     /// Schemas of answers and of problems.
     fn answered(&self) -> BTreeSet<String> {
-        self.reachable(self.endpoints.iter().map(|endpoint| endpoint.pointer() + ANSWER).chain([format!("{SCHEMAS}Problem")]))
+        self.reachable(self.endpoints.iter().map(|endpoint| endpoint.pointer() + ANSWER).chain([format!("{SCHEMAS}Problem")]).chain(self.roots.iter().cloned()))
     }
 
     fn asked(&self) -> BTreeSet<String> {

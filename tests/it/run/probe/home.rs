@@ -55,7 +55,7 @@ impl Desk {
 }
 
 fn task(probed: &Answer) -> Value {
-    probed.json()["by_task"][0].clone()
+    probed.json()["tasks"][0].clone()
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn paragraph<'t>(text: &'t str, begins: &str) -> Vec<&'t str> {
 #[track_caller]
 fn same_words(place: &Place, task_id: &str) -> String {
     let probed = probe(place, &[task_id]);
-    let foreseen = probed.json()["by_task"][0].clone();
+    let foreseen = probed.json()["tasks"][0].clone();
     let of_probe = shown(place, "probe", &[task_id]);
     let planned = place.plan(&[task_id]).json()["tasks"][0].clone();
     let done = place.run(&[task_id]);
@@ -74,7 +74,7 @@ fn a_partition_that_is_not_published_yet_is_no_failure() {
     let place = Place::new();
     let task_id = "census.acs5/vintage=2024";
     let probed = probe(&place, &[task_id]).expect(0);
-    assert_eq!(probed.json()["by_task"][0]["outcome"], "not_published", "{probed:#?}");
+    assert_eq!(probed.json()["tasks"][0]["outcome"], "not_published", "{probed:#?}");
     assert_eq!(place.run(&[task_id]).task(task_id)["outcome"], "not_published");
 }
 
@@ -114,7 +114,7 @@ fn a_page_that_cannot_be_read_is_told_with_the_address_that_was_asked_instead() 
         .iter()
         .map(|finding| format!("{} {}: {}", finding["code"].as_str().unwrap(), finding["source_id"].as_str().unwrap(), finding["detail"].as_str().unwrap()))
         .collect();
-    let foreseen = probed.json()["by_task"][0]["reasons"].clone();
+    let foreseen = probed.json()["tasks"][0]["reasons"].clone();
     assert!(!told.is_empty() && told.iter().all(|told| foreseen.as_array().unwrap().contains(&told.as_str().into())), "{told:?} {foreseen:?}");
 }
 
