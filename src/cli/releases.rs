@@ -86,7 +86,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 None => crate::run::current_manifest(&settings).await?,
             };
             if release.is_none() && !global.json {
-                manifest.mark(settings.releases.unrenewed(channel).await?.as_ref());
+                manifest.mark(settings.releases.unrenewed_if_readable(channel).await.as_ref());
             }
             if global.json {
                 output::json(&manifest);
