@@ -124,13 +124,15 @@ impl From<arrow::error::ArrowError> for Error {
 
 impl From<parquet::errors::ParquetError> for Error {
     fn from(error: parquet::errors::ParquetError) -> Self {
-        Self::store(error.to_string())
+        Self::store(error.to_string()).hint("`pubdata verify` lists what is damaged, `pubdata run --force` builds it again")
     }
 }
 
 impl From<object_store::Error> for Error {
     fn from(error: object_store::Error) -> Self {
-        Self::store(error.to_string())
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let hint = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).find_map(way_out_of);
+        Self { hint: hint.map(str::to_owned), ..Self::store(error.to_string()) }
     }
 }
 
@@ -154,6 +156,25 @@ pub trait IoExt<T> {
 
 impl<T> IoExt<T> for std::io::Result<T> {
     fn at(self, action: &str, path: &std::path::Path) -> Result<T> {
-        self.map_err(|error| Error::store(format!("cannot {action} {}: {error}", path.display())))
+        self.map_err(|error| Error { hint: way_out_of(&error).map(str::to_owned), ..Error::store(format!("cannot {action} {}: {error}", path.display())) })
+    }
+}
+
+/// "Too many open files", of the process and of the system.
+const NO_FILES_LEFT: [i32; 2] = [24, 23];
+
+/// What a person can do about a system that refuses.
+fn way_out_of(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            Some("make room there (`pubdata releases prune` deletes old releases) or raise the quota, then run again")
+        }
+        PermissionDenied => Some("the user that runs pubdata needs the right to it: look at owner and mode of the file and of its folder"),
+        ReadOnlyFilesystem => Some("the disk is mounted for reading only: look at `mount` and at the system's log"),
+        _ if error.raw_os_error().is_some_and(|code| NO_FILES_LEFT.contains(&code)) => {
+            Some("raise the limit of open files: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit")
+        }
+        _ => None,
     }
 }

@@ -7,10 +7,10 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
-use crate::run::RunSettings;
+use crate::run::{self, RunSettings};
 use crate::serve::freshness_of;
 use crate::store::{self, LedgerEntry};
 
@@ -37,8 +37,9 @@ pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
     store::read_ledger(&settings.home).ok()?.pop().map(|entry| entry.run_id)
 }
 
-/// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it still does, there was none.
-pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_before: Option<&str>) {
+/// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it still does, there was none, or it failed for want
+/// of what the ledger is written with, too.
+pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_before: Option<&str>, failure: Option<&Error>) {
     let warn = |what: &str, told: Result<()>| {
         if let Err(error) = told {
             tracing::warn!(%error, "{what}");
@@ -47,10 +48,13 @@ pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_b
     if let Some(path) = &arguments.metrics_file {
         warn("the file of metrics was not written", write_metrics(settings, path).await);
     }
-    let entries = match store::read_ledger(&settings.home) {
+    let mut entries = match store::read_ledger(&settings.home) {
         Ok(entries) => entries,
         Err(error) => return warn("nobody was told how the run went", Err(error)),
     };
+    if let Some(error) = failure.filter(|error| error.kind() == ErrorKind::Store && entries.last().map(|last| last.run_id.as_str()) == run_before) {
+        entries.extend(run::unwritten_run(settings, error).await);
+    }
     let Some(last) = entries.last().filter(|last| Some(last.run_id.as_str()) != run_before) else { return };
     if let Some(message) = Message::of_last_run(&entries) {
         if let Some(command) = &arguments.hook {

@@ -23,6 +23,7 @@ mod serve;
 mod settings;
 mod status;
 mod trace;
+mod unprintable;
 mod upgrade;
 mod user;
 mod verify;
@@ -37,10 +38,10 @@ use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
 
 use crate::declared::DeclarationFiles;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, IoExt, Result};
 use crate::fetch::FetchSettings;
 use crate::pipeline::Declarations;
-use crate::run::{self as runs, Chosen, RunSettings};
+use crate::run::{self as runs, AcceptedIds, Chosen, RunSettings};
 use crate::store::{Home, Releases, SETTINGS_FILE};
 use settings::SettingsFile;
 
@@ -138,6 +139,7 @@ enum Command {
 
 /// Runs the program on its command line.
 pub fn main() -> ExitCode {
+    unprintable::end_with_a_word();
     let cli = match Cli::try_parse().map_err(Refused::Usage).and_then(with_settings) {
         Ok(cli) => cli,
         Err(refused) => return refused.print(),
@@ -203,10 +205,15 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     Ok(cli)
 }
 
+/// Files that the runtime opens, which stops with a defect where it cannot have them.
+const FILES_OF_RUNTIME: usize = 8;
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
+    let spare = (0..FILES_OF_RUNTIME).map(|_| std::fs::File::open("/dev/null")).collect::<std::io::Result<Vec<_>>>();
+    drop(spare.at("start with", &cli.global.home)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::store(format!("cannot start the runtime: {error}")))?;
     let global = &cli.global;
+    let runtime = runtime.at("start the runtime for", &global.home)?;
     match &cli.command {
         Command::Plan(arguments) => runtime.block_on(run::plan(global, arguments)),
         Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
@@ -243,7 +250,8 @@ fn set_up_tracing(cli: &Cli) {
     };
     let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(progress::above_the_bar).with_ansi(is_coloured);
+    // A log that cannot be written, as on a full disk, must not end who writes it.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false).with_writer(progress::above_the_bar).with_ansi(is_coloured);
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {
@@ -275,7 +283,16 @@ impl Global {
     fn reading(&self, channel: &str) -> Result<RunSettings> {
         let declarations = self.declarations()?;
         self.looking()?;
-        self.settings(declarations, channel)
+        // Who looks at releases, or goes back to one, needs no word of the runs: a damaged ledger is told and stops nothing.
+        let accepted = |home: &Home| {
+            let read = runs::accepted_ids(home, jiff::Timestamp::now());
+            Ok(read.unwrap_or_else(|error| {
+                let way_out = error.way_out().unwrap_or_default();
+                tracing::warn!("what was accepted is not known: {error} ({way_out})");
+                AcceptedIds::default()
+            }))
+        };
+        self.settings_with(declarations, channel, accepted)
     }
 
     /// The home and the releases, for looking only.
@@ -291,9 +308,13 @@ impl Global {
 
     /// What commands that make releases work with; a home that is not there is made.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
+        self.settings_with(declarations, channel, |home| runs::accepted_ids(home, jiff::Timestamp::now()))
+    }
+
+    fn settings_with(&self, declarations: Declarations, channel: &str, accepted: impl FnOnce(&Home) -> Result<AcceptedIds>) -> Result<RunSettings> {
         let home = self.home()?;
         runs::check_chosen(&declarations, &self.chosen, jiff::Timestamp::now())?;
-        let accepted = runs::accepted_ids(&home, jiff::Timestamp::now())?;
+        let accepted = accepted(&home)?;
         Ok(RunSettings {
             releases: Releases::open(&home, self.store.as_deref())?,
             accepted: accepted.losses,

@@ -1,6 +1,8 @@
 //! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a word, so that text without them says the
 //! same.
 
+use std::io::Write;
+
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
@@ -13,16 +15,16 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Prints a failure: what, where, and the way out.
+/// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says it alone.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
         let fields = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
-        anstream::eprintln!("{}", serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
+        let _ = writeln!(anstream::stderr(), "{}", serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
         return;
     }
-    anstream::eprintln!("{RED}error{RED:#}: {error}");
+    let _ = writeln!(anstream::stderr(), "{RED}error{RED:#}: {error}");
     if let Some(hint) = error.way_out() {
-        anstream::eprintln!("{DIM}hint{DIM:#}: {hint}");
+        let _ = writeln!(anstream::stderr(), "{DIM}hint{DIM:#}: {hint}");
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let settings = global.reading(channel)?;
             let (mut manifest, unrenewed) = match release {
                 Some(release) => (settings.releases.manifest(&release_id(release)?).await?, None),
-                None => (crate::run::current_manifest(&settings).await?, settings.releases.unrenewed(channel).await?),
+                None => (crate::run::current_manifest(&settings).await?, settings.releases.unrenewed_if_readable(channel).await),
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {

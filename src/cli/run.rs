@@ -129,7 +129,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
-    after_run::tell(&settings, &arguments.after, run_before.as_deref()).await;
+    after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
     let report = report?;
     if global.json {
         output::document("run", &report);

@@ -30,7 +30,19 @@ fn print(report: &UpgradeReport) {
     output::table(&rows);
     anstream::println!();
     if report.is_refused() {
-        anstream::println!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
+        let refused = || {
+            report
+                .formats
+                .iter()
+                .filter(|format| format.treatment == Treatment::Refused)
+                .flat_map(|format| format.found.keys().map(move |version| (format, *version)))
+        };
+        if refused().any(|(_, version)| version == 0) {
+            anstream::println!("{}: what is unreadable is damaged; put it back from a backup", output::coloured("refused"));
+        }
+        if refused().any(|(format, version)| version > format.newest) {
+            anstream::println!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
+        }
         return;
     }
     anstream::println!("nothing needs to be rewritten: what is there is read as it is");

@@ -24,8 +24,16 @@ pub(super) struct VerifyArgs {
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.reading(&arguments.channel)?;
-    let report = run::verify(&settings, release.as_ref()).await?;
-    let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await?) } else { None };
+    let mut report = run::verify(&settings, release.as_ref()).await?;
+    let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await) } else { None };
+    let rebuilt = match rebuilt {
+        // From damaged files nothing can be built: which those are is the answer.
+        Some(Err(error)) if !report.problems.is_empty() => {
+            report.problems.push(format!("it was not built again: {error}"));
+            None
+        }
+        rebuilt => rebuilt.transpose()?,
+    };
     if global.json {
         output::document("verify", &serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
     } else {

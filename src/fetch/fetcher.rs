@@ -440,5 +440,5 @@ async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 
     let hears = tracing::dispatcher::get_default(Clone::clone);
     tokio::task::spawn_blocking(move || tracing::dispatcher::with_default(&hears, work))
         .await
-        .unwrap_or_else(|error| Err(Error::store(format!("file work was stopped: {error}"))))
+        .unwrap_or_else(|_| Err(Error::fetch("what was sent stopped the program with a defect")))
 }

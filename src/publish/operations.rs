@@ -54,7 +54,7 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
         let channels = pointing.remove(&release_id).unwrap_or_default();
         summaries.push(match releases.manifest(&release_id).await {
             Ok(manifest) => ReleaseSummary {
-                stale_tasks: stale_tasks(releases, &manifest, &channels).await?,
+                stale_tasks: stale_tasks(releases, &manifest, &channels).await,
                 channels,
                 rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
                 size_bytes: Some(manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum()),
@@ -81,14 +81,14 @@ pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     Ok(summaries)
 }
 
-async fn stale_tasks(releases: &Releases, manifest: &Manifest, channels: &[String]) -> Result<BTreeSet<String>> {
+async fn stale_tasks(releases: &Releases, manifest: &Manifest, channels: &[String]) -> BTreeSet<String> {
     let mut stale = BTreeSet::new();
     for channel in channels {
         let mut manifest = manifest.clone();
-        manifest.mark(releases.unrenewed(channel).await?.as_ref());
+        manifest.mark(releases.unrenewed_if_readable(channel).await.as_ref());
         stale.extend(manifest.tasks.into_iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id));
     }
-    Ok(stale)
+    stale
 }
 
 /// A move of a channel that can be made.
@@ -118,7 +118,7 @@ pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Re
         Some(planned) => Some(planned.make(releases, now).await?),
         None => None,
     };
-    if let Some(unrenewed) = releases.unrenewed(from).await? {
+    if let Some(unrenewed) = releases.unrenewed_if_readable(from).await {
         releases.put_unrenewed(to, &unrenewed).await?;
     }
     Ok(moved)
@@ -158,7 +158,8 @@ pub async fn planned_rollback(releases: &Releases, channel: &str, to: Option<Rel
             Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
         })?,
     };
-    planned_move(releases, channel, history.last(), release_id, ChannelAction::Rollback).await
+    let planned = planned_move(releases, channel, history.last(), release_id, ChannelAction::Rollback).await;
+    planned.map_err(|error| error.hint("`--to` goes back to another one; `pubdata releases list` shows those that are whole"))
 }
 
 async fn planned_move(

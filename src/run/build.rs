@@ -46,7 +46,7 @@ pub(super) fn build<'a>(
     only: Option<(&[SourcePointer], Option<&str>)>,
 ) -> Result<BuildOutput<'a>> {
     refuse_faults(&settings.declarations, declaration)?;
-    let snapshots = Snapshots::open(&settings.home)?;
+    let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
     let pointers = only.map(|(pointers, _)| pointers);
     let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);

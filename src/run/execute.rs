@@ -43,8 +43,24 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         Ok(report) => report.ledger_entry(),
         Err(error) => failed_entry(settings, &run_id, started_at, error).await,
     };
-    store::append_ledger(&settings.home, &LedgerEntry { disk: disk_use(settings), ..entry })?;
-    result
+    match (store::append_ledger(&settings.home, &LedgerEntry { disk: disk_use(settings), ..entry }), result) {
+        // What ended the run comes first; the same full disk keeps it out of the ledger.
+        (Err(unwritten), Err(error)) => {
+            tracing::warn!(error = %unwritten, "the run is not in the ledger");
+            Err(error)
+        }
+        (Err(unwritten), Ok(_)) => Err(unwritten),
+        (Ok(()), result) => result,
+    }
+}
+
+/// What the ledger would say of a run that could not be written down.
+///
+/// # Errors
+/// `Store`, when the system gives no random numbers.
+pub async fn unwritten_run(settings: &RunSettings, error: &Error) -> Result<LedgerEntry> {
+    let now = jiff::Timestamp::now();
+    Ok(failed_entry(settings, &new_run_id(now)?, now, error).await)
 }
 
 /// Says since when what could not be renewed could not, and puts it beside the releases for those who serve them.

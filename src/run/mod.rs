@@ -46,12 +46,12 @@ mod work_units;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use accepted::{Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
+pub use accepted::{AcceptedIds, Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
 pub use arrivals::Problem;
 pub use attention::{Attention, attention};
 pub use chosen::Chosen;
 pub use declaration_faults::declaration_faults;
-pub use execute::run;
+pub use execute::{run, unwritten_run};
 pub use exit_code::ExitCode;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
 pub use new::{Decision, GuessedColumn, GuessedWord, NewReport, NewSettings, Trial, new_list};

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
 use super::wanted::Fetched;
 use super::{RunSettings, SharedObserver};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
 
 /// A host that failed this often is not asked again in the same run.
@@ -63,6 +63,10 @@ impl<'a> SourceFetcher<'a> {
         } else {
             let imported = imported(self.fetcher.snapshots(), request)?;
             let answer = self.fetch_in_time(request).await;
+            // Our own disk fails every file alike, and no publisher is to blame for it.
+            if answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Store) {
+                return answer.map(|_| (Fetched::Absent, false));
+            }
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
                 self.fetcher.keep_imported(&imported)?;
                 self.observer.fetched(&imported.url, "unchanged");

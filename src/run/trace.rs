@@ -10,7 +10,7 @@ use super::replay::{Replay, replay};
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
 use crate::decode;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Obtained, Snapshot, SourcePointer};
 use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
@@ -67,7 +67,7 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
     };
     let (part, record, pointers) = find(settings, &manifest, record_id).await?;
     let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
-    let snapshots = Snapshots::open(&settings.home)?;
+    let snapshots = Snapshots::look(&settings.home);
     let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
     let (made, lost) = match MadeWith::of(settings, &manifest, entry).await {
         Ok(made) => (Some(made), None),
@@ -177,7 +177,7 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
     })?;
     for part in dataset.parts.iter().filter(|part| part.may_hold(record_id)) {
         let bytes = settings.releases.part(&manifest.release_id, part).await?;
-        if let Some((record, pointers)) = store::find_record(bytes, record_id)? {
+        if let Some((record, pointers)) = store::find_record(bytes, record_id).context(|| format!("part {} of release {}", part.path, manifest.release_id))? {
             return Ok((part.clone(), record, pointers));
         }
     }

@@ -65,7 +65,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
         };
         problems.extend(checked.err());
     }
-    let snapshots = Snapshots::open(&settings.home)?;
+    let snapshots = Snapshots::look(&settings.home);
     let mut inputs: Vec<&crate::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
     inputs.sort_by_key(|input| (&input.source_id, input.sha256));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256));

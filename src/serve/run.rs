@@ -112,11 +112,10 @@ async fn follow_channel(service: Arc<Service>) {
             }
             Ok(None) => {}
             Err(error) => {
-                let text = error.way_out().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
+                let way_out = error.way_out().unwrap_or("`pubdata verify` lists what is damaged, `pubdata run --force` builds it again");
+                let text = format!("{error}; {way_out}");
                 if text != last_failure {
-                    tracing::error!(
-                        "the channel cannot be followed, the present release stays: {text}; `pubdata verify` lists what is damaged, `pubdata run --force` builds it again"
-                    );
+                    tracing::error!("the channel cannot be followed, the present release stays: {text}");
                 }
                 last_failure = text;
                 continue;

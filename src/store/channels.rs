@@ -119,7 +119,10 @@ impl Releases {
 
     async fn generation(&self, name: &str, generation: u64) -> Result<ChannelEntry> {
         let key = key(name, generation)?;
-        let damaged = |reason: String| Error::store(format!("{key} is damaged: {reason}"));
+        let damaged = |reason: String| {
+            Error::store(format!("{key} is damaged: {reason}"))
+                .hint("put the file back from a backup; where it is deleted, the channel points at what it pointed at before")
+        };
         let bytes = self.read(&key).await?.ok_or_else(|| damaged("it is missing".to_owned()))?;
         let entry: ChannelEntry = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         if entry.format_version > CHANNEL_FORMAT_VERSION {

@@ -218,7 +218,9 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
 
 async fn read(releases: &Releases, id: &ReleaseId, part: Option<&Part>) -> Result<Option<RecordBatch>> {
     let Some(part) = part else { return Ok(None) };
-    let reader = ParquetRecordBatchReaderBuilder::try_new(releases.part(id, part).await?)?.build()?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(releases.part(id, part).await?)
+        .and_then(ParquetRecordBatchReaderBuilder::build)
+        .map_err(|error| Error::from(error).context(format!("part {} of release {id}", part.path)))?;
     let schema = reader.schema();
     let batches = reader.collect::<std::result::Result<Vec<RecordBatch>, _>>()?;
     Ok(Some(concat_batches(&schema, &batches)?))

@@ -176,7 +176,10 @@ fn refuse_newer(root: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         read => read.at("read", &path)?,
     };
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{} is damaged: {error}", path.display())))?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
+        Error::store(format!("{} is damaged: {error}", path.display()))
+            .hint(format!("put it back from a backup; a home of pubdata {} has no such file", env!("CARGO_PKG_VERSION")))
+    })?;
     if value["format_version"].as_u64().is_some_and(|version| (1..=u64::from(HOME_FORMAT_VERSION)).contains(&version)) {
         return Ok(());
     }

@@ -172,9 +172,12 @@ impl Keys {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::store(format!("cannot read {}: {error}", self.path.display()))),
+            Err(error) => return Err(error).at("read", &self.path),
         };
-        let file: KeysFile = serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{} is not a keys file: {error}", self.path.display())))?;
+        let file: KeysFile = serde_json::from_slice(&bytes).map_err(|error| {
+            Error::store(format!("{} is not a keys file: {error}", self.path.display()))
+                .hint("put it back from a backup; a server that runs goes on with the keys that it knows")
+        })?;
         if file.format_version > FORMAT_VERSION {
             let message = format!("{} has format {}, this program reads up to {FORMAT_VERSION}", self.path.display(), file.format_version);
             return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));

@@ -47,7 +47,10 @@ pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -
     };
     let mut values = Vec::new();
     for (index, line) in text[..whole_lines(&text) as usize].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged = |reason: String| Error::store(format!("{}: line {}: {reason}", path.display(), index + 1));
+        let damaged = |reason: String| {
+            Error::store(format!("{}: line {}: {reason}", path.display(), index + 1))
+                .hint("put the file back from a backup, or take that line out: all others are read without it")
+        };
         let value: serde_json::Value = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
         if value["format_version"].as_u64().is_none_or(|version| version > u64::from(newest_format)) {
             let newer = format!("format {} is not one this program reads (1 to {newest_format})", value["format_version"]);

@@ -90,9 +90,13 @@ impl Releases {
     /// # Errors
     /// `Store`, when there is no such release, or its manifest was changed or is of a newer format.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Manifest> {
-        let manifest = Manifest::from_json(&self.manifest_bytes(id).await?).context(|| format!("release {id}"))?;
+        let way_out = |error: Error| match error.way_out() {
+            Some(_) => error,
+            None => error.hint("`pubdata releases rollback` points a channel at an earlier release; or put its manifest.json back from a backup"),
+        };
+        let manifest = Manifest::from_json(&self.manifest_bytes(id).await?).map_err(way_out).context(|| format!("release {id}"))?;
         if manifest.release_id != *id {
-            return Err(Error::store(format!("the folder of release {id} holds the manifest of {}", manifest.release_id)));
+            return Err(way_out(Error::store(format!("the folder of release {id} holds the manifest of {}", manifest.release_id))));
         }
         Ok(manifest)
     }
@@ -100,11 +104,11 @@ impl Releases {
     /// The manifest of the release that a channel points at, marked with what could not be renewed since; none when nothing was published there.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when pointer, manifest or marks cannot be read.
+    /// `Config`, when the name is not one a channel can have; `Store`, when pointer or manifest cannot be read.
     pub async fn present(&self, channel: &str) -> Result<Option<Manifest>> {
         let Some(entry) = self.channel(channel).await? else { return Ok(None) };
         let mut manifest = self.manifest(&entry.release_id).await?;
-        manifest.mark(self.unrenewed(channel).await?.as_ref());
+        manifest.mark(self.unrenewed_if_readable(channel).await.as_ref());
         Ok(Some(manifest))
     }
 
@@ -196,7 +200,7 @@ impl Releases {
     /// `Store`, when the part cannot be written, or its path is not a part's.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
         let key = part_key(id, part_path)?;
-        self.store.put(&key, bytes.into()).await.map_err(|error| Error::from(error).context(format!("release {id}")))?;
+        self.store.put(&key, bytes.into()).await.map_err(|error| Error::from(error).context(key.to_string()))?;
         Ok(())
     }
 
@@ -220,7 +224,7 @@ impl Releases {
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
         let put = self.store.put(&manifest_key(id), manifest.to_json().into()).await;
-        put.map(|_| ()).map_err(|error| Error::from(error).context(format!("release {id}")))
+        put.map(|_| ()).map_err(|error| Error::from(error).context(manifest_key(id).to_string()))
     }
 
     /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller knows that no channel points at it.

@@ -124,7 +124,7 @@ impl Snapshots {
     /// `Store`, when the folder cannot be read.
     pub fn known_of_source(&self, source_id: &str) -> Result<Vec<Snapshot>> {
         let mut snapshots = Vec::new();
-        for path in files_of(&self.urls_dir)? {
+        for path in self.url_states()? {
             let bytes = fs::read(&path).at("read", &path)?;
             let state = serde_json::from_slice::<UrlState>(&bytes).ok().filter(|state| state.known.snapshot.source_id == source_id);
             snapshots.extend(state.and_then(|state| self.known(source_id, &state.known.snapshot.url)));
@@ -139,11 +139,17 @@ impl Snapshots {
     /// `Store`, when the folder cannot be read.
     pub fn newest(&self) -> Result<std::collections::BTreeSet<Digest>> {
         let mut newest = std::collections::BTreeSet::new();
-        for path in files_of(&self.urls_dir)? {
+        for path in self.url_states()? {
             let bytes = fs::read(&path).at("read", &path)?;
             newest.extend(serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot.sha256));
         }
         Ok(newest)
+    }
+
+    /// The states of all URLs. What a killed process left aside is none.
+    fn url_states(&self) -> Result<Vec<PathBuf>> {
+        let is_state = |path: &PathBuf| path.extension() == Some(OsStr::new("json"));
+        Ok(files_of(&self.urls_dir)?.into_iter().filter(is_state).collect())
     }
 
     /// Where a snapshot's bytes are, whether or not they are there.

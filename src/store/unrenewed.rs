@@ -53,6 +53,12 @@ impl Releases {
         Ok(Some(unrenewed))
     }
 
+    /// As [`Releases::unrenewed`], for those who can do without: what cannot be read is told, and counts as nothing.
+    pub async fn unrenewed_if_readable(&self, channel: &str) -> Option<Unrenewed> {
+        let read = self.unrenewed(channel).await;
+        read.inspect_err(|error| tracing::warn!("what could not be renewed is not known: {error} ({})", error.way_out().unwrap_or_default())).ok().flatten()
+    }
+
     /// Puts what could not be renewed in the place of what stood there; the same again is not written.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod datasets;
 mod declarations;
 mod decode;
 mod documents;
+mod faults;
 mod fetch;
 mod fixtures;
 mod follow;

@@ -82,7 +82,8 @@ impl Catalog {
     /// renewed since. Returns the new id.
     ///
     /// # Errors
-    /// `Store`, when channel or release cannot be read; the present release stays.
+    /// `Store`, when channel or release cannot be read; the present release stays. Also when the marks of what was not renewed cannot be, without
+    /// which the release is served all the same.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.follow().await;
         self.has_looked.send_replace(true);
@@ -92,13 +93,17 @@ impl Catalog {
     async fn follow(&self) -> Result<Option<ReleaseId>> {
         let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
         let current = self.current.load_full();
-        let unrenewed = self.releases.unrenewed(&self.channel).await?;
+        // A release is good without these marks: those that are known still count, and the file is told of until it can be read.
+        let (unrenewed, unreadable) = match self.releases.unrenewed(&self.channel).await {
+            Ok(unrenewed) => (unrenewed, None),
+            Err(error) => (current.as_ref().and_then(|current| current.unrenewed.clone()), Some(error)),
+        };
         if let Some(known) = current.as_ref().filter(|current| current.generation == entry.generation) {
             if known.unrenewed != unrenewed {
                 let release = Arc::new(known.release.marked(unrenewed.as_ref()));
                 self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
             }
-            return Ok(None);
+            return unreadable.map_or(Ok(None), Err);
         }
         let release = match &current {
             Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
@@ -112,7 +117,7 @@ impl Catalog {
         self.parts.forget_all_but(&manifests);
         let release = Arc::new(release.marked(unrenewed.as_ref()));
         self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
-        Ok(Some(entry.release_id))
+        unreadable.map_or(Ok(Some(entry.release_id)), Err)
     }
 
     /// Returns the release a request asks for.

@@ -56,7 +56,10 @@ impl FollowState {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { format_version: STATE_FORMAT_VERSION, ..Self::default() }),
             bytes => bytes.at("read", &path)?,
         };
-        let state: Self = serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{}: {error}", path.display())))?;
+        let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
+            Error::store(format!("{} is damaged: {error}", path.display()))
+                .hint("put it back from a backup, or delete it: indexes of days that were not read by then are read with `pubdata follow --day`")
+        })?;
         if state.format_version > STATE_FORMAT_VERSION {
             let message = format!("{}: format {} is not one this program reads", path.display(), state.format_version);
             return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));
