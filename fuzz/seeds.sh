@@ -50,6 +50,14 @@ atom='<?xml version="1.0" encoding="ISO-8859-1" ?><feed xmlns="http://www.w3.org
 rss='<?xml version="1.0"?><rss version="2.0"><channel><title>x</title><item><title>A (0000320193) (Filer)</title><edgar:xbrlFiling xmlns:edgar="https://www.sec.gov/Archives/edgar"><edgar:formType>10-K</edgar:formType></edgar:xbrlFiling></item><item></item></channel></rss>'
 printf '%s' "$atom" | seed feed atom
 printf '%s' "$rss" | seed feed rss
+printf '%s' "$atom" | seed filings_feed atom
+printf '%s' "$rss" | seed filings_feed rss
+feeds=fixtures/sec/current_filings/basic/source/www.sec.gov
+for file in "$feeds"/Archives/edgar/usgaap.rss.xml "$feeds"/cgi-bin/*; do head -c 8000 "$file" | seed filings_feed "$(name "$file")"; done
+
+page='{"accessionNumber":["0000320193-20-000096","0000320193-20-000062"],"filingDate":["2020-10-30","2020-07-31"],"reportDate":["2020-09-26",""],"acceptanceDateTime":["2020-10-29T18:06:25.000Z","2020-07-30T20:30:32.000Z"],"act":["34",""],"form":["10-K","8-K"],"fileNumber":["001-36743",""],"filmNumber":["201273977",""],"items":["","2.02,9.01"],"size":[12502600,1],"isXBRL":[1,0],"isInlineXBRL":[1,0],"primaryDocument":["aapl-20200926.htm",""],"primaryDocDescription":["10-K",""]}'
+printf '%s' "$page" | seed submissions page
+printf '{"cik":"320193","entityType":"operating","name":"Apple Inc.","tickers":["AAPL"],"exchanges":["Nasdaq"],"addresses":{"business":{"street1":"ONE APPLE PARK WAY"}},"formerNames":[{"name":"APPLE INC","from":"2007-01-10T00:00:00.000Z","to":"2019-08-05T00:00:00.000Z"}],"filings":{"recent":%s,"files":[{"name":"CIK0000320193-submissions-001.json","filingCount":1,"filingFrom":"1994-01-26","filingTo":"1994-02-01"}]}}' "$page" | seed submissions member
 fact='{"start":"2019-09-29","end":"2020-09-26","val":3.28,"accn":"0000320193-20-000096","fy":2020,"fp":"FY","form":"10-K","filed":"2020-10-30","frame":"CY2020"}'
 later='{"end":"2020-10-16","val":17001802000,"accn":"0000320193-20-000096","fy":null,"fp":null,"form":"10-Q","filed":"2020-10-30","frame":"CY2020Q3I"}'
 member='{"cik":320193,"entityName":"A \"quoted\" n\u00e4me","facts":{"dei":{"EntityCommonStockSharesOutstanding":{"label":"Shares","description":null,"units":{"shares":['"$later"']}}},"us-gaap":{"EarningsPerShareDiluted":{"label":"EPS","description":"x","units":{"USD/shares":['"$fact,$fact"'],"pure":['"$later"']}},"Other":{"label":null,"description":null,"units":{"USD":['"$fact"']}}}}}'

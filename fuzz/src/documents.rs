@@ -1,6 +1,6 @@
 //! Documents: every element and fact stands where its pointer says.
 
-use pubdata::datasets::fuzzing::company_facts as by_both;
+use pubdata::datasets::fuzzing::{company_facts as by_both, filings_of_member, readable_entries};
 use pubdata::decode::{FeedShape, XmlDocument, XmlPiece, feed_entries};
 
 /// Any bytes as XML.
@@ -85,4 +85,23 @@ pub fn company_facts(member: &[u8]) {
         assert!(serde_json::from_slice::<&serde_json::value::RawValue>(text).is_ok(), "a fact's pointer leads to JSON");
     }
     assert!(facts.facts.len() + facts.malformed.len() <= usize::try_from(facts.facts_total).unwrap_or(usize::MAX));
+}
+
+/// A feed of the SEC's: what is read of an entry is no longer than any filing's.
+pub fn filings_feed(bytes: &[u8]) {
+    for (entry, length) in readable_entries(bytes) {
+        let names = entry.parties.iter().filter_map(|party| party.name.as_ref());
+        assert!(names.chain([&entry.form]).all(|text| text.len() as u64 <= 2_000.min(2 * length) && !text.contains('\n')), "{entry:?}");
+        assert!(entry.parties.len() <= 1_000 && entry.items.len() <= 1_000, "{entry:?}");
+    }
+}
+
+/// A member of the SEC's archive of submissions: a filing's pointer leads to its accession number, or to the whole text.
+pub fn submissions(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for (offset, length) in filings_of_member(text) {
+        let place = &text[offset as usize..(offset + length) as usize];
+        let is_accession = |place: &str| place.trim_matches('"').len() == 20 && place.trim_matches('"').bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        assert!(place.len() == text.len() || is_accession(place), "{place}");
+    }
 }

@@ -79,19 +79,40 @@ pub fn read_feed(context: &Context<'_>, source_id: &str, reading: Reading, zone:
         read_index(context, source_id, &mut seen)?;
         return Ok(seen);
     }
-    let shape =
-        if reading == Reading::Current { FeedShape { around: &["feed"], entry: "entry" } } else { FeedShape { around: &["rss", "channel"], entry: "item" } };
     for document in context.documents(source_id)? {
-        let elements = feed_entries(&document.content, shape).context(|| format!("{source_id} ({})", document.snapshot.url))?;
+        let elements = feed_entries(&document.content, shape(reading)).context(|| format!("{source_id} ({})", document.snapshot.url))?;
         for element in elements {
-            let read = || if reading == Reading::Current { current_entry(&element) } else { xbrl_item(&element, zone) };
-            match check_size(&element).and_then(|()| read()).and_then(check_texts) {
+            match read_entry(&element, reading, zone) {
                 Ok(entry) => seen.entries.push(entry),
                 Err(error) => seen.issues.push(unreadable(&document, &element, &error)),
             }
         }
     }
     Ok(seen)
+}
+
+fn shape(reading: Reading) -> FeedShape {
+    match reading {
+        Reading::Current => FeedShape { around: &["feed"], entry: "entry" },
+        Reading::Xbrl | Reading::Index => FeedShape { around: &["rss", "channel"], entry: "item" },
+    }
+}
+
+fn read_entry(element: &FeedElement<'_>, reading: Reading, zone: &Zone) -> Result<FeedEntry> {
+    check_size(element)?;
+    check_texts(if reading == Reading::Current { current_entry(element)? } else { xbrl_item(element, zone)? })
+}
+
+/// The entries of a feed of either form that can be read, each with how many bytes it has there.
+#[cfg(fuzzing)]
+pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
+    let zone = Zone::of_rule("EST5EDT,M3.2.0,M11.1.0").expect("a rule of POSIX");
+    let mut entries = Vec::new();
+    for reading in [Reading::Current, Reading::Xbrl] {
+        let elements = feed_entries(bytes, shape(reading)).unwrap_or_default();
+        entries.extend(elements.iter().filter_map(|element| Some((read_entry(element, reading, &zone).ok()?, element.length))));
+    }
+    entries
 }
 
 /// Refuses an entry that is larger than any filing's, before it is read.

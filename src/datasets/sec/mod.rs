@@ -15,6 +15,8 @@ pub(super) mod taxonomy;
 pub mod fuzzing {
     use super::company_facts::{self, WantedConcepts};
     use super::fact::CompanyFacts;
+    pub use super::feeds::readable_entries;
+    pub use super::submissions::filings_of_member;
     use crate::error::Result;
 
     /// What the fast and the strict decoder make of a member.

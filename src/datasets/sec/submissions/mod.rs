@@ -267,6 +267,22 @@ impl Submissions {
     }
 }
 
+/// Where the filings of a text have their accession numbers, when it is read as a registrant's own member and as a page, by offset and length.
+#[cfg(fuzzing)]
+pub fn filings_of_member(text: &str) -> Vec<(u64, u64)> {
+    let cik: Cik = "320193".parse().expect("a CIK");
+    let (member, page) = (read_own(cik, text).ok(), read_page(text).ok());
+    let document = Document { text, input: 0, member: 0 };
+    let (mut listed, mut issues) = (Vec::new(), Vec::new());
+    warn_of_unknown_keys(cik, member.as_ref(), &[], &mut issues);
+    for arrays in member.iter().map(|member| &member.recent).chain(&page) {
+        let before = listed.len() + issues.len();
+        read_filings(cik, arrays, &document, &mut listed, &mut issues);
+        assert!(listed.len() + issues.len() >= before + arrays.count(), "every place of the arrays is a filing or a finding");
+    }
+    listed.iter().map(|filing| (filing.pointer[2], filing.pointer[3])).collect()
+}
+
 /// Reads a registrant's own member and compares its CIK with that of the member's name.
 fn read_own(cik: Cik, text: &str) -> std::result::Result<Member<'_>, String> {
     let member = read_member(text)?;
