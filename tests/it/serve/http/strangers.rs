@@ -9,7 +9,7 @@ use crate::serve::World;
 use crate::serve::home::publish_changed;
 
 /// Words of the names of folders that these answers are about; the home's own folder has the first two.
-const FOLDERS: [&str; 6] = ["ünd", "(old) home", "sëcret", "folder of", "ëlsewhere", "/srv"];
+const FOLDERS: [&str; 6] = ["ünd", "(old) home", "sëcret", "folder of files", "ëlsewhere", "/srv"];
 
 async fn ask(world: &World, method: &str, path: &str) -> String {
     let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
