@@ -163,6 +163,14 @@ impl<T> IoExt<T> for std::io::Result<T> {
 /// "Too many open files", of the process and of the system.
 const NO_FILES_LEFT: [i32; 2] = [24, 23];
 
+/// The failure of ours that a foreign error comes from: that this process may not open more files and connections.
+pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let refused = |cause: &&std::io::Error| cause.raw_os_error().is_some_and(|code| NO_FILES_LEFT.contains(&code));
+    let cause = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).find(refused)?;
+    Some(Error { hint: way_out_of(cause).map(str::to_owned), ..Error::store(format!("cannot open a connection: {cause}")) })
+}
+
 /// What a person can do about a system that refuses.
 fn way_out_of(error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};

@@ -11,7 +11,7 @@ use super::host_limiter::HostLimiter;
 use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
-use crate::error::Error;
+use crate::error::{Error, want_of_files};
 
 /// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
@@ -120,6 +120,9 @@ fn is_redirect(response: &Response) -> bool {
 }
 
 fn not_answered(error: reqwest::Error) -> Failure {
+    if let Some(error) = want_of_files(&error) {
+        return error.into();
+    }
     if is_private_name(&error) {
         return Error::fetch("the server sent on to this machine or a private network").hint(redirect::MISUSED).into();
     }

@@ -101,7 +101,7 @@ async fn a_night_under_a_wrong_clock_loses_nothing_and_the_next_one_is_as_ever()
     let expected = ground.expected();
     let rows = |ground: &Ground| {
         let shown = ground.pubdata(&["releases", "show", "--json"]).expect(0).json();
-        shown["datasets"]["geo.population"]["parts"][0]["rows"].as_u64().unwrap()
+        shown["manifest"]["datasets"]["geo.population"]["parts"][0]["rows"].as_u64().unwrap()
     };
     let before = rows(&ground);
     for now in ["1999-12-31T23:59:59Z", "2025-01-15T12:00:00Z", "2038-01-19T03:14:08Z", "2099-06-01T00:00:00Z"] {

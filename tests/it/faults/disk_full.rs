@@ -85,7 +85,7 @@ fn a_run_that_cannot_write_its_line_of_the_ledger_says_what_ended_it_and_the_hoo
     assert!(full.stderr.contains("the run is not in the ledger"), "{full:#?}");
     let message: serde_json::Value = serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
     assert_eq!((&message["events"][0]["event"], &message["exit_code"]), (&"failed".into(), &60.into()), "{message:#}");
-    assert!(message["text"].as_str().unwrap().contains("File too large"), "{message:#}");
+    assert!(message["events"][0]["reason"].as_str().unwrap().contains("File too large"), "{message:#}");
 }
 
 /// Each of the others that write, where nothing can be written at all.

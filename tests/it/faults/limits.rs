@@ -3,6 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 
 use super::{Ground, assert_helpful};
+use crate::publisher::Publisher;
 use crate::support::answer;
 
 /// A process without memory is ended by the system or by itself, wherever it is: what it leaves is what a kill leaves.
@@ -44,6 +45,25 @@ fn with_few_files_a_run_works_or_names_the_limit_with_60_and_the_next_run_finish
         ground.heals(&expected, &what);
     }
     assert!(codes.contains(&Some(0)) && codes.contains(&Some(60)), "{codes:?}");
+}
+
+/// Connections count as files: that none can be opened is no word of a publisher.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_cannot_be_opened_is_not_told_as_a_publishers_fault() {
+    let (ground, publisher) = (Ground::new(), Publisher::start().await);
+    publisher.serve_folder(&ground.mirror());
+    let url = publisher.base_url();
+    let tried = move || {
+        let mut codes = Vec::new();
+        for files in 9..22 {
+            let few = answer(&mut ground.limited(&format!("ulimit -n {files}"), &["fetch", "--mirror", &url]));
+            let is_told = few.code == Some(60) && few.stderr.contains("Too many open files") && few.stderr.contains("raise the limit of open files");
+            assert!(few.code == Some(0) || is_told, "{files} files: {few:#?}");
+            codes.push(few.code);
+        }
+        assert!(codes.contains(&Some(0)) && codes.contains(&Some(60)), "{codes:?}");
+    };
+    tokio::task::spawn_blocking(tried).await.unwrap();
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod at_once;
 mod clock;
 mod damaged;
 mod disk_full;
+mod kinds;
 mod limits;
 mod page;
 mod rights;

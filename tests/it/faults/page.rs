@@ -132,7 +132,7 @@ fn the_page_of_faults_names_every_command_every_kind_of_file_and_tests_that_ther
     let report = ground.pubdata(&["upgrade", "--json"]).expect(0).json();
     let mut kinds: Vec<String> = report["formats"].as_array().unwrap().iter().map(|format| format["name"].as_str().unwrap().to_owned()).collect();
     assert!(kinds.len() >= 13, "{kinds:?}");
-    kinds.extend(super::damaged::kinds().iter().map(|kind| kind.name.to_owned()));
+    kinds.extend(super::kinds::kinds().iter().map(|kind| kind.name.to_owned()));
     let commands = commands(&ground);
     assert!(commands.len() >= 24 && commands.contains(&"releases diff".to_owned()), "{commands:?}");
     assert_eq!(wrong_with(&page(), &tests(), &commands, &kinds), Vec::<String>::new(), "docs/FAULTS.md");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::Ground;
-use super::damaged::{harm, kinds};
+use super::kinds::{Harm, harm, kinds};
 use super::rights::{bound_command, read_only};
 use super::signals::{signal, until};
 
@@ -125,7 +125,7 @@ fn a_server_that_starts_on_damage_serves_what_is_whole_or_says_what_is_not() {
 #[test]
 fn a_damaged_mark_is_told_once_and_the_release_is_served() {
     let ground = Ground::new();
-    harm(&ground.home().join("unrenewed/nightly.json"), super::damaged::Harm::Garbage);
+    harm(&ground.home().join("unrenewed/nightly.json"), Harm::Garbage);
     let server = Served::start(&ground);
     until("it serves", || server.serves(&ground.current()));
     until("it says so", || logged(&ground).contains("unrenewed/nightly.json is damaged"));

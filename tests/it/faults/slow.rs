@@ -89,7 +89,7 @@ async fn who_begins_a_list_of_a_silent_publisher_is_told_so_in_time_and_nothing_
     let folder = ground.path("begun");
     let given = NewSettings {
         kind: "permit".to_owned(),
-        jurisdiction: "us-co-denver".to_owned(),
+        jurisdiction: "us-wy-casper".to_owned(),
         name: None,
         url: "https://data.example.org/list.csv".to_owned(),
         file: None,
@@ -106,5 +106,5 @@ async fn who_begins_a_list_of_a_silent_publisher_is_told_so_in_time_and_nothing_
     let error = run::new_list(&given, &(Arc::new(Silent) as SharedObserver)).await.err().unwrap();
     assert!(began.elapsed() < IN_TIME);
     assert!(error.kind() == pubdata::error::ErrorKind::Fetch && error.to_string().contains("/list.csv"), "{error}");
-    assert!(!folder.join("pipelines/permit/denver.toml").exists());
+    assert!(!folder.join("pipelines/permit/casper.toml").exists());
 }
