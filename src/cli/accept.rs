@@ -1,6 +1,7 @@
 //! `pubdata accept`: writes down what a person has looked at and takes as it is, takes it back, or lists it. What is refused leaves nothing
 //! behind.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -60,7 +61,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         return Err(Error::config("nothing was named to be accepted").hint("`pubdata accept --help` shows what can be; `--list` what has been"));
     }
     if arguments.list {
-        show(global, arguments, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?);
+        show(global, arguments, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?, &BTreeMap::new());
         return Ok(ExitCode::SUCCESS);
     }
     let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
@@ -80,15 +81,9 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         let home = global.home()?;
         said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
     }
-    show(global, arguments, &said);
-    if !global.json {
-        for (what, task) in arguments.what.iter().filter_map(|what| Some((what, blocked_task(what, &runs)?))).filter(|_| !arguments.withdraw) {
-            anstream::println!("\n{what} lets through what blocked the last run:\n  {}", task.reason.as_deref().unwrap_or_default());
-        }
-        if arguments.dry_run {
-            anstream::println!("\nnothing was written: --dry-run");
-        }
-    }
+    let words = arguments.what.iter().filter(|_| !arguments.withdraw);
+    let lets_through: BTreeMap<&String, &str> = words.filter_map(|what| Some((what, blocked_task(what, &runs)?.reason.as_deref()?))).collect();
+    show(global, arguments, &said, &lets_through);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,9 +95,10 @@ fn blocked_task<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTas
     Some(last).filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
-fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance]) {
+/// `lets_through` is what blocked the last run, by the word that takes it.
+fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance], lets_through: &BTreeMap<&String, &str>) {
     if global.json {
-        output::document("accepted", &serde_json::json!({ "is_dry_run": arguments.dry_run, "acceptances": acceptances }));
+        output::document("accepted", &serde_json::json!({ "is_dry_run": arguments.dry_run, "acceptances": acceptances, "lets_through": lets_through }));
         return;
     }
     let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];
@@ -120,4 +116,10 @@ fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance]) {
         rows.push(vec![acceptance.id.clone(), what, acceptance.by.clone(), output::to_seconds(&acceptance.at), until]);
     }
     output::table(&rows);
+    for (what, reason) in lets_through {
+        anstream::println!("\n{what} lets through what blocked the last run:\n  {reason}");
+    }
+    if arguments.dry_run && !arguments.list {
+        anstream::println!("\nnothing was written: --dry-run");
+    }
 }

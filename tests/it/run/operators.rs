@@ -134,6 +134,8 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     let word = format!("{SCHOOLS}:shrink");
     let dry = place.pubdata(&["accept", &word, "--dry-run"]).expect(0).stdout;
     assert!(dry.contains("lets through what blocked the last run") && dry.contains("nothing was written"), "{dry}");
+    let dry = place.pubdata(&["accept", &word, "--dry-run", "--json"]).expect(0).json();
+    assert_eq!((&dry["is_dry_run"], &dry["lets_through"]), (&json!(true), &json!({&word: blocked.task(SCHOOLS)["reasons"][0]})));
     place.run(&[]).expect(20);
     place.pubdata(&["accept", &word]).expect(0);
     // Another rule of the same task is another word.
