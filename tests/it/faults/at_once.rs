@@ -52,8 +52,8 @@ fn what_many_write_at_once_is_all_there() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }
-    let listed = ground.pubdata(&["keys", "list", "--json"]).expect(0).json();
-    let listed: BTreeSet<String> = listed.as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect();
+    let listed = pubdata::store::Keys::open(&Home::open(&ground.home()).unwrap()).list().unwrap();
+    let listed: BTreeSet<String> = listed.into_iter().map(|key| key.name).collect();
     assert!(listed.is_superset(&names), "{listed:?}");
     let accepted = std::fs::read_to_string(ground.home().join("accepted.jsonl")).unwrap();
     assert_eq!(accepted.lines().filter(|line| line.contains("\"floor\"")).count(), 8, "{accepted}");

@@ -100,7 +100,8 @@ async fn a_night_under_a_wrong_clock_loses_nothing_and_the_next_one_is_as_ever()
     let ground = Ground::new();
     let expected = ground.expected();
     let rows = |ground: &Ground| {
-        let shown = ground.pubdata(&["releases", "show", "--json"]).expect(0).json();
+        let manifest = ground.home().join("releases").join(ground.current()).join("manifest.json");
+        let shown: serde_json::Value = serde_json::from_slice(&std::fs::read(manifest).unwrap()).unwrap();
         shown["datasets"]["geo.population"]["parts"][0]["rows"].as_u64().unwrap()
     };
     let before = rows(&ground);
