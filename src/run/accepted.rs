@@ -159,7 +159,7 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     for acceptance in accepted(home, now.to_zoned(TimeZone::UTC).date())? {
         match &acceptance.what {
             Accepted::Rule { rule } if acceptance.until.is_some() || !is_used_up(&runs, &acceptance, now) => {
-                ids.losses.push(format!("{}:{rule}", acceptance.id))
+                ids.losses.push(format!("{}:{rule}", acceptance.id));
             }
             Accepted::Rule { .. } => {}
             Accepted::Shrink => ids.losses.push(acceptance.id),

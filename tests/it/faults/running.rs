@@ -140,7 +140,12 @@ fn a_damaged_mark_is_told_once_and_the_release_is_served() {
 fn a_server_serves_where_nothing_can_be_written() {
     let ground = Ground::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let unlogged = Served::start_as(&ground, |arguments| ground.command(arguments), full);
+    let logging = |arguments: &[&str]| {
+        let mut command = ground.command(arguments);
+        command.env("PUBDATA_LOG", "info");
+        command
+    };
+    let unlogged = Served::start_as(&ground, logging, full);
     until("a log on a full disk", || unlogged.serves(&ground.current()));
     drop(unlogged);
     let log = || File::options().write(true).open("/dev/null").unwrap();
