@@ -112,6 +112,11 @@ fn a_follower_that_is_told_to_stop_ends_with_0() {
         let mut follower = ground.command(&[]).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         until("both feeds were asked", || std::fs::read_to_string(&state).is_ok_and(|text| text.matches("asked_at").count() == 2));
         signal(&follower, name);
+        let began = Instant::now();
+        while follower.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        let _ = follower.kill();
         assert_eq!(follower.wait().unwrap().code(), Some(0), "{name}");
     }
 }
