@@ -1,5 +1,7 @@
 """What OpenAPI cannot say about the API's requests, said to schemathesis."""
 
+import re
+
 import schemathesis
 
 # Parameters of which a request has at most one; a name and its alias are two of them.
@@ -80,6 +82,24 @@ def places(path, query):
         query["zip"], query["date"] = "55401", "2019-01-01"
     if path == "/v1/properties":
         query["address"] = "2245 W Jackson Blvd, Chicago, IL"
+
+
+
+def is_wrong_in_one_address_alone(case):
+    """Of a batch, what is wrong with one address stands in its result, which a schema of the whole request cannot say."""
+    body = case.body
+    if case.path != "/v1/tax/batch" or not isinstance(body, dict) or not set(body) <= {"date", "addresses"}:
+        return False
+    addresses, day = body.get("addresses"), body.get("date")
+    is_day = day is None or (isinstance(day, str) and re.fullmatch(r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])", day))
+    return isinstance(addresses, list) and 1 <= len(addresses) <= 100 and is_day
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    is_meant_to_be_wrong = case.meta is not None and case.meta.generation.mode.is_negative
+    return not (is_meant_to_be_wrong and is_wrong_in_one_address_alone(case))
+
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
