@@ -6,12 +6,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::{Global, output, user};
 use crate::error::{Error, Result};
 use crate::run::{self, Word};
-use crate::store::{self, Acceptance, Accepted, LedgerEntry, LedgerTask};
+use crate::store::{self, Acceptance, Accepted};
 
 const AFTER_HELP: &str = "\
 What can be accepted:
@@ -61,7 +60,9 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         return Err(Error::config("nothing was named to be accepted").hint("`pubdata accept --help` shows what can be; `--list` what has been"));
     }
     if arguments.list {
-        show(global, arguments, &store::accepted(&global.home()?, now.to_zoned(TimeZone::UTC).date())?, &BTreeMap::new());
+        let home = global.home()?;
+        let runs = store::read_ledger(&home).inspect_err(|error| tracing::warn!("which runs have used what is not known: {error}")).unwrap_or_default();
+        show(global, arguments, &run::counting(&home, &runs, now)?, &BTreeMap::new());
         return Ok(ExitCode::SUCCESS);
     }
     let until = arguments.until.as_deref().map(|text| super::day("--until", text)).transpose()?;
@@ -72,7 +73,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     let mut runs = known.as_ref().map(store::read_ledger).transpose()?.unwrap_or_default();
     runs.reverse();
     let word = |what: &String| {
-        let is_known_rule = blocked_task(what, &runs).is_some();
+        let is_known_rule = run::blocked_by(what, &runs).is_some();
         run::acceptance(&declarations, &Word { what, until, by: &by, is_known_rule, is_withdrawn: arguments.withdraw }, now)
     };
     let said = arguments.what.iter().map(word).collect::<Result<Vec<_>>>()?;
@@ -82,17 +83,9 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         said.iter().try_for_each(|acceptance| store::append_acceptance(&home, acceptance))?;
     }
     let words = arguments.what.iter().filter(|_| !arguments.withdraw);
-    let lets_through: BTreeMap<&String, &str> = words.filter_map(|what| Some((what, blocked_task(what, &runs)?.reason.as_deref()?))).collect();
+    let lets_through: BTreeMap<&String, &str> = words.filter_map(|what| Some((what, run::blocked_by(what, &runs)?.reason.as_deref()?))).collect();
     show(global, arguments, &said, &lets_through);
     Ok(ExitCode::SUCCESS)
-}
-
-/// What became of a task in the newest run that tried it, where the rule named in `TASK:RULE` blocked it.
-fn blocked_task<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
-    let (task_id, _) = what.split_once(':')?;
-    let last = runs.iter().find_map(|run| run.tasks.get(task_id))?;
-    let names_it = |step: &String| step.split(['`', ' ']).any(|word| word == what);
-    Some(last).filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
 /// `lets_through` is what blocked the last run, by the word that takes it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::output;
+use super::{Global, output};
 use crate::run::Attention;
 
 /// How much is printed.
@@ -22,7 +22,7 @@ const NAMES: usize = 8;
 const REASON: usize = 400;
 
 /// Prints the list and a blank line; nothing where nobody is needed.
-pub(super) fn print(attention: &[Attention], extent: Extent) {
+pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     if attention.is_empty() {
         return;
     }
@@ -39,10 +39,10 @@ pub(super) fn print(attention: &[Attention], extent: Extent) {
     }
     for (what, needs) in kinds {
         let shown = if extent == Extent::Full || needs.len() <= OF_ONE_KIND { needs.len() } else { OF_ONE_KIND - 1 };
-        needs[..shown].iter().for_each(|need| print_one(need, extent));
+        needs[..shown].iter().for_each(|need| print_one(global, need, extent));
         let rest = &needs[shown..];
         if !rest.is_empty() {
-            let names: Vec<&str> = rest.iter().take(NAMES).map(|need| need.task_id.as_str()).collect();
+            let names: Vec<&str> = rest.iter().take(NAMES).filter_map(|need| need.task_id.as_deref()).collect();
             let more = if rest.len() > NAMES { ", …" } else { "" };
             anstream::println!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
             anstream::println!("    {}", output::dim("--verbose shows all"));
@@ -51,7 +51,7 @@ pub(super) fn print(attention: &[Attention], extent: Extent) {
     anstream::println!();
 }
 
-fn print_one(need: &Attention, extent: Extent) {
+fn print_one(global: &Global, need: &Attention, extent: Extent) {
     let since = need.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
     let is_not_renewed = matches!(need.what.as_str(), "blocked" | "missing");
     let what_stays = match (is_not_renewed, need.is_in_release) {
@@ -60,11 +60,12 @@ fn print_one(need: &Attention, extent: Extent) {
         (false, _) => "",
     };
     let optional = if need.is_optional { "; optional" } else { "" };
-    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id);
+    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id.as_deref().unwrap_or("run"));
     let is_cut = extent == Extent::Short && need.reason.chars().count() > REASON;
     let reason = if is_cut { format!("{}…", need.reason.chars().take(REASON).collect::<String>()) } else { need.reason.clone() };
     anstream::println!("    {reason}");
     if let Some(step) = &need.next_step {
+        let step = step.replace("`pubdata ", &format!("`pubdata {}", global.places()));
         anstream::println!("    {} {step}", output::dim("→"));
     }
 }

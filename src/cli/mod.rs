@@ -29,7 +29,7 @@ mod user;
 mod verify;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapErrorKind;
@@ -44,6 +44,9 @@ use crate::pipeline::Declarations;
 use crate::run::{self as runs, AcceptedIds, Chosen, RunSettings};
 use crate::store::{Home, Releases, SETTINGS_FILE};
 use settings::SettingsFile;
+
+/// The home where no word names one.
+const DEFAULT_HOME: &str = ".pubdata";
 
 /// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
 #[derive(Parser)]
@@ -80,7 +83,7 @@ Exit codes:
 #[derive(Args, Clone)]
 struct Global {
     /// The folder to work in: snapshots, releases, ledger, keys.
-    #[arg(long, global = true, env = "PUBDATA_HOME", default_value = ".pubdata", value_name = "DIR")]
+    #[arg(long, global = true, env = "PUBDATA_HOME", default_value = DEFAULT_HOME, value_name = "DIR")]
     home: PathBuf,
     /// Where releases and channels are kept, when not in HOME: s3://bucket/prefix or file:///folder.
     #[arg(long, global = true, env = "PUBDATA_STORE", value_name = "URL")]
@@ -293,6 +296,14 @@ impl Global {
             }))
         };
         self.settings_with(declarations, channel, accepted)
+    }
+
+    /// The flags with which a command that is printed is about the same home: none for what the environment or no word names.
+    fn places(&self) -> String {
+        let is_named_elsewhere = std::env::var_os("PUBDATA_HOME").map_or(self.home == Path::new(DEFAULT_HOME), |home| self.home == Path::new(&home));
+        let home = if is_named_elsewhere { String::new() } else { format!("--home {} ", self.home.display()) };
+        let declarations = self.declarations.as_ref().filter(|_| std::env::var_os("PUBDATA_DECLARATIONS").is_none());
+        format!("{home}{}", declarations.map_or_else(String::new, |folder| format!("--declarations {} ", folder.display())))
     }
 
     /// The home and the releases, for looking only.

@@ -136,7 +136,7 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     let findings = report.counts.would_publish_with_findings;
     let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
     let code = u8::from(report.exit_code);
-    anstream::println!("\na run would end so: {}{with_findings}; exit code {code}", counts.join(", "));
+    anstream::println!("\na run would end so: {}{with_findings}; this probe ends with {code}", counts.join(", "));
 }
 
 fn print_sources(sources: &[ProbedSource]) {

@@ -121,7 +121,11 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
     let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
-    run::check_accepted(&settings.declarations, &arguments.accept, settings.fetch.clock.now())?;
+    if !arguments.accept.is_empty() {
+        let mut runs = store::read_ledger(&settings.home)?;
+        runs.reverse();
+        run::check_accepted(&settings.declarations, &arguments.accept, &runs, settings.fetch.clock.now())?;
+    }
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let progress = Arc::new(Progress::new());
@@ -134,7 +138,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     if global.json {
         output::document("run", &report);
     } else {
-        print_report(&report, arguments);
+        print_report(global, &report, arguments);
     }
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }
@@ -197,11 +201,11 @@ fn print_sources(sources: &[FetchedSource]) {
 /// Tasks of which the summary of a run has a line each; of more there are counts.
 const TASKS_SHOWN: usize = 12;
 
-fn print_report(report: &RunReport, arguments: &RunArgs) {
+fn print_report(global: &Global, report: &RunReport, arguments: &RunArgs) {
     let attention = run::attention(&report.tasks);
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {
-            super::attention::print(&attention, Extent::Short);
+            super::attention::print(global, &attention, Extent::Short);
             anstream::println!("exit {}; `pubdata status` shows this again", u8::from(report.exit_code));
         }
         return;
@@ -213,7 +217,7 @@ fn print_report(report: &RunReport, arguments: &RunArgs) {
         report.tasks.iter().for_each(print_details);
     }
     anstream::println!();
-    super::attention::print(&attention, if arguments.verbose { Extent::Full } else { Extent::Short });
+    super::attention::print(global, &attention, if arguments.verbose { Extent::Full } else { Extent::Short });
     let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
     let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
     let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();

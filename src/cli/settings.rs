@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use super::{Global, output};
 use crate::error::{Error, IoExt, Result};
 use crate::pipeline::nearest;
-use crate::run::Chosen;
+use crate::run::{self, Chosen};
 use crate::store::SETTINGS_FILE;
 
 /// Flags that are said for one command and not for every night.
@@ -29,7 +29,7 @@ HOME/pubdata.toml, an example:
 
   pipelines = [\"census\", \"sec\", \"permit.*\"]   # what runs every night; everything without it
   disabled = [\"permit.nashville\"]               # what of that does not
-  optional = [\"license.az_roc\"]                 # what a night can do without: exit code 0 all the same
+  optional = [\"license.az_roc\"]                 # missing or late they decide no exit code
   contact = \"data@example.org\"                  # a flag of several commands, for all of them
 
   [run]
@@ -188,6 +188,7 @@ fn text(value: &Value) -> String {
 /// Prints what is in force, and where it was set.
 pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Command) -> Result<ExitCode> {
     let file = SettingsFile::read(&global.home, command)?;
+    run::check_chosen(&global.declarations()?, &file.chosen, jiff::Timestamp::now())?;
     let mut settings = Vec::new();
     let lists: BTreeMap<&str, &Vec<String>> =
         [("pipelines", &file.chosen.pipelines), ("disabled", &file.chosen.disabled), ("optional", &file.chosen.optional)].into();
@@ -211,7 +212,8 @@ pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Comm
             "environment" => setting.variable.unwrap_or_default(),
             from => from.to_owned(),
         };
-        rows.push(vec![name, setting.value.unwrap_or_else(|| "everything".to_owned()), from]);
+        let nothing = if setting.name == "pipelines" { "everything" } else { "none" };
+        rows.push(vec![name, setting.value.unwrap_or_else(|| nothing.to_owned()), from]);
     }
     output::table(&rows);
     Ok(ExitCode::SUCCESS)

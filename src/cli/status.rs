@@ -12,7 +12,7 @@ use super::attention::Extent;
 use super::{Global, output};
 use crate::error::Result;
 use crate::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
-use crate::run::{self, FileByHand, TaskReport};
+use crate::run::{self, Attention, FileByHand, TaskReport};
 use crate::serve::{freshness_of, freshness_of_task};
 use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
 
@@ -35,7 +35,8 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
     let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
-    let attention = run::attention(&tasks);
+    let last_run = runs.iter().find(|run| is_run(run));
+    let attention: Vec<Attention> = last_run.and_then(run::of_failed_run).into_iter().chain(run::attention(&tasks)).collect();
     let by_hand = run::files_by_hand(&settings)?;
     let is_running = settings.home.is_running()?;
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
@@ -57,10 +58,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
-    if let Some(failed) = runs.iter().find(|run| is_run(run)).filter(|run| run.outcome == "failed") {
-        anstream::println!("{} the last run ended with {}: {}\n", output::coloured("failed"), failed.exit_code, failed.error.as_deref().unwrap_or_default());
-    }
-    super::attention::print(&attention, extent);
+    super::attention::print(global, &attention, extent);
     if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
         anstream::println!("nothing needs a person\n");
     }
@@ -81,7 +79,8 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    let is_shown = |file: &&FileByHand| arguments.verbose || file.source_date.is_none() || file.due.is_some_and(|due| due <= today());
+    let is_shown =
+        |file: &&FileByHand| arguments.verbose || file.imported_on.is_some() || file.source_date.is_none() || file.due.is_some_and(|due| due <= today());
     print_by_hand(by_hand.iter().filter(is_shown));
     if is_running {
         anstream::println!("\na run is under way");

@@ -156,8 +156,11 @@ pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, m
     reader.take_exactly(length)
 }
 
+/// The publisher's name of a file, which stands behind the digest where it is kept by that.
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let of_publisher = name.split_once('-').filter(|(digest, _)| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    of_publisher.map_or(&*name, |(_, rest)| rest).to_owned()
 }
 
 /// A file or an archive member, read from front to back with the position known. Plain files skip by seeking.

@@ -129,7 +129,10 @@ pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Re
 /// # Errors
 /// As [`promote`], `Busy` excepted.
 pub async fn planned_promotion(releases: &Releases, from: &str, to: &str) -> Result<Option<PlannedMove>> {
-    let source = releases.channel(from).await?.ok_or_else(|| Error::config(format!("nothing was ever published to channel `{from}`")))?;
+    let Some(source) = releases.channel(from).await? else {
+        let known = releases.channels().await?.join(", ");
+        return Err(Error::config(format!("nothing was ever published to channel `{from}`")).hint(format!("there is: {known}")));
+    };
     let target = releases.channel(to).await?;
     planned_move(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote).await
 }
@@ -215,7 +218,7 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
 /// As [`prune`].
 pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     if keep == 0 {
-        return Err(Error::config("at least one release of each channel must be kept"));
+        return Err(Error::config("at least one release of each channel must be kept").hint("write --keep 1 or more"));
     }
     let (mut retained, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for name in releases.channels().await? {

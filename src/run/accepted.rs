@@ -10,7 +10,7 @@ use super::selection::check_selectors;
 use crate::error::{Error, Result};
 use crate::fetch::{FetchSettings, Fetcher};
 use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
-use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, Snapshots, accepted};
+use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, LedgerTask, Snapshots, accepted};
 use crate::validate::{DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED};
 
 /// Rules about totals, which a person may take as they are.
@@ -67,11 +67,25 @@ pub fn acceptance(declarations: &Declarations, word: &Word<'_>, now: Timestamp) 
     })
 }
 
-/// Checks the ids whose losses and layouts one run takes as they are.
+/// What became of a task in the newest run that tried it, where the rule named in `TASK:RULE` blocked it. `runs` are newest first.
+pub fn blocked_by<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
+    let (task_id, _) = what.split_once(':')?;
+    let last = runs.iter().find_map(|run| run.tasks.get(task_id))?;
+    let names_it = |step: &String| step.split(['`', ' ']).any(|word| word == what);
+    Some(last).filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
+}
+
+/// Checks what one run takes as it is: ids, and rules that there are or that blocked the last run. `runs` are newest first.
 ///
 /// # Errors
-/// `Config`, naming one that no declaration or contract has.
-pub fn check_accepted(declarations: &Declarations, ids: &[String], now: Timestamp) -> Result<()> {
+/// `Config`, naming one that no declaration or contract has, or the rule.
+pub fn check_accepted(declarations: &Declarations, ids: &[String], runs: &[LedgerEntry], now: Timestamp) -> Result<()> {
+    let is_rule = |accepted: &String| accepted.split_once(':').is_none_or(|(_, rule)| RULES.contains(&rule)) || blocked_by(accepted, runs).is_some();
+    if let Some(unknown) = ids.iter().find(|accepted| !is_rule(accepted)) {
+        let rules = RULES.join(", ");
+        return Err(Error::config(format!("--accept {unknown}: there is no such rule"))
+            .hint(format!("give TASK:RULE with one of {rules}, or with a finding that blocked the last run: `pubdata status` names it")));
+    }
     let is_known = |accepted: &&String| {
         let id = accepted.split(':').next().unwrap_or_default();
         let is_declared = declarations.source(id).is_some() || declarations.pipelines.contains_key(id) || declarations.contracts.contains_key(id);
@@ -149,19 +163,26 @@ pub struct AcceptedIds {
     pub layouts: Vec<String>,
 }
 
+/// What a person has accepted and still counts: until its day, or until a run has used it.
+///
+/// # Errors
+/// `Store`, when the home's file of it cannot be read.
+pub fn counting(home: &Home, runs: &[LedgerEntry], now: Timestamp) -> Result<Vec<Acceptance>> {
+    let is_for_one_run = |acceptance: &Acceptance| acceptance.until.is_none() && matches!(acceptance.what, Accepted::Rule { .. });
+    let mut counting = accepted(home, now.to_zoned(TimeZone::UTC).date())?;
+    counting.retain(|acceptance| !(is_for_one_run(acceptance) && is_used_up(runs, acceptance, now)));
+    Ok(counting)
+}
+
 /// What counts today of what a person has accepted for all runs.
 ///
 /// # Errors
 /// `Store`, when the home's file of it cannot be read.
 pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     let mut ids = AcceptedIds::default();
-    let runs = store::read_ledger(home)?;
-    for acceptance in accepted(home, now.to_zoned(TimeZone::UTC).date())? {
+    for acceptance in counting(home, &store::read_ledger(home)?, now)? {
         match &acceptance.what {
-            Accepted::Rule { rule } if acceptance.until.is_some() || !is_used_up(&runs, &acceptance, now) => {
-                ids.losses.push(format!("{}:{rule}", acceptance.id));
-            }
-            Accepted::Rule { .. } => {}
+            Accepted::Rule { rule } => ids.losses.push(format!("{}:{rule}", acceptance.id)),
             Accepted::Shrink => ids.losses.push(acceptance.id),
             Accepted::Layout => ids.layouts.push(acceptance.id),
             Accepted::HostKey { .. } => {}

@@ -5,12 +5,14 @@ use serde::Serialize;
 use super::exit_code::ExitCode;
 use super::findings;
 use super::report::TaskReport;
+use crate::store::LedgerEntry;
 
 /// One thing that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attention {
-    pub task_id: String,
-    /// `blocked`, `missing`, `late`, `set_aside`, or the code of a finding about a source.
+    /// None where a run as a whole is meant.
+    pub task_id: Option<String>,
+    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, or the code of a finding about a source.
     pub what: String,
     /// Since when, RFC 3339 UTC or a day; none where nobody knows.
     pub since: Option<String>,
@@ -31,10 +33,23 @@ pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
     found.into_iter().map(|(_, attention)| attention).collect()
 }
 
+/// The need of a run that came to no end, when it was the last one.
+pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
+    (run.outcome == "failed").then(|| Attention {
+        task_id: None,
+        what: "failed".to_owned(),
+        since: Some(run.ended_at.clone()),
+        is_in_release: run.release_id.is_some(),
+        is_optional: false,
+        reason: format!("the last run ended with {}: {}", run.exit_code, run.error.as_deref().unwrap_or_default()),
+        next_step: Some("mend what the reason names, then `pubdata run`".to_owned()),
+    })
+}
+
 fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     let pipeline_id = task.task_id.split('/').next().unwrap_or(&task.task_id);
     let need = |what: &str, since: Option<String>, reason: String, next_step: Option<String>| Attention {
-        task_id: task.task_id.clone(),
+        task_id: Some(task.task_id.clone()),
         what: what.to_owned(),
         since,
         is_in_release: task.is_in_release,
@@ -46,8 +61,13 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     let mut found = Vec::new();
     match task.outcome {
         "blocked" => {
-            let next_step = task.next_step.clone().or_else(|| Some(format!("`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines")));
-            found.push((u8::from(task.is_in_release) * 2, need("blocked", task.since.clone(), task.reasons.join("; "), next_step)));
+            let probe = format!("`pubdata probe {pipeline_id}` shows what the publisher has and suggests lines");
+            let next_step = match &task.next_step {
+                Some(step) if step.contains("`pubdata ") => step.clone(),
+                Some(step) => format!("{step}; {probe}"),
+                None => probe,
+            };
+            found.push((u8::from(task.is_in_release) * 2, need("blocked", task.since.clone(), task.reasons.join("; "), Some(next_step))));
         }
         "missing" => {
             let next_step = format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done");

@@ -46,9 +46,9 @@ mod work_units;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use accepted::{AcceptedIds, Word, acceptance, accepted_ids, check_acceptance, check_accepted, fetcher};
+pub use accepted::{AcceptedIds, Word, acceptance, accepted_ids, blocked_by, check_acceptance, check_accepted, counting, fetcher};
 pub use arrivals::Problem;
-pub use attention::{Attention, attention};
+pub use attention::{Attention, attention, of_failed_run};
 pub use chosen::Chosen;
 pub use declaration_faults::declaration_faults;
 pub use execute::{run, unwritten_run};

@@ -119,6 +119,9 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
     let mut candidates = candidates(settings)?;
+    if candidates.is_empty() && !(settings.chosen.pipelines.is_empty() && settings.chosen.disabled.is_empty()) {
+        return Err(Error::config("`pipelines` and `disabled` in pubdata.toml leave nothing to run").hint("`pubdata settings` shows what is in force"));
+    }
     let listing_pages = find_listed(settings, &fetcher, &mut candidates, current.as_ref(), observer).await?;
     let (fetched, mut sources) = fetch_files(settings, &fetcher, &mut candidates, observer).await?;
     for candidate in &mut candidates {

@@ -132,7 +132,8 @@ fn of_source(settings: &RunSettings, declaration: &Declaration, source: &Source)
     let mut known = Snapshots::look(&settings.home).known_of_source(&source.source_id)?;
     let days: BTreeMap<String, Date> = due(settings, declaration, None, &known)?;
     known.retain(|known| known.obtained == Obtained::ByHand || (source.by_hand && (source.listing.is_none() || known.url != source.url)));
-    if known.is_empty() && !source.by_hand {
+    let is_awaited = source.by_hand && settings.chosen.has(declaration, &declaration.pipeline_id);
+    if known.is_empty() && !is_awaited {
         return Ok(Vec::new());
     }
     let due = days.get(&source.source_id).copied();

@@ -15,6 +15,7 @@ use crate::declared::DeclarationFiles;
 use crate::error::Result;
 use crate::fetch::recorded_url;
 use crate::pipeline::{Declarations, expand};
+use crate::store::Snapshots;
 
 /// By task.
 pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
@@ -66,7 +67,12 @@ fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)>
     let new: Vec<(String, Vec<String>)> = examined.header.new.iter().map(|name| (name.clone(), vec![name.clone()])).collect();
     // Values only help to choose: where they cannot be read, names do.
     let now = values::of_file(address, &path, examined.sample.clone().flatten().as_deref(), &new, &examined.columns).unwrap_or_default();
-    let known = context.snapshots.as_ref().and_then(|snapshots| Some((snapshots, snapshots.known(&address.source.source_id, &recorded)?)));
+    // The file of the release is as declared; that of the last night may be the one that blocked it.
+    let of_release = context.given.published.iter().flat_map(|manifest| manifest.tasks.values()).flat_map(|task| &task.inputs);
+    let of_source = of_release.filter(|input| input.source_id == address.source.source_id);
+    let of_release = of_source.max_by_key(|input| (input.url == recorded, &input.source_date)).cloned();
+    let of_url = |snapshots: &Snapshots| snapshots.known(&address.source.source_id, &recorded);
+    let known = context.snapshots.as_ref().and_then(|snapshots| Some((snapshots, of_release.or_else(|| of_url(snapshots))?)));
     let last = known.and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok()).unwrap_or_default();
     Ok((now, last))
 }

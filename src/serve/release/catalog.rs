@@ -26,6 +26,8 @@ pub struct Catalog {
     loads: Arc<[Load]>,
     channel: String,
     current: ArcSwapOption<Current>,
+    /// Why the marks of what could not be renewed cannot be read, as it was told.
+    unreadable: Mutex<Option<String>>,
     /// Whether the channel has been looked at since the start.
     has_looked: watch::Sender<bool>,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
@@ -58,6 +60,7 @@ impl Catalog {
             contracts,
             channel: channel.to_owned(),
             current: ArcSwapOption::empty(),
+            unreadable: Mutex::default(),
             has_looked: watch::Sender::new(false),
             history: tokio::sync::Mutex::new(None),
             retained: Arc::new(Mutex::new(Retained::new(retained_bytes))),
@@ -93,17 +96,23 @@ impl Catalog {
     async fn follow(&self) -> Result<Option<ReleaseId>> {
         let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
         let current = self.current.load_full();
-        // A release is good without these marks: those that are known still count, and the file is told of until it can be read.
-        let (unrenewed, unreadable) = match self.releases.unrenewed(&self.channel).await {
-            Ok(unrenewed) => (unrenewed, None),
-            Err(error) => (current.as_ref().and_then(|current| current.unrenewed.clone()), Some(error)),
+        // A release is good without these marks: those that are known still count.
+        let unrenewed = match self.releases.unrenewed(&self.channel).await {
+            Ok(unrenewed) => {
+                self.tell_unreadable(None);
+                unrenewed
+            }
+            Err(error) => {
+                self.tell_unreadable(Some(&error));
+                current.as_ref().and_then(|current| current.unrenewed.clone())
+            }
         };
         if let Some(known) = current.as_ref().filter(|current| current.generation == entry.generation) {
             if known.unrenewed != unrenewed {
                 let release = Arc::new(known.release.marked(unrenewed.as_ref()));
                 self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
             }
-            return unreadable.map_or(Ok(None), Err);
+            return Ok(None);
         }
         let release = match &current {
             Some(current) if current.release.manifest.release_id == entry.release_id => current.release.clone(),
@@ -117,7 +126,17 @@ impl Catalog {
         self.parts.forget_all_but(&manifests);
         let release = Arc::new(release.marked(unrenewed.as_ref()));
         self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
-        unreadable.map_or(Ok(Some(entry.release_id)), Err)
+        Ok(Some(entry.release_id))
+    }
+
+    /// Says once that the marks cannot be read.
+    fn tell_unreadable(&self, error: Option<&Error>) {
+        let text = error.map(|error| format!("{error} ({})", error.way_out().unwrap_or_default()));
+        let mut told = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = text.as_ref().filter(|text| told.as_ref() != Some(text)) {
+            tracing::warn!("which tasks could not be renewed is not known: answers tell of what was known before, or of age alone: {text}");
+        }
+        *told = text;
     }
 
     /// Returns the release a request asks for.

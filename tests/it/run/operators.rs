@@ -145,12 +145,9 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     assert_eq!(taken.json()["accepted"], json!([word]));
     let ledger = std::fs::read_to_string(place.home().join("ledger.jsonl")).unwrap();
     assert!(ledger.lines().last().unwrap().contains(&format!("\"accepted\":[\"{word}\"]")));
-    // It was for one run: the next loss is told again.
-    assert_eq!(
-        place.pubdata(&["accept", "--list", "--json"]).expect(0).json()["acceptances"].as_array().unwrap().len(),
-        1,
-        "it stands in the list until it is over"
-    );
+    // It was for one run: no list has it any more, and the next loss is told again.
+    let listed = || place.pubdata(&["accept", "--list", "--json"]).expect(0).json()["acceptances"].clone();
+    assert_eq!(listed(), json!([]));
     let least = lines[..lines.len() / 3].join("\n") + "\n";
     place.edit_archive(DIRECTORY, |members| *members.get_mut(&name).unwrap() = least);
     place.run(&[]).expect(20);
@@ -213,4 +210,39 @@ fn mistakes_on_the_command_line_are_json_when_asked_for() {
         let error: Value = serde_json::from_str(&answer.stderr).unwrap_or_else(|error| panic!("{error}: {answer:#?}"));
         assert!(error["kind"] == "config" && !error["error"].as_str().unwrap().is_empty(), "{error}");
     }
+}
+
+#[test]
+fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told() {
+    let place = Place::published();
+    assert!(place.pubdata(&["status"]).expect(0).stdout.starts_with("nothing needs a person\n"));
+    std::fs::remove_dir_all(place.home().join("state/partial")).ok();
+    std::fs::write(place.home().join("state/partial"), "a file").unwrap();
+    place.run(&[]).expect(60);
+    let shown = place.pubdata(&["status"]).expect(0).stdout;
+    assert!(shown.starts_with("needs a person: 1\n  failed run since ") && shown.contains("state/partial"), "{shown}");
+    // As it is to be typed for this home.
+    assert!(shown.contains(&format!("`pubdata --home {} run`", place.home().display())), "{shown}");
+    let told = place.pubdata(&["status", "--json"]).expect(0).json()["attention"].clone();
+    assert_eq!((&told[0]["what"], &told[0]["task_id"], told.as_array().unwrap().len()), (&json!("failed"), &Value::Null, 1));
+    std::fs::remove_file(place.home().join("state/partial")).unwrap();
+    place.run(&[]).expect(0);
+    assert!(place.pubdata(&["status"]).expect(0).stdout.starts_with("nothing needs a person\n"));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
+    let place = Place::published();
+    let lines = || std::fs::read_to_string(place.home().join("ledger.jsonl")).unwrap().lines().count();
+    let before = lines();
+    let refused = place.run(&["--accept", &format!("{SCHOOLS}:shrnk")]).expect(40);
+    assert!(refused.stderr.contains("shrnk") && refused.stderr.contains("shrink, floor"), "{refused:#?}");
+    let settings = place.home().join("pubdata.toml");
+    std::fs::write(&settings, "disabled = [\"nces.ccd\"]\n").unwrap();
+    assert!(place.pubdata(&["settings"]).expect(40).stderr.contains("nces.ccd"));
+    assert_eq!(lines(), before);
+    std::fs::write(&settings, "pipelines = [\"nces\"]\ndisabled = [\"nces\"]\n").unwrap();
+    assert!(place.run(&[]).expect(40).stderr.contains("leave nothing to run"));
+    std::fs::write(&settings, "pipelines = [\"nces\"]\n").unwrap();
+    assert!(place.pubdata(&["settings"]).expect(0).stdout.contains("disabled   none"));
 }
