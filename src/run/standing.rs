@@ -61,8 +61,8 @@ pub fn blocked_before<'r>(settings: &'r RunSettings, task_id: &'r str, input_has
     last.filter(|last| last.outcome == "blocked" && last.input_hash == Some(input_hash) && !is_accepted)
 }
 
-/// Tasks of a channel that could not be renewed when they were last tried. `runs` are newest first; no run means no word on a task, and one that
-/// the ledger knows to be renewed is not among them.
+/// The tasks of a channel that the ledger knows, each with the mark of one that could not be renewed when it was last tried; none for the others.
+/// `runs` are newest first.
 pub fn unrenewed_by(settings: &RunSettings, runs: &[LedgerEntry]) -> BTreeMap<String, Option<NotRenewed>> {
     let known: BTreeSet<&String> = runs.iter().filter(|run| run.channel == settings.channel).flat_map(|run| run.tasks.keys()).collect();
     let word = |task_id: &String| {
