@@ -87,7 +87,10 @@ pub fn http(data: &[u8]) {
     let Some(path) = uri(path) else { return };
     let Some(answer) = ask(method, &path, body) else { return };
     let again = ask(method, &path, body).expect("it was asked before");
-    assert_eq!((answer.status, &answer.body["data"]), (again.status, &again.body["data"]), "asked twice");
+    // The use of keys counts the first request.
+    if !path.starts_with("/v1/admin/usage") {
+        assert_eq!((answer.status, &answer.body["data"]), (again.status, &again.body["data"]), "asked twice");
+    }
     if let Some(next) = next_cursor(&answer.body).filter(|_| method == "GET") {
         let page = ask("GET", &with_cursor(&path, next), &[]).expect("a cursor is part of an address");
         assert!(page.status == StatusCode::OK || path.contains("cursor="), "the next page is there: {}", page.body);

@@ -2,11 +2,14 @@
 //! ended: what goes wrong here is a warning.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 
+use super::{Global, output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
@@ -30,6 +33,17 @@ pub(super) struct AfterRunArgs {
     /// A file that gets the numbers of the installation, for the textfile collector of node_exporter.
     #[arg(long, env = "PUBDATA_METRICS_FILE", value_name = "FILE")]
     metrics_file: Option<PathBuf>,
+    /// Sends a test message to hook and webhook, asks the heartbeat, writes the file of metrics, says what came of each, and runs nothing.
+    #[arg(long)]
+    pub(super) test_message: bool,
+}
+
+/// What came of telling somebody.
+#[derive(Serialize)]
+struct Told {
+    to: &'static str,
+    /// None where it arrived.
+    error: Option<String>,
 }
 
 /// The run that the ledger ends with, as far as it can be read.
@@ -67,6 +81,40 @@ pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_b
     if let Some(url) = arguments.heartbeat.as_deref().filter(|_| is_ended(last)) {
         warn("the heartbeat was not sent", fetch::send_message(&settings.fetch, url, None).await);
     }
+}
+
+/// Tells all that want to know, as after a run, that this is a test. Exit code 0 where everything arrived, 40 otherwise.
+///
+/// # Errors
+/// `Config`, when nobody is to be told.
+pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &AfterRunArgs) -> Result<ExitCode> {
+    let message = Message::test(&settings.channel, Timestamp::now());
+    let mut told = Vec::new();
+    let mut note = |to, outcome: Result<()>| told.push(Told { to, error: outcome.err().map(|error| error.to_string()) });
+    if let Some(path) = &arguments.metrics_file {
+        note("metrics_file", write_metrics(settings, path).await);
+    }
+    if let Some(command) = &arguments.hook {
+        note("hook", hook(command.clone(), message.clone()).await);
+    }
+    if let Some(url) = &arguments.webhook {
+        note("webhook", fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await);
+    }
+    if let Some(url) = &arguments.heartbeat {
+        note("heartbeat", fetch::send_message(&settings.fetch, url, None).await);
+    }
+    if told.is_empty() {
+        return Err(Error::config("nobody is told how runs go").hint("set --hook, --webhook, --heartbeat or --metrics-file, or their keys in pubdata.toml"));
+    }
+    let has_failed = told.iter().any(|told| told.error.is_some());
+    if global.json {
+        output::document("test_message", &serde_json::json!({ "channel": settings.channel, "told": told }));
+    } else {
+        for Told { to, error } in &told {
+            anstream::println!("{to}: {}", error.as_deref().unwrap_or("done"));
+        }
+    }
+    Ok(ExitCode::from(if has_failed { ErrorKind::Config.exit_code() } else { 0 }))
 }
 
 fn is_ended(entry: &LedgerEntry) -> bool {

@@ -9,7 +9,7 @@ macro_rules! files {
 }
 
 /// Every file by its name; shapes that several documents have are in files without `pubdata.`.
-const FILES: [(&str, &str); 32] = files![
+const FILES: [(&str, &str); 33] = files![
     "common"
     "contract"
     "manifest"
@@ -35,6 +35,7 @@ const FILES: [(&str, &str); 32] = files![
     "pubdata.run"
     "pubdata.settings"
     "pubdata.status"
+    "pubdata.test_message"
     "pubdata.trace"
     "pubdata.trace_filing"
     "pubdata.upgrade"

@@ -179,7 +179,10 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
         return output::document("channel_move", &fields);
     }
     match outcome {
-        Move::Unchanged => anstream::println!("channel {channel} already points there"),
+        Move::Unchanged => {
+            let release = from.map_or("it", ReleaseId::as_str);
+            anstream::println!("nothing was changed: channel {channel} points at {release} already");
+        }
         Move::Planned(planned) => {
             let now = from.map_or_else(|| "nothing".to_owned(), ToString::to_string);
             anstream::println!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
@@ -197,7 +200,8 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[S
         let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "snapshots": paths });
         return output::document("prune", &fields);
     }
-    let counts = format!("{} releases, {} unfinished ones, {} snapshots", releases.len(), incomplete.len(), paths.len());
+    let bytes = snapshots.iter().map(|snapshot| snapshot.size_bytes).sum();
+    let counts = format!("{} releases, {} unfinished ones, {} snapshots ({})", releases.len(), incomplete.len(), paths.len(), output::size(bytes));
     if !is_dry_run {
         return anstream::println!("deleted {counts}");
     }

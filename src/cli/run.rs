@@ -121,6 +121,9 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
 
 pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode> {
     let mut settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    if arguments.after.test_message {
+        return after_run::test(global, &settings, &arguments.after).await;
+    }
     if !arguments.accept.is_empty() {
         let mut runs = store::read_ledger(&settings.home)?;
         runs.reverse();

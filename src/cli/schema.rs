@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::{Global, json_schemas, output};
 use crate::contract::data_dictionary;
 use crate::error::{Error, Result};
+use crate::pipeline::nearest;
 
 #[derive(Args)]
 pub(super) struct SchemaArgs {
@@ -48,5 +49,10 @@ pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode
 }
 
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Error {
-    Error::config(format!("there is no {what} `{name}`; there are {}", known.collect::<Vec<_>>().join(", ")))
+    let known: Vec<&str> = known.collect();
+    let error = Error::config(format!("there is no {what} `{name}`; there are {}", known.join(", ")));
+    match nearest(name, &known) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
 }

@@ -16,7 +16,7 @@ use crate::store::Plans;
 #[derive(Args)]
 pub(super) struct ServeArgs {
     /// Address of the API.
-    #[arg(long, env = "PUBDATA_BIND", default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "PUBDATA_BIND", default_value = "127.0.0.1:8080", value_parser = address, value_name = "ADDRESS:PORT")]
     bind: SocketAddr,
     /// The channel that is served; a new release on it is taken up without a restart.
     #[arg(long, default_value = "nightly")]
@@ -49,7 +49,7 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
     max_in_flight_mb: u32,
     /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
-    #[arg(long, env = "PUBDATA_METRICS_BIND", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
     /// Address that callers use, such as https://data.example.org, for links in answers.
     #[arg(long, env = "PUBDATA_PUBLIC_URL", value_name = "URL")]
@@ -60,6 +60,18 @@ pub(super) struct ServeArgs {
     /// Seconds between two looks at the channel.
     #[arg(long, default_value_t = 2.0, value_name = "SECONDS")]
     poll_seconds: f64,
+}
+
+/// Reads an address with its port; what is left out is named.
+fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+    let like = match (text.parse::<u16>(), text.trim_start_matches(':').parse::<u16>(), text.parse::<std::net::IpAddr>()) {
+        (Ok(port), ..) | (_, Ok(port), _) => format!("; `127.0.0.1:{port}` is that port, for this machine only"),
+        (.., Ok(std::net::IpAddr::V4(address))) => format!("; it lacks its port, as in `{address}:8080`"),
+        (.., Ok(std::net::IpAddr::V6(address))) => format!("; it lacks its port, as in `[{address}]:8080`"),
+        _ if text.starts_with("localhost") => format!("; `{}` is that machine", text.replacen("localhost", "127.0.0.1", 1)),
+        _ => String::new(),
+    };
+    text.parse().map_err(|_| format!("an IP address and a port are needed, such as 127.0.0.1:8080{like}"))
 }
 
 impl ServeArgs {

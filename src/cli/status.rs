@@ -62,8 +62,12 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
         anstream::println!("nothing needs a person\n");
     }
+    let others_with_release = if manifest.is_none() { settings.releases.channels().await? } else { Vec::new() };
     match (&manifest, runs.first()) {
         (Some(manifest), _) => print_summary(manifest, &arguments.channel),
+        (None, _) if !others_with_release.is_empty() => {
+            anstream::println!("channel {} has no release; there are: {}", arguments.channel, others_with_release.join(", "));
+        }
         (None, Some(_)) => anstream::println!("channel {} has no release: no run could publish anything yet", arguments.channel),
         (None, None) => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -16,8 +17,9 @@ pub const MESSAGE_VERSION: u32 = 1;
 /// Characters of a reason that are told; the ledger has all of it.
 const REASON: usize = 1000;
 
-/// Events that the line for people names.
+/// Events that the line for people names, and characters of each one's reason.
 const TOLD: usize = 5;
+const REASON_IN_LINE: usize = 400;
 
 /// What happened, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -35,6 +37,8 @@ pub enum EventKind {
     Quarantined,
     /// All of that is over, for a task or for the run.
     Recovered,
+    /// Nothing: an operator sees whether messages arrive.
+    Test,
 }
 
 /// Something that was not so after the run before.
@@ -77,6 +81,7 @@ impl EventKind {
             Self::Late => "late",
             Self::Quarantined => "quarantined",
             Self::Recovered => "recovered",
+            Self::Test => "test",
         }
     }
 }
@@ -109,6 +114,24 @@ impl Message {
         })
     }
 
+    /// What is sent to see whether it arrives.
+    pub fn test(channel: &str, now: Timestamp) -> Self {
+        let reason = Some("a test message: nothing happened".to_owned());
+        let events = vec![Event { event: EventKind::Test, task_id: None, reason, next_step: None, late_since: None }];
+        Self {
+            format: MESSAGE_FORMAT,
+            version: MESSAGE_VERSION,
+            text: line(channel, &events),
+            channel: channel.to_owned(),
+            run_id: "test".to_owned(),
+            ended_at: now.to_string(),
+            exit_code: 0,
+            outcome: "nothing".to_owned(),
+            release_id: None,
+            events,
+        }
+    }
+
     /// The worst of what is told.
     pub fn worst(&self) -> Option<EventKind> {
         self.events.first().map(|event| event.event)
@@ -128,7 +151,7 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
         (Some(before), false) => (EventKind::Recovered, Some(format!("the run before ended with exit code {}", before.exit_code)), None),
         (None, false) => return None,
     };
-    Some(Event { event, task_id: None, reason: reason.as_deref().map(shortened), next_step, late_since: None })
+    Some(Event { event, task_id: None, reason: reason.as_deref().map(|reason| shortened(reason, REASON)), next_step, late_since: None })
 }
 
 /// What troubles a task, by kind. Of one that the operator can do without, files that are not there are no trouble.
@@ -150,7 +173,7 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
             EventKind::Late => now.late_since.map(|day| format!("late since {day} by the publisher's calendar")),
             EventKind::Quarantined => Some("more records were set aside than the declared level".to_owned()),
             EventKind::Recovered => Some(format!("was {}", known.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))),
-            _ => now.reason.as_deref().map(shortened),
+            _ => now.reason.as_deref().map(|reason| shortened(reason, REASON)),
         };
         let otherwise = || (event != EventKind::Recovered).then(|| "`pubdata status` shows it".to_owned());
         let late_since = now.late_since.filter(|_| event == EventKind::Late);
@@ -165,7 +188,7 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
 fn line(channel: &str, events: &[Event]) -> String {
     let told = events.iter().take(TOLD).map(|event| {
         let of = event.task_id.as_deref().unwrap_or("run");
-        let reason = event.reason.as_deref().map(|reason| format!(" ({})", reason.chars().take(200).collect::<String>())).unwrap_or_default();
+        let reason = event.reason.as_deref().map(|reason| format!(" ({})", shortened(reason, REASON_IN_LINE))).unwrap_or_default();
         format!("{} {of}{reason}", event.event.name())
     });
     let told = told.collect::<Vec<_>>().join("; ");
@@ -173,6 +196,9 @@ fn line(channel: &str, events: &[Event]) -> String {
     format!("pubdata {channel}: {told}{more}")
 }
 
-fn shortened(reason: &str) -> String {
-    reason.chars().take(REASON).collect()
+fn shortened(reason: &str, length: usize) -> String {
+    match reason.char_indices().nth(length) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
+    }
 }

@@ -104,7 +104,7 @@ async fn docs(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response
 async fn ready(State(server): State<Arc<Server>>) -> Response {
     match server.service.catalog.current() {
         Some(release) => health(StatusCode::OK, "ready", Some(release.manifest.release_id.as_str())),
-        None => health(StatusCode::SERVICE_UNAVAILABLE, "no release yet", None),
+        None => health(StatusCode::SERVICE_UNAVAILABLE, server.service.why_not_ready(), None),
     }
 }
 

@@ -199,7 +199,7 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
     let named = filled("contractor_name").max(filled("contractor_business_name"));
     let contacts = rows.saturating_mul(named) / draft.sample.records.max(1);
     let how = if draft.sample.is_whole && draft.page.is_none() { "counted" } else { "estimated from the file's size" };
-    let doubt = format!("about {rows} rows were {how}: the floor is four fifths of that, and fewer block");
+    let doubt = format!("about {rows} rows were {how}: the floor is {} of them, and fewer block", floor(rows));
     expectation(writer, "permit.permit", if draft.page.is_some() { draft.sample.records } else { rows }, Some(&doubt));
     if draft.has_contractor() {
         // A person's name gives no party where the role is not known, and a part of the list may have none at all.
@@ -212,9 +212,14 @@ fn expectation(writer: &mut Writer, dataset_id: &str, rows: u64, doubt: Option<&
     if let Some(doubt) = doubt {
         writer.decide("", &format!("expect.{dataset_id}.min_rows"), doubt);
     }
-    let least = rounded_down(rows * 4 / 5).max(u64::from(doubt.is_some()));
+    let least = if doubt.is_some() { floor(rows).max(1) } else { floor(rows) };
     writer.line(&format!("min_rows = {least}\nmax_rows = {}", rounded_up(rows.max(1_000) * 10)));
     writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
+}
+
+/// Rows below which a build is not believed: four fifths of those that were seen, rounded down to a figure of one digit.
+fn floor(rows: u64) -> u64 {
+    rounded_down(rows * 4 / 5)
 }
 
 fn settings(writer: &mut Writer, draft: &Draft<'_>) {

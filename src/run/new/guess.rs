@@ -143,6 +143,11 @@ fn named(column: &Column, known: &Known) -> Named {
     let words = names::words(&column.published);
     let by_words = names::meaning(&words);
     let uses = known.uses(&column.published);
+    // A list that has it as ours and says so plainly must not be passed over because others leave theirs out.
+    let otherwise = || match by_words.filter(|ours| names::key(&column.published) == names::key(ours)) {
+        Some(ours) => Named::Perhaps { ours: ours.to_owned(), reason: "it is called as ours is, and other lists leave theirs out".to_owned() },
+        None => Named::Nothing,
+    };
     if let Some(uses) = uses {
         let ranked: Vec<_> = uses.ranked().into_iter().filter(|(ours, _)| is_checked(ours)).collect();
         let most = ranked.first().map_or(0, |(_, lists)| lists.len());
@@ -159,14 +164,14 @@ fn named(column: &Column, known: &Known) -> Named {
             if is_usual {
                 return Named::Perhaps { ours, reason: format!("{reason} and nowhere else") };
             }
-            return Named::Nothing;
+            return otherwise();
         }
         if let [(one, _), (other, _), ..] = ranked.as_slice()
             && most * 2 >= uses.lists()
         {
             return Named::Perhaps { ours: (*one).to_owned(), reason: format!("other lists have it as `{one}` and as `{other}`") };
         }
-        return Named::Nothing;
+        return otherwise();
     }
     match by_words {
         Some(ours) => Named::As { ours: ours.to_owned(), lists: 0, is_by_words: true, reason: "by its name".to_owned() },

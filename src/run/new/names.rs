@@ -152,6 +152,14 @@ pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
     found.next().filter(|first| found.all(|other| other == *first))
 }
 
+/// Our columns whose own names mean them.
+#[cfg(test)]
+pub(super) fn called_as_ours() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = MEANINGS.iter().map(|meaning| meaning.ours).filter(|ours| meaning(&words(ours)) == Some(*ours)).collect();
+    names.dedup();
+    names
+}
+
 /// Whether a name has one of the words by which our column is known.
 pub(super) fn is_akin(words: &[String], ours: &str) -> bool {
     let of_ours = MEANINGS.iter().filter(|meaning| meaning.ours == ours);

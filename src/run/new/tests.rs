@@ -87,3 +87,21 @@ fn guesses_agree_with_what_persons_have_declared() {
     assert!(sum.other * 100 <= columns * 3, "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}", told.join("\n"));
     assert!(sum.same * 100 >= columns * 68, "{sum:?}\n{}", told.join("\n"));
 }
+
+#[test]
+fn a_column_called_as_ours_is_never_passed_over() {
+    let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
+    // A piece of an address means nothing without the others.
+    let ours: Vec<_> = super::names::called_as_ours().into_iter().filter(|ours| !known::PIECES.contains(ours)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("list.csv");
+    std::fs::write(&file, format!("{}\n{}\n", ours.join(","), vec!["?"; ours.len()].join(","))).unwrap();
+    let temporary = TemporaryHome::make("guess").unwrap();
+    let sample = sample::taken_apart(sample::of_file(&file).unwrap(), &temporary, "example.org/list").unwrap();
+    let forms = dates::forms(&sample.columns);
+    let place = Place::of("us-nj-every_county", None).unwrap();
+    let guesses = guess::guess(&sample, &forms, &Known::of(all.pipelines.values(), "permit"), &BTreeMap::new(), &place);
+    let is_told = |number: usize| guesses.mapped.iter().any(|mapped| mapped.column == number) || guesses.open.iter().any(|open| open.column == number);
+    let silent: Vec<&str> = (0..ours.len()).filter(|number| !is_told(*number)).map(|number| ours[number]).collect();
+    assert!(ours.len() > 15 && silent.is_empty(), "{silent:?} of {ours:?}");
+}

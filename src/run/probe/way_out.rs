@@ -18,7 +18,14 @@ pub(super) fn ways_out(context: &ProbeContext<'_>, source: &Source, request: &Re
             let is_set = |variable: &&str| (settings.secret)(variable).is_some();
             Refusal { source, request, status: examined.status, has_contact: settings.contact.is_some(), is_set: &is_set }.ways_out()
         }
-        Verdict::Absent if source.required && !context.fetcher.has_mirror() => {
+        Verdict::Absent if source.required && context.fetcher.has_mirror() => {
+            let page = page_of(source, request);
+            vec![format!(
+                "the mirror has no {page}: put the file there{}",
+                import_command(source, request).map(|command| format!(", or `{command}`")).unwrap_or_default()
+            )]
+        }
+        Verdict::Absent if source.required => {
             vec![format!("open {} in a browser: where the file has another name or place now, correct `url` of the source", page_of(source, request))]
         }
         _ => given(),

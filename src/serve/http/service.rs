@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
@@ -52,6 +53,8 @@ pub struct Service {
     pub program: Digest,
     pub usage: Usage,
     pub home: Home,
+    /// Whether the channel or its release could not be read when it was looked at last.
+    is_unreadable: AtomicBool,
     clock: Clock,
 }
 
@@ -83,6 +86,7 @@ impl Service {
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
             home,
+            is_unreadable: AtomicBool::new(false),
             clock,
             settings,
         })
@@ -94,10 +98,16 @@ impl Service {
     /// `Store`, when channel or release cannot be read; what is served stays.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.catalog.refresh().await;
+        self.is_unreadable.store(outcome.is_err(), Ordering::Relaxed);
         if !matches!(outcome, Ok(None)) {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// Why nothing can be answered while no release is loaded.
+    pub fn why_not_ready(&self) -> &'static str {
+        if self.is_unreadable.load(Ordering::Relaxed) { "the release cannot be read" } else { "no release yet" }
     }
 
     /// A text of a build as strangers may read it: without the folders of this machine.

@@ -89,6 +89,10 @@ fn nights(told: &mut Told) {
     let hook = format!("sh {} {}", script.display(), message.display());
     told.ask(&place, 20, &[&with("run")[..], &["--hook", &hook, "--accept", "permit.nola:floor"]].concat());
     told.take("hook", &message);
+    let unheard = place.root().join("no/such/hook");
+    told.ask(&place, 40, &["run", "--test-message", "--hook", unheard.to_str().unwrap()]);
+    told.ask(&place, 0, &["run", "--test-message", "--hook", &hook, "--metrics-file", place.root().join("pubdata.prom").to_str().unwrap()]);
+    told.take("hook", &message);
     told.ask(&place, 20, &with("plan"));
     told.ask(&place, 0, &["status"]);
 

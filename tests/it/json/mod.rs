@@ -34,7 +34,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("releases prune", &["prune"]),
     ("releases rollback", &["channel_move"]),
     ("releases show", &["release"]),
-    ("run", &["run"]),
+    ("run", &["run", "test_message"]),
     ("schema dictionary", &["contracts"]),
     // It prints a schema, not a document.
     ("schema json", &[]),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{number, numbers, promtool};
 use crate::publisher::{Publisher, Reply};
@@ -113,6 +113,31 @@ async fn nights_are_told_of_when_something_is_new_and_numbers_are_written_after_
     assert_eq!((events(&night.sent().0[1]), night.told()[3].as_str()), (vec![("recovered", TASK)], "recovered 0"));
     let command = night.place.pubdata(&["metrics"]).expect(0);
     assert_eq!(number(&command.stdout, "pubdata_task_failed_runs{"), 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
+    let night = Night::new().await;
+    let hook = format!("sh {} {}", night.script().display(), night.place.root().join("told").display());
+    let test = |hook: &str, beat: &str| {
+        let mut command = night.place.run_command(&["--test-message", "--hook", hook, "--metrics-file", night.metrics_file().to_str().unwrap()]);
+        command.env("PUBDATA_WEBHOOK", night.publisher.url("/hook/T0PSECRET")).env("PUBDATA_HEARTBEAT", night.publisher.url(beat));
+        answer(&mut command)
+    };
+    let all = test(&hook, "/beat/T0PSECRET").expect(0);
+    let told = ["metrics_file", "hook", "webhook", "heartbeat"].map(|to| json!({"to": to, "error": null}));
+    assert_eq!(all.json()["told"], json!(told));
+    let (posted, beats) = night.sent();
+    assert_eq!((events(&posted[0]), posted.len(), beats, night.told()[1].as_str()), (vec![("test", "run")], 1, 1, "test 0"));
+    assert_eq!(posted[0]["text"], "pubdata nightly: test run (a test message: nothing happened)");
+    assert!(!night.place.home().join("ledger.jsonl").exists(), "a run was written down");
+    let some = test("no-such-program", "/nowhere/T0PSECRET").expect(40);
+    let told = some.json()["told"].clone();
+    let errors: Vec<&str> = told.as_array().unwrap().iter().map(|told| told["error"].as_str().unwrap_or("done")).collect();
+    assert!(errors[1].starts_with("the hook `no-such-program` cannot be started") && !errors[3].starts_with("done"), "{errors:?}");
+    assert_eq!((errors[0], errors[2], some.stdout.contains(SECRET)), ("done", "done", false));
+    let none = night.place.pubdata(&["run", "--test-message"]).expect(40);
+    assert!(none.stderr.contains("nobody is told how runs go"), "{}", none.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,7 +40,7 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
     assert_eq!(planned, expected);
     let prune = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--dry-run"]).expect(0).stdout;
     assert!(prune.starts_with(&format!("would delete release {first}\nwould delete snapshot ")), "{prune}");
-    assert!(prune.contains("\nwould delete 1 releases, 0 unfinished ones, 1 snapshots\n"), "{prune}");
+    assert!(prune.contains("\nwould delete 1 releases, 0 unfinished ones, 1 snapshots (3.6 kB)\n"), "{prune}");
     let planned = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--dry-run", "--json"]).expect(0).json();
     assert_eq!(planned["releases"], json!([first]));
     assert_eq!(files(&place), before, "nothing was changed");
@@ -55,7 +55,7 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
     let again = place.pubdata(&["releases", "promote", "--json"]).expect(0).json();
     assert_eq!((&again["outcome"], &again["release_id"], &again["generation"]), (&json!("unchanged"), &json!(second), &Value::Null));
     let none = place.pubdata(&["releases", "promote", "--dry-run"]).expect(0).stdout;
-    assert_eq!(none, "channel stable already points there\n");
+    assert_eq!(none, format!("nothing was changed: channel stable points at {second} already\n"));
     for arguments in [&["releases", "rollback", "--dry-run"][..], &["releases", "prune", "--keep", "0", "--dry-run"]] {
         place.pubdata(arguments).expect(40);
     }

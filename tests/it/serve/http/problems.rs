@@ -152,6 +152,17 @@ async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
 }
 
 #[tokio::test]
+async fn a_release_that_cannot_be_read_is_not_told_as_none() {
+    let world = World::empty(|_| {}).await;
+    assert_eq!(world.get("/readyz").await.json()["status"], "no release yet");
+    let release_id = world.publish(&draft(1.0)).await;
+    std::fs::write(world.folder.path().join("releases").join(release_id.as_str()).join("manifest.json"), "{").unwrap();
+    assert!(world.service.refresh().await.is_err());
+    let answer = world.get("/readyz").await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["status"]), (503, &json!("the release cannot be read")));
+}
+
+#[tokio::test]
 async fn requests_wait_for_the_first_release_to_be_loaded() {
     let world = World::empty(|_| {}).await;
     world.publish(&draft(1.0)).await;
