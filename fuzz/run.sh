@@ -13,10 +13,10 @@ for target in $targets; do
     mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
     log=fuzz/logs/$target.log
     code=0
-    # No input is worth half a minute; what one asks for of memory is counted by the program itself.
+    # No input is worth half a minute (TIMEOUT gives more where other work takes the processors); what one asks for of memory is counted by the program itself.
     PUBDATA_FUZZ=$target PUBDATA_FUZZ_SECONDS=$seconds PUBDATA_FUZZ_HOME=fuzz/home POLARS_MAX_THREADS=1 RAYON_NUM_THREADS=1 \
         nice -n 19 "$program" "fuzz/corpus/$target" "fuzz/seeds/$target" -artifact_prefix="fuzz/artifacts/$target/" \
-        -max_len="${MAX_LEN:-16384}" -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 >"$log" 2>&1 || code=$?
+        -max_len="${MAX_LEN:-16384}" -timeout="${TIMEOUT:-30}" -rss_limit_mb=4096 -print_final_stats=1 >"$log" 2>&1 || code=$?
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     coverage=$(grep -oE 'cov: [0-9]+' "$log" | tail -n 1 | cut -d' ' -f2 || true)
     finding=none

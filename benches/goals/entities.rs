@@ -39,7 +39,7 @@ pub fn bench() -> Result<()> {
     println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
     // The profile endpoint's data beside it, from the sample of real files.
     let profiles = corpus::mirror()?;
-    finish(pubdata(&["run", "census"]).arg("--mirror").arg(&profiles).arg("--home").arg(&home), &[0, 10])?;
+    finish(pubdata(&["run", "census.acs5", "census.gazetteer"]).arg("--mirror").arg(&profiles).arg("--home").arg(&home), &[0, 10])?;
     search(&home, &profiles, entities)?;
     corpus::remove(&home)
 }
