@@ -85,7 +85,7 @@ struct Global {
     /// The folder to work in: snapshots, releases, ledger, keys.
     #[arg(long, global = true, env = "PUBDATA_HOME", default_value = DEFAULT_HOME, value_name = "DIR")]
     home: PathBuf,
-    /// Where releases and channels are kept, when not in HOME: s3://bucket/prefix or file:///folder.
+    /// Where what machines share is kept, when not in HOME: file:///folder, s3://bucket/prefix, az://container/prefix or gs://bucket/prefix.
     #[arg(long, global = true, env = "PUBDATA_STORE", value_name = "URL")]
     store: Option<String>,
     /// A folder with pipelines/ and schemas/ to use instead of those built in.
@@ -132,7 +132,7 @@ enum Command {
     Accept(accept::AcceptArgs),
     /// Begins a list that is new, such as a city's permits: looks at its file and writes declaration and fixture.
     New(new::NewArgs),
-    /// Proves all declarations and contracts without data.
+    /// Proves all declarations and contracts without data; with --store also that publishers can share that store.
     Check,
     /// Prints contracts, and the schemas of what commands print with --json.
     Schema(schema::SchemaArgs),
@@ -234,7 +234,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Import(arguments) => runtime.block_on(import::import(global, arguments)),
         Command::Accept(arguments) => accept::accept(global, arguments),
         Command::New(arguments) => runtime.block_on(new::new(global, arguments)),
-        Command::Check => check::check(global),
+        Command::Check => runtime.block_on(check::check(global)),
         Command::Schema(arguments) => schema::schema(global, arguments),
         Command::Settings(arguments) => settings::settings(global, arguments, &Cli::command()),
     }

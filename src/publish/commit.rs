@@ -100,7 +100,13 @@ pub async fn prepare(
 ) -> Result<Prepared> {
     let current = match releases.channel(channel).await? {
         Some(entry) => Some(Current { manifest: current_manifest(releases, &entry).await?, entry }),
-        None => None,
+        None => {
+            // Before the first use: a folder on this machine keeps its word.
+            if releases.folder().is_none() {
+                releases.store().check().await?;
+            }
+            None
+        }
     };
     fault::point("commit.begun");
     let mut is_sample = is_sample;

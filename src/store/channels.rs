@@ -1,7 +1,6 @@
 //! Channels: names that point at releases, with one file for each generation that is never changed. Of two publishers that move a channel
 //! at once, one wins.
 
-use futures_util::StreamExt;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
@@ -51,10 +50,7 @@ impl Releases {
     /// # Errors
     /// `Store`, when the channels cannot be listed.
     pub async fn channels(&self) -> Result<Vec<String>> {
-        let listing = self.store.list_with_delimiter(Some(&Path::from("channels"))).await?;
-        let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();
-        names.sort();
-        Ok(names)
+        self.store.folders(&Path::from("channels")).await
     }
 
     /// What a channel points at now; none when nothing was ever published there.
@@ -90,14 +86,9 @@ impl Releases {
         let entry = ChannelEntry { format_version: CHANNEL_FORMAT_VERSION, channel: name.to_owned(), generation, release_id, action, moved_at, run_id };
         let mut bytes = serde_json::to_vec(&entry).expect("a channel entry is plain data");
         bytes.push(b'\n');
-        if self.create(&key(name, generation)?, bytes).await? {
-            return Ok(entry);
-        }
-        let winner = self.generation(name, generation).await?;
-        if winner == entry {
-            // A remote store can take the file and lose the answer; the retry then finds its own.
-            return Ok(entry);
-        }
+        let key = key(name, generation)?;
+        let Some(other) = self.store.create(&key, bytes.into()).await? else { return Ok(entry) };
+        let winner = parsed(name, generation, &key, &other)?;
         let run = winner.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
         Err(Error::new(
             ErrorKind::Busy,
@@ -107,33 +98,48 @@ impl Releases {
     }
 
     async fn generations(&self, name: &str) -> Result<Vec<u64>> {
-        let mut files = self.store.list(Some(&folder(name)?));
-        let mut generations: Vec<u64> = Vec::new();
-        while let Some(file) = files.next().await {
-            let location = file?.location;
-            generations.extend(location.filename().and_then(|name| name.strip_suffix(".json")?.parse::<u64>().ok()));
-        }
+        let files = self.store.list(&folder(name)?).await?;
+        let number = |key: &str| key.rsplit('/').next()?.strip_suffix(".json")?.parse::<u64>().ok();
+        let mut generations: Vec<u64> = files.iter().filter_map(|file| number(&file.key)).collect();
         generations.sort_unstable();
         Ok(generations)
     }
 
     async fn generation(&self, name: &str, generation: u64) -> Result<ChannelEntry> {
         let key = key(name, generation)?;
-        let damaged = |reason: String| {
-            Error::store(format!("{key} is damaged: {reason}"))
-                .hint("put the file back from a backup; where it is deleted, the channel points at what it pointed at before")
-        };
-        let bytes = self.read(&key).await?.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let entry: ChannelEntry = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        if entry.format_version > CHANNEL_FORMAT_VERSION {
-            let newer = format!("{key} has format {}; this program reads up to {CHANNEL_FORMAT_VERSION}", entry.format_version);
-            return Err(Error::store(newer).hint("use the version of pubdata that wrote it, or a later one"));
-        }
-        if entry.generation != generation || entry.channel != name {
-            return Err(damaged(format!("it describes generation {} of channel `{}`", entry.generation, entry.channel)));
-        }
-        Ok(entry)
+        let bytes = self.store.read(&key).await?.ok_or_else(|| damaged(&key, "it is missing"))?;
+        parsed(name, generation, &key, &bytes)
     }
+
+    /// What a channel was moved to after a generation; none while it was not. One request, where [`Releases::channel`] has to list.
+    ///
+    /// # Errors
+    /// As for [`Releases::channel`].
+    pub async fn channel_after(&self, name: &str, generation: u64) -> Result<Option<ChannelEntry>> {
+        let (mut newest, mut generation) = (None, generation + 1);
+        while let Some(bytes) = self.store.read(&key(name, generation)?).await? {
+            newest = Some(parsed(name, generation, &key(name, generation)?, &bytes)?);
+            generation += 1;
+        }
+        Ok(newest)
+    }
+}
+
+fn damaged(key: &Path, reason: &str) -> Error {
+    Error::store(format!("{key} is damaged: {reason}"))
+        .hint("put the file back from a backup; where it is deleted, the channel points at what it pointed at before")
+}
+
+fn parsed(name: &str, generation: u64, key: &Path, bytes: &[u8]) -> Result<ChannelEntry> {
+    let entry: ChannelEntry = serde_json::from_slice(bytes).map_err(|error| damaged(key, &error.to_string()))?;
+    if entry.format_version > CHANNEL_FORMAT_VERSION {
+        let newer = format!("{key} has format {}; this program reads up to {CHANNEL_FORMAT_VERSION}", entry.format_version);
+        return Err(Error::store(newer).hint("use the version of pubdata that wrote it, or a later one"));
+    }
+    if entry.generation != generation || entry.channel != name {
+        return Err(damaged(key, &format!("it describes generation {} of channel `{}`", entry.generation, entry.channel)));
+    }
+    Ok(entry)
 }
 
 /// Refuses what no channel can be named.

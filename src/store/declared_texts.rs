@@ -16,7 +16,7 @@ impl Releases {
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub async fn intact_text(&self, id: &ReleaseId, digest: &Digest) -> Result<Option<String>> {
-        let bytes = self.read(&part_key(id, &declared_path(digest))?).await?;
+        let bytes = self.store.read(&part_key(id, &declared_path(digest))?).await?;
         Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
-use futures_util::StreamExt;
 use object_store::path::Path;
 use serde::Serialize;
 
@@ -97,9 +96,8 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
 
 async fn of_folder(releases: &Releases, folder: &str) -> Result<Versions> {
     let mut versions = Versions::new();
-    let mut files = releases.store.list(Some(&Path::from(folder)));
-    while let Some(file) = files.next().await {
-        if let Some(bytes) = releases.read(&file?.location).await? {
+    for file in releases.store.list(&Path::from(folder)).await? {
+        if let Some(bytes) = releases.store.read(&Path::from(file.key)).await? {
             count(&mut versions, &bytes);
         }
     }

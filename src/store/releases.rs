@@ -1,23 +1,17 @@
-//! Reads, writes and deletes releases in a local folder or an S3-compatible store. One exists once its manifest is there, written last.
+//! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
 
-use std::path::{Path as FilePath, PathBuf};
-use std::sync::Arc;
+use std::path::Path as FilePath;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use object_store::aws::AmazonS3Builder;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::prefix::PrefixStore;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 
-use super::{Home, Manifest, Part};
-use crate::error::{Error, IoExt, Result, ResultExt};
+use super::{Home, Manifest, Part, SharedStore};
+use crate::error::{Error, Result, ResultExt};
 use crate::ids::ReleaseId;
 
 const MANIFEST: &str = "manifest.json";
 
-/// The published releases and the channels that point at them, in a local folder or in an S3-compatible store.
+/// The published releases and the channels that point at them, in a folder or in an object store.
 ///
 /// ```text
 /// releases/<release_id>/manifest.json        written last: without it the release does not exist
@@ -28,9 +22,7 @@ const MANIFEST: &str = "manifest.json";
 /// ```
 #[derive(Debug, Clone)]
 pub struct Releases {
-    pub(super) store: Arc<dyn ObjectStore>,
-    /// The folder, when the store is a local one.
-    local_root: Option<PathBuf>,
+    pub(super) store: SharedStore,
 }
 
 /// A release that was begun and has no manifest.
@@ -42,47 +34,22 @@ pub struct IncompleteRelease {
 }
 
 impl Releases {
-    /// Opens the store: the home itself without a URL, a folder for `file:///folder`, a bucket for `s3://bucket/prefix`, whose
-    /// credentials, region and endpoint come from the usual `AWS_*` environment.
+    /// Opens the store as [`SharedStore::open`] does.
     ///
     /// # Errors
-    /// `Config`, when the URL is not one of these forms or the S3 settings are not complete; `Store`, when the folder cannot be made.
+    /// As there.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
-        match url {
-            None => Self::open_folder(home.root()),
-            Some(url) => Self::open_url(url).context(|| format!("store `{url}`")),
-        }
+        Ok(Self { store: SharedStore::open(home, url)? })
     }
 
-    fn open_url(url: &str) -> Result<Self> {
-        if let Some(rest) = url.strip_prefix("file:///") {
-            let path = Path::from_url_path(rest).map_err(|error| Error::config(format!("not a folder: {error}")))?;
-            return Self::open_folder(&FilePath::new("/").join(path.as_ref()));
-        }
-        let Some(rest) = url.strip_prefix("s3://") else {
-            return Err(Error::config("not a store this program knows").hint("use `file:///folder` or `s3://bucket/prefix`"));
-        };
-        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.is_empty() {
-            return Err(Error::config("no bucket given").hint("use `s3://bucket/prefix`"));
-        }
-        let hint = "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT for a store that is not Amazon's";
-        let bucket = AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|error| Error::config(error.to_string()).hint(hint))?;
-        let prefix = Path::parse(prefix).map_err(|error| Error::config(format!("not a prefix: {error}")))?;
-        Ok(Self { store: Arc::new(PrefixStore::new(bucket, prefix)), local_root: None })
-    }
-
-    fn open_folder(root: &FilePath) -> Result<Self> {
-        std::fs::create_dir_all(root).at("create folder", root)?;
-        // `fsync` covers the file, its folder and every folder made on the way: a pointer never outlives what it points at.
-        let store = LocalFileSystem::new_with_prefix(root)?.with_fsync(true);
-        let local_root = root.canonicalize().at("find folder", root)?;
-        Ok(Self { store: Arc::new(store), local_root: Some(local_root) })
+    /// The place they are in.
+    pub fn store(&self) -> &SharedStore {
+        &self.store
     }
 
     /// The folder, when the store is one on this machine.
     pub fn folder(&self) -> Option<&FilePath> {
-        self.local_root.as_deref()
+        self.store.folder()
     }
 
     /// Reads and checks a release's manifest.
@@ -117,7 +84,7 @@ impl Releases {
     /// # Errors
     /// `Store`, when there is no such release.
     pub async fn manifest_bytes(&self, id: &ReleaseId) -> Result<Bytes> {
-        match self.read(&manifest_key(id)).await? {
+        match self.store.read(&manifest_key(id)).await? {
             Some(bytes) => Ok(bytes),
             None => Err(Error::store(format!("there is no release {id}")).hint("`pubdata releases list` shows those that are kept")),
         }
@@ -128,11 +95,7 @@ impl Releases {
     /// # Errors
     /// `Store`, when the store cannot be asked.
     pub async fn exists(&self, id: &ReleaseId) -> Result<bool> {
-        match self.store.head(&manifest_key(id)).await {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(Error::from(error).context(format!("release {id}"))),
-        }
+        Ok(self.store.size(&manifest_key(id)).await.context(|| format!("release {id}"))?.is_some())
     }
 
     /// The complete releases, sorted by id.
@@ -159,22 +122,15 @@ impl Releases {
             if self.exists(&release_id).await? {
                 continue;
             }
-            let mut modified = jiff::Timestamp::UNIX_EPOCH;
-            let mut files = self.store.list(Some(&release_key(&release_id)));
-            while let Some(file) = files.next().await {
-                let second = file?.last_modified.timestamp();
-                modified = modified.max(jiff::Timestamp::from_second(second).unwrap_or(jiff::Timestamp::MAX));
-            }
+            let files = self.store.list(&release_key(&release_id)).await?;
+            let modified = files.iter().map(|file| file.modified).max().unwrap_or(jiff::Timestamp::UNIX_EPOCH);
             incomplete.push(IncompleteRelease { release_id, modified });
         }
         Ok(incomplete)
     }
 
     async fn folders(&self) -> Result<Vec<ReleaseId>> {
-        let listing = self.store.list_with_delimiter(Some(&Path::from("releases"))).await?;
-        let mut ids: Vec<ReleaseId> = listing.common_prefixes.iter().filter_map(|path| path.filename()?.parse().ok()).collect();
-        ids.sort();
-        Ok(ids)
+        Ok(self.store.folders(&Path::from("releases")).await?.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Reads a whole part; its hash is not checked here.
@@ -191,7 +147,7 @@ impl Releases {
     /// # Errors
     /// `Store`, when the part is there and cannot be read, or its path is not a part's.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
-        self.read(&part_key(id, &part.path)?).await
+        self.store.read(&part_key(id, &part.path)?).await
     }
 
     /// Writes a part, durably, in place of what may be there from an interrupted try.
@@ -199,22 +155,17 @@ impl Releases {
     /// # Errors
     /// `Store`, when the part cannot be written, or its path is not a part's.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
-        let key = part_key(id, part_path)?;
-        self.store.put(&key, bytes.into()).await.map_err(|error| Error::from(error).context(key.to_string()))?;
-        Ok(())
+        self.store.put(&part_key(id, part_path)?, bytes).await
     }
 
-    /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket on S3.
+    /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket.
     /// Returns false when that release does not have it.
     ///
     /// # Errors
     /// `Store`, when the part is there and cannot be taken over, or a path is not a part's.
     pub async fn link_part(&self, from: &ReleaseId, from_path: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
-        match self.store.copy(&part_key(from, from_path)?, &part_key(to, to_path)?).await {
-            Ok(()) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(Error::from(error).context(format!("release {to}: part {to_path} of release {from}"))),
-        }
+        let copied = self.store.copy(&part_key(from, from_path)?, &part_key(to, to_path)?).await;
+        copied.context(|| format!("release {to}: part {to_path} of release {from}"))
     }
 
     /// Writes the manifest, durably: from now on the release exists.
@@ -223,47 +174,17 @@ impl Releases {
     /// `Store`, when it cannot be written.
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
-        let put = self.store.put(&manifest_key(id), manifest.to_json().into()).await;
-        put.map(|_| ()).map_err(|error| Error::from(error).context(manifest_key(id).to_string()))
+        self.store.put(&manifest_key(id), manifest.to_json().into()).await
     }
 
     /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller knows that no channel points at it.
     ///
     /// # Errors
-    /// `Store`, when a file cannot be deleted, or, in a local folder, when there is no such release.
+    /// `Store`, when a file cannot be deleted.
     pub async fn delete_release(&self, id: &ReleaseId) -> Result<()> {
-        let at_release = |error: object_store::Error| Error::from(error).context(format!("delete release {id}"));
-        match self.store.delete(&manifest_key(id)).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => return Err(at_release(error)),
-        }
-        if let Some(root) = &self.local_root {
-            let folder = root.join("releases").join(id.as_str());
-            return std::fs::remove_dir_all(&folder).at("delete folder", &folder);
-        }
-        let mut files = self.store.list(Some(&release_key(id)));
-        while let Some(file) = files.next().await {
-            self.store.delete(&file.map_err(at_release)?.location).await.map_err(at_release)?;
-        }
-        Ok(())
-    }
-
-    pub(super) async fn read(&self, key: &Path) -> Result<Option<Bytes>> {
-        let at_key = |error: object_store::Error| Error::from(error).context(key.to_string());
-        match self.store.get(key).await {
-            Ok(found) => Ok(Some(found.bytes().await.map_err(at_key)?)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(at_key(error)),
-        }
-    }
-
-    /// Creates a file that must not exist yet; returns whether it was this caller who made it.
-    pub(super) async fn create(&self, key: &Path, bytes: Vec<u8>) -> Result<bool> {
-        match self.store.put_opts(key, bytes.into(), PutMode::Create.into()).await {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
-            Err(error) => Err(Error::from(error).context(key.to_string())),
-        }
+        let at_release = || format!("delete release {id}");
+        self.store.delete(&manifest_key(id)).await.context(at_release)?;
+        self.store.delete_folder(&release_key(id)).await.context(at_release)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +42,7 @@ impl Releases {
     /// `Config`, when the name is not one a channel can have; `Store`, when the file cannot be read, is damaged or of a newer format.
     pub async fn unrenewed(&self, channel: &str) -> Result<Option<Unrenewed>> {
         let key = key(channel)?;
-        let Some(bytes) = self.read(&key).await? else { return Ok(None) };
+        let Some(bytes) = self.store.read(&key).await? else { return Ok(None) };
         let unrenewed: Unrenewed =
             serde_json::from_slice(&bytes).map_err(|error| Error::store(format!("{key} is damaged: {error}")).hint("the next `pubdata run` writes it anew"))?;
         if unrenewed.format_version > UNRENEWED_FORMAT_VERSION {
@@ -67,10 +66,10 @@ impl Releases {
         let key = key(channel)?;
         let mut bytes = serde_json::to_vec_pretty(unrenewed).expect("what was not renewed is plain data");
         bytes.push(b'\n');
-        if self.read(&key).await?.is_some_and(|known| known == bytes) {
+        if self.store.read(&key).await?.is_some_and(|known| known == bytes) {
             return Ok(());
         }
-        self.store.put(&key, bytes.into()).await.map(|_| ()).map_err(|error| Error::from(error).context(key.to_string()))
+        self.store.put(&key, bytes.into()).await
     }
 }
 

@@ -15,6 +15,7 @@ mod formats;
 mod habits;
 mod json;
 mod monitor;
+mod objects;
 mod peers;
 mod publish;
 mod publisher;

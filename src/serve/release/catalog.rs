@@ -3,6 +3,7 @@
 //! ask for another are told to come back; what has no room beside the others goes, the least recently used first.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
@@ -18,6 +19,9 @@ use crate::serve::release::part_cache::PartCache;
 use crate::serve::release::retained::{Loading, Retained, resident_bytes};
 use crate::store::{ChannelEntry, Manifest, Releases, Unrenewed};
 
+/// Every so many looks at a channel its moves are listed.
+const LOOKS_BETWEEN_LISTS: u64 = 30;
+
 /// The releases of one channel.
 pub struct Catalog {
     releases: Releases,
@@ -30,6 +34,7 @@ pub struct Catalog {
     unreadable: Mutex<Option<String>>,
     /// Whether the channel has been looked at since the start.
     has_looked: watch::Sender<bool>,
+    looks: AtomicU64,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
     retained: Arc<Mutex<Retained>>,
     /// One at a time: loading takes memory and processor from those who are answered.
@@ -37,7 +42,7 @@ pub struct Catalog {
 }
 
 struct Current {
-    generation: u64,
+    entry: ChannelEntry,
     unrenewed: Option<Unrenewed>,
     release: Arc<Release>,
 }
@@ -62,6 +67,7 @@ impl Catalog {
             current: ArcSwapOption::empty(),
             unreadable: Mutex::default(),
             has_looked: watch::Sender::new(false),
+            looks: AtomicU64::new(0),
             history: tokio::sync::Mutex::new(None),
             retained: Arc::new(Mutex::new(Retained::new(retained_bytes))),
             loading: Arc::new(Semaphore::new(1)),
@@ -94,8 +100,8 @@ impl Catalog {
     }
 
     async fn follow(&self) -> Result<Option<ReleaseId>> {
-        let Some(entry) = self.releases.channel(&self.channel).await? else { return Ok(None) };
         let current = self.current.load_full();
+        let Some(entry) = self.present_entry(current.as_ref().map(|current| &current.entry)).await? else { return Ok(None) };
         // A release is good without these marks: those that are known still count.
         let unrenewed = match self.releases.unrenewed(&self.channel).await {
             Ok(unrenewed) => {
@@ -107,10 +113,10 @@ impl Catalog {
                 current.as_ref().and_then(|current| current.unrenewed.clone())
             }
         };
-        if let Some(known) = current.as_ref().filter(|current| current.generation == entry.generation) {
+        if let Some(known) = current.as_ref().filter(|current| current.entry.generation == entry.generation) {
             if known.unrenewed != unrenewed {
                 let release = Arc::new(known.release.marked(unrenewed.as_ref()));
-                self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
+                self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
             }
             return Ok(None);
         }
@@ -125,8 +131,18 @@ impl Catalog {
             std::iter::once(&*release).chain(current.as_ref().map(|current| &*current.release)).map(|release| &release.manifest).collect();
         self.parts.forget_all_but(&manifests);
         let release = Arc::new(release.marked(unrenewed.as_ref()));
-        self.current.store(Some(Arc::new(Current { generation: entry.generation, unrenewed, release })));
+        self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
         Ok(Some(entry.release_id))
+    }
+
+    /// What the channel points at. Only the next move is asked for, which is one small request; now and then the moves are listed, so that one that
+    /// was taken back by hand shows.
+    async fn present_entry(&self, known: Option<&ChannelEntry>) -> Result<Option<ChannelEntry>> {
+        let is_listed = self.looks.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOKS_BETWEEN_LISTS);
+        match known.filter(|_| !is_listed) {
+            Some(known) => Ok(Some(self.releases.channel_after(&self.channel, known.generation).await?.unwrap_or_else(|| known.clone()))),
+            None => self.releases.channel(&self.channel).await,
+        }
     }
 
     /// Says once that the marks cannot be read.
@@ -179,7 +195,7 @@ impl Catalog {
 
     /// The channel's moves, read again when it has moved.
     async fn history(&self) -> Result<Arc<Vec<ChannelEntry>>> {
-        let generation = self.current.load().as_ref().map_or(0, |current| current.generation);
+        let generation = self.current.load().as_ref().map_or(0, |current| current.entry.generation);
         let mut known = self.history.lock().await;
         if let Some((of, history)) = known.as_ref()
             && *of == generation

@@ -188,6 +188,7 @@ fn marked(place: &Place) -> String {
 fn declarations(told: &mut Told) {
     let place = Place::new();
     told.ask(&place, 0, &["check"]);
+    told.ask(&place, 0, &["check", "--store", &format!("file://{}", place.root().join("store").display())]);
     told.ask(&place, 0, &["schema", "dictionary"]);
     told.ask(&place, 0, &["schema", "show", "geo.school"]);
     let folder = place.root().join("declarations");

@@ -24,16 +24,16 @@ async fn a_second_night_replaces_one_year_and_keeps_the_other() {
     assert_eq!((committed.outcome, committed.parts_linked, committed.parts_written), (Outcome::Published, 1, 1));
 }
 
-async fn first_night(place: &Place) -> ReleaseId {
+pub async fn first_night(place: &Place) -> ReleaseId {
     place.publish(vec![place.built(2023, "one", 1), place.built(2024, "one", 1)]).await.release_id
 }
 
-async fn second_night(place: &Place) -> pubdata::publish::Committed {
+pub async fn second_night(place: &Place) -> pubdata::publish::Committed {
     place.publish(vec![carried(2023), place.built(2024, "two", 2)]).await
 }
 
 /// Asserts that a release is whole: manifest and every part as recorded.
-async fn assert_whole(place: &Place, release_id: &ReleaseId) {
+pub async fn assert_whole(place: &Place, release_id: &ReleaseId) {
     let manifest = place.releases.manifest(release_id).await.unwrap();
     let parts: Vec<_> = manifest.datasets.values().flat_map(|dataset| &dataset.parts).collect();
     assert_eq!(parts.len(), 2);

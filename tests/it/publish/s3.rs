@@ -1,20 +1,19 @@
-//! The same operations on an S3-compatible store: configuration only. An in-process server speaks as much of the protocol as they use.
+//! The same operations on an S3-compatible store: configuration only, and whatever the store refuses, loses or repeats.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use pubdata::error::ErrorKind;
+use pubdata::publish::fault::{FAULT_POINTS, VARIABLE};
 use pubdata::publish::{Outcome, prepare, promote, prune, rollback};
-use pubdata::store::Releases;
+use pubdata::store::{Releases, SharedStore};
 
-use super::{NOW, Place, carried, contracts};
+use super::{NOW, Place, carried, contracts, crash};
+use crate::objects::{Fault, ObjectServer};
 
 const STORE: &str = "PUBDATA_TEST_STORE";
+const STEP: &str = "PUBDATA_TEST_STEP";
 
 /// Also the program that the test below starts in a process of its own, with the environment of an S3 store.
 #[tokio::test]
@@ -37,7 +36,7 @@ async fn a_store_serves_publish_race_rollback_promote_and_prune() {
     assert_eq!(releases.channels().await.unwrap(), ["nightly", "stable"]);
     let all: BTreeSet<_> = [first.release_id.clone(), second.release_id.clone(), lost.clone()].into_iter().collect();
     assert_eq!(releases.list().await.unwrap().into_iter().collect::<BTreeSet<_>>(), all);
-    let pruned = prune(releases, 1, "2026-03-01T00:00:00Z".parse().unwrap()).await.unwrap();
+    let pruned = prune(releases, 1, jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24)).await.unwrap();
     assert_eq!(pruned.releases.into_iter().collect::<BTreeSet<_>>(), [second.release_id, lost].into_iter().collect());
     let manifest = releases.manifest(&first.release_id).await.unwrap();
     for part in &manifest.datasets["test.place"].parts {
@@ -45,89 +44,113 @@ async fn a_store_serves_publish_race_rollback_promote_and_prune() {
     }
 }
 
+/// Runs the test above in a process whose store is the server's.
+async fn on_the_server(server: &ObjectServer, test: &'static str) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]).env(STORE, "s3://bucket/some/prefix").envs(server.environment());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "no such test: {test}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_s3_store_needs_configuration_only() {
-    let objects = Objects::default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let server = tokio::spawn(axum::serve(listener, Router::new().fallback(answer).with_state(objects.clone())).into_future());
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "publish::s3::a_store_serves_publish_race_rollback_promote_and_prune"])
-        .env(STORE, "s3://bucket/some/prefix")
-        .envs([("AWS_ENDPOINT", endpoint.as_str()), ("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1")])
-        .envs([("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("NO_PROXY", "127.0.0.1")]);
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    server.abort();
-    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let objects = objects.0.lock().unwrap();
-    assert!(objects.keys().all(|key| key.starts_with("some/prefix/")), "{objects:?}");
-    let channels: Vec<&String> = objects.keys().filter(|key| key.contains("channels")).collect();
+    let server = ObjectServer::start(&[]).await;
+    on_the_server(&server, "publish::s3::a_store_serves_publish_race_rollback_promote_and_prune").await;
+    let keys = server.keys();
+    assert!(keys.iter().all(|key| key.starts_with("some/prefix/")), "{keys:?}");
+    let channels: Vec<&String> = keys.iter().filter(|key| key.contains("channels")).collect();
     let expected = ["nightly/0000000001", "nightly/0000000002", "nightly/0000000003", "stable/0000000001"];
     assert_eq!(channels, expected.map(|name| format!("some/prefix/channels/{name}.json")).iter().collect::<Vec<_>>());
+    assert!(!keys.iter().any(|key| key.contains("check")), "the race by which it was checked left files: {keys:?}");
 }
 
-/// Objects of the one bucket, by key.
-#[derive(Clone, Default)]
-struct Objects(Arc<Mutex<BTreeMap<String, Bytes>>>);
-
-const DATE: &str = "2026-01-01T00:00:00Z";
-
-async fn answer(State(objects): State<Objects>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let mut objects = objects.0.lock().unwrap();
-    let key = uri.path().trim_start_matches("/bucket").trim_start_matches('/').replace("%3D", "=");
-    let query = uri.query().unwrap_or_default();
-    if query.starts_with("delete") {
-        let text = String::from_utf8(body.to_vec()).unwrap();
-        let keys: Vec<&str> = text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()).collect();
-        objects.retain(|key, _| !keys.contains(&key.as_str()));
-        let deleted: String = keys.iter().map(|key| format!("<Deleted><Key>{key}</Key></Deleted>")).collect();
-        return xml(&format!("<DeleteResult>{deleted}</DeleteResult>"));
-    }
-    if query.contains("list-type=2") {
-        return list(&objects, query);
-    }
-    if method == Method::PUT {
-        if headers.contains_key("if-none-match") && objects.contains_key(&key) {
-            return status(StatusCode::PRECONDITION_FAILED);
-        }
-        let source = headers.get("x-amz-copy-source").map(|source| source.to_str().unwrap().trim_start_matches("bucket/").replace("%3D", "="));
-        let content = match source.map(|source| objects.get(&source).cloned()) {
-            Some(None) => return status(StatusCode::NOT_FOUND),
-            Some(Some(content)) => content,
-            None => body,
-        };
-        objects.insert(key, content);
-        return Response::builder().header("etag", "\"1\"").body(Body::from("<CopyObjectResult><ETag>1</ETag></CopyObjectResult>")).unwrap();
-    }
-    match objects.get(&key) {
-        Some(content) => {
-            let response = Response::builder().header("etag", "\"1\"").header("last-modified", "Thu, 01 Jan 2026 00:00:00 GMT");
-            response.header("content-length", content.len()).body(if method == Method::HEAD { Body::empty() } else { content.clone().into() }).unwrap()
-        }
-        None => status(StatusCode::NOT_FOUND),
+/// A 409 of S3 says that another creation is under way, of which nothing may come; a lost answer looks like a failure, and a retry like another's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_conflicts_loses_answers_and_is_away_loses_nothing() {
+    for fault in [Fault::Conflict, Fault::LostAnswer, Fault::Unavailable] {
+        let server = ObjectServer::start(&[fault]).await;
+        on_the_server(&server, "publish::s3::a_store_serves_publish_race_rollback_promote_and_prune").await;
+        assert!(fault == Fault::Unavailable || server.failed() >= 4, "{fault:?} was met by {} files", server.failed());
     }
 }
 
-fn list(objects: &BTreeMap<String, Bytes>, query: &str) -> Response<Body> {
-    let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).map(|value| value.replace("%2F", "/"));
-    let (prefix, delimiter) = (parameter("prefix").unwrap_or_default(), parameter("delimiter"));
-    let (mut contents, mut folders) = (String::new(), BTreeSet::new());
-    for (key, content) in objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
-        match key[prefix.len()..].split_once('/') {
-            Some((folder, _)) if delimiter.is_some() => {
-                folders.insert(format!("<CommonPrefixes><Prefix>{prefix}{folder}/</Prefix></CommonPrefixes>"));
+/// Also the program that the test below starts.
+#[tokio::test]
+async fn a_store_is_refused_that_ignores_conditions() {
+    let Ok(url) = std::env::var(STORE) else { return };
+    let place = Place::new();
+    let store = SharedStore::at(&url).unwrap();
+    let error = store.check().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.to_string().contains("ignores conditions") && error.way_out().is_some(), "{error}");
+    let releases = Releases::open(&place.home, Some(&url)).unwrap();
+    let refused = prepare(&releases, &contracts(), "nightly", vec![place.built(2024, "one", 1)], false, "run", NOW).await.unwrap_err();
+    assert!(refused.kind() == ErrorKind::Config && refused.to_string().contains("ignores conditions"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishing_refuses_a_store_that_ignores_conditions() {
+    let server = ObjectServer::start(&[Fault::Unconditional]).await;
+    on_the_server(&server, "publish::s3::a_store_is_refused_that_ignores_conditions").await;
+    assert_eq!(server.keys(), Vec::<String>::new());
+}
+
+/// Also the program that the test below starts: one step of the nights of `crash`, on the store of its environment.
+#[tokio::test]
+async fn a_step_of_two_nights() {
+    let (Ok(url), Ok(home), Ok(step)) = (std::env::var(STORE), std::env::var("PUBDATA_TEST_HOME"), std::env::var(STEP)) else { return };
+    let place = Place::at(Path::new(&home));
+    let place = Place { releases: Releases::open(&place.home, Some(&url)).unwrap(), ..place };
+    let releases = &place.releases;
+    match step.as_str() {
+        "first" => drop(crash::first_night(&place).await),
+        "second" => drop(crash::second_night(&place).await),
+        _ => {
+            for release_id in releases.list().await.unwrap() {
+                crash::assert_whole(&place, &release_id).await;
             }
-            _ => contents += &format!("<Contents><Key>{key}</Key><LastModified>{DATE}</LastModified><ETag>1</ETag><Size>{}</Size></Contents>", content.len()),
+            let before = releases.channel("nightly").await.unwrap().unwrap();
+            let committed = crash::second_night(&place).await;
+            let outcome = if before.generation == 1 { Outcome::Published } else { Outcome::Unchanged };
+            assert_eq!(committed.outcome, outcome, "{before:?}");
+            crash::assert_whole(&place, &committed.release_id).await;
+            let after = releases.channel("nightly").await.unwrap().unwrap();
+            assert_eq!((after.generation, &after.release_id), (2, &committed.release_id));
+            assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "staging is cleared");
+            println!("generation before: {}; release {}", before.generation, committed.release_id);
         }
     }
-    xml(&format!("<ListBucketResult>{contents}{}</ListBucketResult>", folders.into_iter().collect::<String>()))
 }
 
-fn xml(text: &str) -> Response<Body> {
-    Response::builder().header("content-type", "application/xml").body(Body::from(text.to_owned())).unwrap()
-}
-
-fn status(code: StatusCode) -> Response<Body> {
-    Response::builder().status(code).body(Body::empty()).unwrap()
+/// As on a folder: readers see the old release or the new one, wherever the publisher dies, and the next run finishes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_any_step_on_s3_nothing_is_lost() {
+    let expected = {
+        let place = Place::new();
+        crash::first_night(&place).await;
+        crash::second_night(&place).await.release_id
+    };
+    let mut seen_old_and_new = (0, 0);
+    for point in FAULT_POINTS {
+        let server = ObjectServer::start(&[]).await;
+        let home = tempfile::tempdir().unwrap();
+        let step = async |name: &str, fault: &str| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "publish::s3::a_step_of_two_nights", "--nocapture"]).env(STORE, "s3://bucket/night").envs(server.environment());
+            command.env("PUBDATA_TEST_HOME", home.path()).env(STEP, name).env(VARIABLE, fault);
+            tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+        };
+        assert!(step("first", "").await.status.success(), "{point}");
+        let killed = step("second", point).await;
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(6), "{point}: {}", String::from_utf8_lossy(&killed.stdout));
+        let after = step("after", "").await;
+        let told = String::from_utf8_lossy(&after.stdout).into_owned();
+        assert!(after.status.success() && told.contains(&format!("release {expected}")), "{point}: {told}{}", String::from_utf8_lossy(&after.stderr));
+        match told.contains("generation before: 1") {
+            true => seen_old_and_new.0 += 1,
+            false => seen_old_and_new.1 += 1,
+        }
+    }
+    assert_eq!(seen_old_and_new, (9, 2), "the channel moves between two points, once");
 }

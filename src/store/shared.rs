@@ -1,0 +1,282 @@
+//! The place that machines share: a folder, or a bucket of an object store. All of it is files that are made once or replaced whole; what has to be
+//! decided between machines is decided by who creates a file first.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode};
+
+use super::Home;
+use crate::error::{Error, IoExt, Result, ResultExt};
+
+/// How often a file is tried to be created whose creation is neither done nor refused.
+const TRIES: u32 = 6;
+/// Before the second try; it doubles from there.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Rounds of the race by which a store is checked.
+const RACES: u32 = 4;
+/// Who creates the same file at once in a race.
+const RACERS: usize = 4;
+
+const FORMS: &str = "use `file:///folder`, `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`";
+
+/// A folder on this machine, or a bucket of Amazon S3, Azure Blob Storage, Google Cloud Storage or what speaks as they do.
+#[derive(Debug, Clone)]
+pub struct SharedStore {
+    store: Arc<dyn ObjectStore>,
+    /// The folder, where it is one on this machine.
+    folder: Option<PathBuf>,
+    url: String,
+}
+
+/// A file of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedFile {
+    /// Its name below the store, with slashes.
+    pub key: String,
+    pub size_bytes: u64,
+    /// When it was written, to the second.
+    pub modified: jiff::Timestamp,
+}
+
+impl SharedStore {
+    /// Opens a store: the home itself without a URL, a folder for `file:///folder`, a bucket for `s3://`, `az://` and `gs://`, whose credentials and
+    /// endpoint come from the usual environment (`AWS_*`, `AZURE_*`, `GOOGLE_*`).
+    ///
+    /// # Errors
+    /// `Config`, when the URL is not one of these forms or the settings of the bucket are not complete; `Store`, when the folder cannot be made.
+    pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
+        match url {
+            None => Self::open_folder(home.root()),
+            Some(url) => Self::at(url),
+        }
+    }
+
+    /// Opens the store of a URL.
+    ///
+    /// # Errors
+    /// As for [`SharedStore::open`].
+    pub fn at(url: &str) -> Result<Self> {
+        Self::open_url(url).context(|| format!("store `{url}`"))
+    }
+
+    fn open_url(url: &str) -> Result<Self> {
+        if let Some(rest) = url.strip_prefix("file:///") {
+            let path = Path::from_url_path(rest).map_err(|error| Error::config(format!("not a folder: {error}")))?;
+            return Self::open_folder(&FilePath::new("/").join(path.as_ref()));
+        }
+        let Some((scheme, rest)) = url.split_once("://") else { return Err(Error::config("not a store this program knows").hint(FORMS)) };
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if !["s3", "az", "gs"].contains(&scheme) {
+            return Err(Error::config("not a store this program knows").hint(FORMS));
+        }
+        if bucket.is_empty() {
+            return Err(Error::config("no bucket given").hint(FORMS));
+        }
+        let prefix = Path::parse(prefix).map_err(|error| Error::config(format!("not a prefix: {error}")))?;
+        let refused = |hint: &'static str| move |error: object_store::Error| Error::config(error.to_string()).hint(hint);
+        let hint = match scheme {
+            "s3" => "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT for a store that is not Amazon's",
+            "az" => "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or another of Azure's credentials",
+            _ => "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
+        };
+        let store: Arc<dyn ObjectStore> = match scheme {
+            "s3" => Arc::new(PrefixStore::new(AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(refused(hint))?, prefix)),
+            "az" => Arc::new(PrefixStore::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map_err(refused(hint))?, prefix)),
+            _ => Arc::new(PrefixStore::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map_err(refused(hint))?, prefix)),
+        };
+        Ok(Self { store, folder: None, url: url.trim_end_matches('/').to_owned() })
+    }
+
+    fn open_folder(root: &FilePath) -> Result<Self> {
+        std::fs::create_dir_all(root).at("create folder", root)?;
+        // `fsync` covers the file, its folder and every folder made on the way: a pointer never outlives what it points at.
+        let store = LocalFileSystem::new_with_prefix(root)?.with_fsync(true);
+        let folder = root.canonicalize().at("find folder", root)?;
+        let url = format!("file://{}", folder.display());
+        Ok(Self { store: Arc::new(store), folder: Some(folder), url })
+    }
+
+    /// The folder, when the store is one on this machine.
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.folder.as_deref()
+    }
+
+    /// The address that names the store to another process.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Reads a file; none when there is none.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
+    pub async fn read(&self, key: &Path) -> Result<Option<Bytes>> {
+        let at_key = |error: object_store::Error| Error::from(error).context(key.to_string());
+        match self.store.get(key).await {
+            Ok(found) => Ok(Some(found.bytes().await.map_err(at_key)?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(at_key(error)),
+        }
+    }
+
+    /// The size of a file; none when there is none.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be asked.
+    pub async fn size(&self, key: &Path) -> Result<Option<u64>> {
+        match self.store.head(key).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(Error::from(error).context(key.to_string())),
+        }
+    }
+
+    /// Writes a file, durably, in place of what may be there.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub async fn put(&self, key: &Path, bytes: Bytes) -> Result<()> {
+        self.store.put(key, bytes.into()).await.map(drop).map_err(|error| Error::from(error).context(key.to_string()))
+    }
+
+    /// Creates a file that must not exist yet. None when it is there now with these bytes, else what stands there instead.
+    ///
+    /// A store can refuse because another creation is under way of which nothing comes (S3's 409 `ConditionalRequestConflict`), and can take the
+    /// file and lose the answer. Either way what is there decides, and where nothing is, it is tried again.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be asked, or keeps refusing what is not there.
+    pub async fn create(&self, key: &Path, bytes: Bytes) -> Result<Option<Bytes>> {
+        let mut pause = FIRST_PAUSE;
+        let mut tries = 0;
+        loop {
+            let failure = match self.store.put_opts(key, bytes.clone().into(), PutMode::Create.into()).await {
+                Ok(_) => return Ok(None),
+                Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => None,
+                Err(error) => Some(Error::from(error).context(key.to_string())),
+            };
+            if let Some(found) = self.read(key).await? {
+                return Ok((found != bytes).then_some(found));
+            }
+            tries += 1;
+            if tries == TRIES {
+                let refused = || Error::store(format!("{key}: the store says that it exists, and has no such file"));
+                return Err(failure.unwrap_or_else(refused).hint("run again; `pubdata check --store` tries whether the store can be relied on"));
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    /// Makes a file of another's bytes without moving them through this machine: a hard link in a folder, a copy within a bucket. False when there is
+    /// no such other file.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be copied.
+    pub async fn copy(&self, from: &Path, to: &Path) -> Result<bool> {
+        match self.store.copy(from, to).await {
+            Ok(()) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(Error::from(error).context(format!("{from} to {to}"))),
+        }
+    }
+
+    /// Deletes a file; one that is not there is as good as deleted.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and stays.
+    pub async fn delete(&self, key: &Path) -> Result<()> {
+        match self.store.delete(key).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(Error::from(error).context(key.to_string())),
+        }
+    }
+
+    /// Deletes all files of a folder.
+    ///
+    /// # Errors
+    /// `Store`, when one cannot be deleted.
+    pub async fn delete_folder(&self, folder: &Path) -> Result<()> {
+        if let Some(root) = &self.folder {
+            let path = root.join(folder.as_ref());
+            return match std::fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at("delete folder", &path),
+                _ => Ok(()),
+            };
+        }
+        for file in self.list(folder).await? {
+            self.delete(&Path::from(file.key)).await?;
+        }
+        Ok(())
+    }
+
+    /// The files of a folder and of those in it, sorted by name.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn list(&self, folder: &Path) -> Result<Vec<SharedFile>> {
+        let mut files = self.store.list(Some(folder));
+        let mut found = Vec::new();
+        while let Some(file) = files.next().await {
+            let file = file.map_err(|error| Error::from(error).context(folder.to_string()))?;
+            let modified = jiff::Timestamp::from_second(file.last_modified.timestamp()).unwrap_or(jiff::Timestamp::MAX);
+            found.push(SharedFile { key: file.location.to_string(), size_bytes: file.size, modified });
+        }
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(found)
+    }
+
+    /// The names of the folders in a folder, sorted.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn folders(&self, folder: &Path) -> Result<Vec<String>> {
+        let listing = self.store.list_with_delimiter(Some(folder)).await?;
+        let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Tries whether the store keeps what publishing relies on: of several who create the same file at once one wins, and what is there is never
+    /// created again. Some servers take the condition and ignore it.
+    ///
+    /// # Errors
+    /// `Config`, when it does not; `Store`, when it cannot be asked.
+    pub async fn check(&self) -> Result<()> {
+        let mut name = [0; 8];
+        getrandom::fill(&mut name).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+        let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        let ignored = |what: &str| {
+            Error::config(format!("the store `{}` ignores conditions: {what}", self.url))
+                .hint("two publishers would overwrite each other there: use a store that knows `If-None-Match` (Amazon S3, MinIO, Azure, Google Cloud), or one publisher and a folder")
+        };
+        for round in 0..RACES {
+            let key = Path::from_iter(["check".to_owned(), format!("{name}-{round}")]);
+            let contents: Vec<Bytes> = (0..RACERS).map(|racer| Bytes::from(format!("{name} {racer}"))).collect();
+            let racers = contents.iter().map(|content| self.create(&key, content.clone()));
+            let answers = futures_util::future::join_all(racers).await.into_iter().collect::<Result<Vec<_>>>()?;
+            let winners = answers.iter().filter(|answer| answer.is_none()).count();
+            let late = self.create(&key, Bytes::from_static(b"late")).await?;
+            let kept = self.read(&key).await?;
+            self.delete(&key).await?;
+            if winners != 1 {
+                return Err(ignored(&format!("of {RACERS} who created one file at once, {winners} were told that it is theirs")));
+            }
+            let won = answers.iter().position(Option::is_none).map(|winner| &contents[winner]);
+            if late.is_none() || kept.as_ref() != won {
+                return Err(ignored("a file that was there was created again"));
+            }
+        }
+        Ok(())
+    }
+}
