@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::{Error, IoExt, Result};
+use crate::ids::Digest;
 
 /// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the program, or a folder's.
 #[derive(Debug, Clone)]
@@ -74,6 +75,15 @@ impl DeclarationFiles {
             std::fs::write(&path, bytes).at("write", &path)?;
         }
         Ok(())
+    }
+
+    /// Of all files, with their paths.
+    pub fn digest(&self) -> Digest {
+        let mut lines = String::new();
+        for (path, bytes) in &*self.0 {
+            lines.push_str(&format!("{} {path}\n", Digest::of(bytes)));
+        }
+        Digest::of(lines.as_bytes())
     }
 
     /// The bytes of one file.

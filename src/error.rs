@@ -3,8 +3,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What went wrong, coarse enough to decide what a scheduler should do next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// A declaration, contract, flag or setting is wrong: a person must change it.
     Config,
@@ -16,6 +19,8 @@ pub enum ErrorKind {
     Contract,
     /// Reading or writing our own files failed, or they are damaged.
     Store,
+    /// Work that other processes do is not done yet.
+    Unfinished,
     /// Another run holds the lock or won the race for a channel.
     Busy,
 }
@@ -25,7 +30,7 @@ impl ErrorKind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Format | Self::Contract => 20,
-            Self::Fetch => 30,
+            Self::Fetch | Self::Unfinished => 30,
             Self::Config => 40,
             Self::Busy => 50,
             Self::Store => 60,
@@ -34,6 +39,7 @@ impl ErrorKind {
 }
 
 /// A failure with its context. Messages are lower case, without a final full stop.
+#[derive(Clone)]
 pub struct Error {
     kind: ErrorKind,
     message: String,

@@ -108,7 +108,7 @@ impl SourceRows {
 pub const UNUSED: &str = "unused";
 
 /// The snapshots of one dataset build, in a fixed order, so that a pointer can name one by number.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inputs {
     snapshots: Vec<Snapshot>,
     members: Vec<NumberedMember>,

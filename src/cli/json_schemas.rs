@@ -9,7 +9,7 @@ macro_rules! files {
 }
 
 /// Every file by its name; shapes that several documents have are in files without `pubdata.`.
-const FILES: [(&str, &str); 33] = files![
+const FILES: [(&str, &str); 34] = files![
     "common"
     "contract"
     "manifest"
@@ -38,6 +38,7 @@ const FILES: [(&str, &str); 33] = files![
     "pubdata.test_message"
     "pubdata.trace"
     "pubdata.trace_filing"
+    "pubdata.units"
     "pubdata.upgrade"
     "pubdata.verify"
     "pubdata.withdrawal"

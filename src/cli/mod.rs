@@ -12,6 +12,7 @@ mod keys;
 mod metrics;
 mod new;
 mod output;
+mod placed;
 mod probe;
 mod progress;
 mod publishers;
@@ -108,6 +109,10 @@ enum Command {
     Fetch(run::FetchArgs),
     /// Fetches, builds what is stale, validates and publishes one release.
     Run(run::RunArgs),
+    /// Does a part of a plan that `plan --write` has put into the store: on this machine or any other.
+    Task(placed::TaskArgs),
+    /// Publishes what `task` has built of a plan: the release that `run` would have made.
+    Commit(placed::CommitArgs),
     /// Shows what is published, how fresh it is, and how the last runs went.
     Status(status::StatusArgs),
     /// Prints the numbers of the installation for Prometheus; `run --metrics-file` writes them after each run.
@@ -222,6 +227,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
         Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
         Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
+        Command::Task(arguments) => runtime.block_on(placed::task(global, arguments)),
+        Command::Commit(arguments) => runtime.block_on(placed::commit(global, arguments)),
         Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
         Command::Metrics(arguments) => runtime.block_on(metrics::metrics(global, arguments)),
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
@@ -247,7 +254,7 @@ fn set_up_tracing(cli: &Cli) {
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
         Command::Probe(_) | Command::New(_) => "warn,pubdata::fetch::retry=error",
-        Command::Run(arguments) if arguments.quiet => "error,pubdata::told=off",
+        Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
         _ if is_terminal => "warn,pubdata::told=off",
         _ => "info",
     };

@@ -13,7 +13,7 @@ use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
 use crate::ids::Cik;
-use crate::run::{self, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState};
+use crate::run::{self, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WrittenPlan};
 use crate::store::{self, LedgerEntry};
 
 /// Where files come from and what to work on.
@@ -38,6 +38,12 @@ pub(super) struct PlanArgs {
     /// Uses the snapshots that are there and asks no publisher.
     #[arg(long)]
     offline: bool,
+    /// Puts plan and snapshots into the store, for `pubdata task` on other machines and `pubdata commit`; prints the plan's address.
+    #[arg(long)]
+    write: bool,
+    /// With --write: builds again even when nothing changed.
+    #[arg(long, requires = "write")]
+    force: bool,
 }
 
 #[derive(Args)]
@@ -63,14 +69,21 @@ pub(super) struct RunArgs {
     /// shows what to give, `pubdata accept` does it for more runs than one.
     #[arg(long, value_name = "TASK:RULE")]
     accept: Vec<String>,
+    #[command(flatten)]
+    pub(super) extent: ExtentArgs,
+    #[command(flatten)]
+    after: AfterRunArgs,
+}
+
+/// How much is printed of a run.
+#[derive(Args)]
+pub(super) struct ExtentArgs {
     /// Prints only what needs a person, and nothing when all is well: for cron.
     #[arg(long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
     /// Prints every task and what became of each source's rows.
     #[arg(long)]
     verbose: bool,
-    #[command(flatten)]
-    after: AfterRunArgs,
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
@@ -83,19 +96,35 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
 }
 
 pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {
-    let settings = RunSettings { is_offline: arguments.offline, ..settings(global, &arguments.source)? };
+    let settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
+    let _lock = arguments.write.then(|| settings.home.lock()).transpose()?;
     let plan = planned(&settings).await?;
+    let written = match arguments.write {
+        true => Some(run::write_plan(&settings, &plan).await?),
+        false => None,
+    };
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
     let tasks: Vec<TaskReport> = plan.tasks.iter().map(|task| foreseen(&settings, &plan, task, &runs)).collect();
     if global.json {
-        output::document("plan", &serde_json::json!({ "channel": settings.channel, "tasks": tasks, "untouched": plan.untouched, "sources": plan.sources }));
+        let mut document = serde_json::json!({ "channel": settings.channel, "tasks": tasks, "untouched": plan.untouched, "sources": plan.sources });
+        if let Some(WrittenPlan { plan, work }) = &written {
+            (document["plan"], document["work"]) = (plan.as_str().into(), serde_json::json!(work));
+        }
+        output::document("plan", &document);
     } else {
         let mut rows = vec![vec!["TASK".into(), "STATE".into(), "WHY".into()]];
         for task in &tasks {
             rows.push(vec![task.task_id.clone(), output::coloured(task.outcome), shortened(&task.reasons)]);
         }
         output::table(&rows);
+        if let Some(written) = &written {
+            print_plan(written);
+        }
+    }
+    // What is wrong with files is told by the commit; the plan is there.
+    if written.is_some() {
+        return Ok(ExitCode::SUCCESS);
     }
     // The worse of what a run would end with because of files: one that is not believed before one that is not there.
     let has = |outcome: &str| tasks.iter().any(|task| task.outcome == outcome && !(task.is_optional && outcome == "missing"));
@@ -141,7 +170,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     if global.json {
         output::document("run", &report);
     } else {
-        print_report(global, &report, arguments);
+        print_report(global, &report, &arguments.extent);
     }
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }
@@ -192,11 +221,19 @@ fn shortened(reasons: &[String]) -> String {
     }
 }
 
+/// Prints where a plan is and what it asks for.
+fn print_plan(written: &WrittenPlan) {
+    let units: usize = written.work.iter().map(|work| work.units.len()).sum();
+    let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
+    anstream::println!("\n{} {}", output::bold("plan"), written.plan);
+    anstream::println!("{inputs} files to split, {units} units to build in {} tasks; then `pubdata commit --plan …`", written.work.len());
+}
+
 fn print_sources(sources: &[FetchedSource]) {
     let mut rows = vec![vec!["OUTCOME".into(), "SIZE".into(), "URL".into()]];
     for source in sources {
         let detail = source.detail.as_deref().map(|detail| output::dim(&format!(" {detail}"))).unwrap_or_default();
-        rows.push(vec![output::coloured(source.outcome), source.size_bytes.map(output::size).unwrap_or_default(), format!("{}{detail}", source.url)]);
+        rows.push(vec![output::coloured(&source.outcome), source.size_bytes.map(output::size).unwrap_or_default(), format!("{}{detail}", source.url)]);
     }
     output::table(&rows);
 }
@@ -204,7 +241,7 @@ fn print_sources(sources: &[FetchedSource]) {
 /// Tasks of which the summary of a run has a line each; of more there are counts.
 const TASKS_SHOWN: usize = 12;
 
-fn print_report(global: &Global, report: &RunReport, arguments: &RunArgs) {
+pub(super) fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     let attention = run::attention(&report.tasks);
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 
 use super::context::{Context, SourceFrame, SourcePart};
 use super::{RowsRead, Table};
@@ -14,7 +15,7 @@ use crate::decode::{self, HashPartitioner, Malformed};
 use crate::error::{Error, Result};
 use crate::issue::SourceFinding;
 use crate::pipeline::{Buckets, Declarations, Format};
-use crate::provenance::{Inputs, SourcePointer};
+use crate::provenance::{Inputs, Snapshot, SourcePointer};
 
 /// Rows that a thread holds while it splits a file.
 const CHUNK_ROWS: usize = 16_384;
@@ -34,8 +35,17 @@ pub struct Split<'a> {
     tables: Mutex<BTreeMap<String, Arc<Vec<Table>>>>,
 }
 
+/// What is split: files and members in the order in which they are read, and how members are numbered.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ToSplit {
+    /// Each with its source.
+    parts: Vec<(String, SourcePart)>,
+    inputs: Inputs,
+}
+
 /// A file or member that is split.
-struct SplitPart {
+#[derive(Serialize, Deserialize)]
+pub struct SplitPart {
     part: SourcePart,
     /// Names of its columns, in the frame's order.
     columns: Vec<String>,
@@ -44,13 +54,12 @@ struct SplitPart {
     filled: BTreeSet<u32>,
 }
 
-impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several side by side, in frames of bounded size.
-    /// Of a build of one bucket alone, only its rows are kept.
+impl ToSplit {
+    /// The files and members of every source of a build that maps the column.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows cannot be written.
-    pub fn write(context: Context<'_>, buckets: &'a Buckets, only: Option<u32>, path_of: BucketPath<'a>) -> Result<Self> {
+    /// `Format`, naming the snapshot, when an archive cannot be read.
+    pub fn of(context: Context<'_>, buckets: &Buckets) -> Result<Self> {
         let mut parts = Vec::new();
         for source_id in context.source_ids() {
             let source = context.source(&source_id)?;
@@ -61,24 +70,77 @@ impl<'a> Split<'a> {
                 parts.extend(numbered.into_iter().filter(|_| is_split).map(|part| (source_id.clone(), part)));
             }
         }
+        Ok(Self { parts, inputs: context.finish().0 })
+    }
+
+    /// The snapshot of each file or member, in their order.
+    pub fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.parts.iter().map(|(_, part)| &part.snapshot)
+    }
+
+    /// Whether a source is split; one that is not is read whole for each bucket.
+    pub fn has(&self, source_id: &str) -> bool {
+        self.parts.iter().any(|(split, _)| split == source_id)
+    }
+
+    /// The snapshots and members of the build, as they are numbered.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// Splits the file or member of a number, in frames of bounded size. Of a build of one bucket alone, only its rows are kept.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the rows cannot be written.
+    pub fn split(&self, number: usize, context: &Context<'_>, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
+        split(context, &self.parts[number].1, buckets, only, path_of)
+    }
+}
+
+impl SplitPart {
+    /// Numbers of its snapshot and member, for pointers and [`BucketPath`].
+    pub fn numbers(&self) -> (u64, u64) {
+        (self.part.number, self.part.member_number)
+    }
+
+    /// The buckets that have rows of it, and the file of each.
+    pub fn files(&self, path_of: BucketPath<'_>) -> Vec<(u32, PathBuf)> {
+        self.filled.iter().map(|bucket| (*bucket, path_of(*bucket, self.part.number, self.part.member_number))).collect()
+    }
+}
+
+impl<'a> Split<'a> {
+    /// Splits every source of a build that maps the column: each file and member once, several side by side, in frames of bounded size.
+    /// Of a build of one bucket alone, only its rows are kept.
+    ///
+    /// # Errors
+    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows cannot be written.
+    pub fn write<'c>(open: impl Fn() -> Context<'c>, buckets: &'a Buckets, only: Option<u32>, path_of: BucketPath<'a>) -> Result<Self> {
+        let to_split = ToSplit::of(open(), buckets)?;
+        let context = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
         let done: Mutex<BTreeMap<usize, Result<SplitPart>>> = Mutex::default();
         std::thread::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|| {
-                    while let Some((number, (_, part))) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|number| Some((number, parts.get(number)?))) {
-                        let split = split(&context, part, buckets, only, path_of);
+                    while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < to_split.parts.len()) {
+                        let split = to_split.split(number, &context, buckets, only, path_of);
                         done.lock().expect("nothing panics while holding it").insert(number, split);
                     }
                 });
             }
         });
+        let parts = done.into_inner().expect("nothing panics while holding it").into_values().collect::<Result<_>>()?;
+        Ok(Self::of(buckets, &to_split, parts, context.finish().1, path_of))
+    }
+
+    /// Of parts that were split, in their order, and the rows that were read of them.
+    pub fn of(buckets: &'a Buckets, to_split: &ToSplit, parts: Vec<SplitPart>, rows: RowsRead, path_of: BucketPath<'a>) -> Self {
         let mut sources: BTreeMap<String, Vec<SplitPart>> = BTreeMap::new();
-        for ((source_id, _), split) in parts.iter().zip(done.into_inner().expect("nothing panics while holding it").into_values()) {
-            sources.entry(source_id.clone()).or_default().push(split?);
+        for ((source_id, _), split) in to_split.parts.iter().zip(parts) {
+            sources.entry(source_id.clone()).or_default().push(split);
         }
-        let (inputs, rows) = context.finish();
-        Ok(Self { buckets, path_of, sources, inputs, rows, tables: Mutex::default() })
+        Self { buckets, path_of, sources, inputs: to_split.inputs.clone(), rows, tables: Mutex::default() }
     }
 
     /// Whether a source is split; one that is not is read whole for each bucket.

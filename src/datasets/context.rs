@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 
 use super::{Build, RowsRead, Split, Table};
 use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
@@ -95,6 +96,12 @@ impl<'a> Context<'a> {
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
         Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), rows: Mutex::default(), locate, only, split: None }
+    }
+
+    /// With members that are numbered already.
+    #[must_use]
+    pub fn numbered(self, inputs: Inputs) -> Self {
+        Self { inputs: Mutex::new(inputs), ..self }
     }
 
     /// For records of a bucket that is not the only one.
@@ -424,7 +431,7 @@ impl<'a> Context<'a> {
 }
 
 /// A file, or a member of one, that is read as one table.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SourcePart {
     /// Number of the snapshot, for pointers.
     pub(super) number: u64,

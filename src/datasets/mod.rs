@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
-pub use buckets::Split;
+pub use buckets::{Split, SplitPart, ToSplit};
 pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;

@@ -2,22 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::decode::ColumnFindings;
 use crate::issue::SourceFinding;
 use crate::pipeline::Declarations;
 
 /// The rows a build was given, for which it has to account.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsRead {
     /// By source, and by file or archive member.
+    #[serde(with = "as_list")]
     by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
-    /// Pointer numbers, four per row, of rows that the build left out, with the reason.
+    /// Pointer numbers, four per row, of rows that the build left out, with the reason. Of rows that are only split there are none.
+    #[serde(skip)]
     pub left_out: Vec<(&'static str, Vec<u64>)>,
     columns: BTreeMap<String, SourceColumns>,
 }
 
 /// What the columns of a source are like, over all of its files.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct SourceColumns {
     new: BTreeSet<String>,
     has_value: BTreeMap<String, bool>,
@@ -38,6 +42,17 @@ impl RowsRead {
         for (name, has_value) in findings.has_value {
             *columns.has_value.entry(name).or_default() |= has_value;
         }
+    }
+
+    /// Adds what was read of other files or members.
+    pub fn merge(&mut self, other: Self) {
+        for (source_id, parts) in other.by_part {
+            self.by_part.entry(source_id).or_default().extend(parts);
+        }
+        for (source_id, columns) in other.columns {
+            self.add_columns(&source_id, ColumnFindings { new: columns.new.into_iter().collect(), has_value: columns.has_value.into_iter().collect() });
+        }
+        self.left_out.extend(other.left_out);
     }
 
     /// What needs attention: columns that are neither mapped nor ignored, and mapped ones in which no row has a value.
@@ -71,5 +86,25 @@ impl RowsRead {
     /// Rows by source.
     pub fn by_source(&self) -> BTreeMap<String, u64> {
         self.by_part.iter().map(|(source_id, parts)| (source_id.clone(), parts.values().sum())).collect()
+    }
+}
+
+/// Pairs of numbers are no keys of an object.
+mod as_list {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type ByPart = BTreeMap<String, BTreeMap<(u64, u64), u64>>;
+
+    pub(super) fn serialize<S: Serializer>(by_part: &ByPart, serializer: S) -> Result<S::Ok, S::Error> {
+        let listed = |parts: &BTreeMap<(u64, u64), u64>| parts.iter().map(|(place, rows)| (place.0, place.1, *rows)).collect::<Vec<_>>();
+        by_part.iter().map(|(source_id, parts)| (source_id, listed(parts))).collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ByPart, D::Error> {
+        let listed = BTreeMap::<String, Vec<(u64, u64, u64)>>::deserialize(deserializer)?;
+        let parts = |parts: Vec<(u64, u64, u64)>| parts.into_iter().map(|(input, member, rows)| ((input, member), rows)).collect();
+        Ok(listed.into_iter().map(|(source_id, listed)| (source_id, parts(listed))).collect())
     }
 }

@@ -24,6 +24,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 
 pub use archive::{member_date, member_name, member_names};
 pub use excerpt::{columns, excerpt};
@@ -68,7 +69,7 @@ pub struct Decoded {
 }
 
 /// A record that is not in the declared layout.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Malformed {
     pub severity: Severity,
     pub detail: String,

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use jiff::civil::Date;
 
+use super::stage::StagedAt;
 use super::{StagedBuild, fault, part};
 use crate::contract::Contracts;
 use crate::error::{Error, Result, ResultExt};
@@ -54,7 +55,7 @@ pub struct Prepared {
     pub(super) manifest: Manifest,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
-    staged: BTreeMap<String, Staging>,
+    staged: BTreeMap<String, StagedAt>,
     /// Texts of declarations and contracts by digest.
     pub(super) texts: BTreeMap<Digest, String>,
 }
@@ -114,7 +115,7 @@ pub async fn prepare(
     for contribution in contributions {
         let (task_id, entry, parts) = match contribution {
             Contribution::Built(build) => {
-                staged.insert(build.task_id.clone(), build.staging);
+                staged.insert(build.task_id.clone(), build.place);
                 (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
             }
             Contribution::Carried { task_id, due } => {
@@ -279,12 +280,21 @@ impl Prepared {
             fault::point("commit.part_placed");
             return Ok(Placed::Linked);
         }
-        let staged = self.staged.get(&part.task_id).and_then(|staging| staging.part(&part.path).transpose()).transpose()?;
-        let Some(bytes) = staged else {
+        let is_placed = match self.staged.get(&part.task_id) {
+            Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
+                Some(bytes) => releases.put_part(id, &part.path, bytes.into()).await.map(|()| true)?,
+                None => false,
+            },
+            Some(StagedAt::Store(keys)) => match keys.get(&part.path) {
+                Some(key) => releases.take_part(key, id, &part.path).await?,
+                None => false,
+            },
+            None => false,
+        };
+        if !is_placed {
             return Err(Error::store(format!("part {} is carried over, and is missing or damaged where it comes from", part.path))
                 .hint("`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again"));
-        };
-        releases.put_part(id, &part.path, bytes.into()).await?;
+        }
         fault::point("commit.part_placed");
         part::verify(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
         Ok(Placed::Written)

@@ -19,12 +19,15 @@ pub const FAULT_POINTS: &[&str] = &[
     "commit.staging_cleared",
 ];
 
+/// Every place that a process passes which does units of a plan.
+pub const TASK_FAULT_POINTS: &[&str] = &["task.part_placed", "task.parts_placed", "task.receipt_placed"];
+
 /// Ends the process at once, without unwinding or flushing, when `PUBDATA_FAULT` names this place.
 ///
 /// # Panics
-/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`].
+/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`] or [`TASK_FAULT_POINTS`].
 pub fn point(name: &str) {
-    debug_assert!(FAULT_POINTS.contains(&name), "`{name}` is not listed");
+    debug_assert!(FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name), "`{name}` is not listed");
     if std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == name) {
         std::process::abort();
     }

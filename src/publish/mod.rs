@@ -38,5 +38,5 @@ pub use operations::{
     PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
 };
 pub use part::verify as verify_part;
-pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, stage_judged, staged};
+pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
 pub use statistics::{Changes, ColumnStatistics, Statistics};

@@ -2,7 +2,7 @@
 //! written last, does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
 use polars::prelude::DataFrame;
@@ -48,7 +48,15 @@ pub struct StagedBuild {
     pub entry: TaskEntry,
     /// Sorted by path.
     pub parts: Vec<StagedPart>,
-    pub(super) staging: Staging,
+    pub(super) place: StagedAt,
+}
+
+/// Where the parts of a staged build are.
+#[derive(Debug, Clone)]
+pub(super) enum StagedAt {
+    Home(Staging),
+    /// In the store, where other machines have left them: the key of each, by path.
+    Store(BTreeMap<String, String>),
 }
 
 /// One staged part.
@@ -75,38 +83,23 @@ struct Description {
 /// # Errors
 /// `Contract`, naming dataset, column and record, when a frame is not as its contract says; `Store`, when writing fails.
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
-    stage_judged(home, contracts, build, IsCompared(false), |_| Ok(()))
+    let Build { task_id, entry, inputs, tables } = build;
+    let stage = Stage::begin(home, contracts, task_id, entry)?;
+    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
+    let source_rows = stage.entry.source_rows.clone();
+    stage.finish(source_rows, BTreeSet::new())
 }
 
 /// Whether statistics of a build are kept, to be compared with those of another.
 #[derive(Debug, Clone, Copy)]
 pub struct IsCompared(pub bool);
 
-/// Writes a build's parts as [`stage`] does, and asks before it is whole whether it may be.
-///
-/// # Errors
-/// As for [`stage`], and what the judge says.
-pub fn stage_judged(
-    home: &Home,
-    contracts: &Contracts,
-    build: Build,
-    is_compared: IsCompared,
-    judge: impl FnOnce(&Stage<'_>) -> Result<()>,
-) -> Result<StagedBuild> {
-    let Build { task_id, entry, inputs, tables } = build;
-    let stage = Stage::begin(home, contracts, task_id, entry)?.comparing(is_compared);
-    tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
-    judge(&stage)?;
-    let source_rows = stage.entry.source_rows.clone();
-    stage.finish(source_rows, BTreeSet::new())
-}
-
 /// A build that is being staged, table by table. Tables may be added from several threads.
 pub struct Stage<'a> {
     contracts: &'a Contracts,
     task_id: String,
     entry: TaskEntry,
-    staging: Staging,
+    place: Mutex<StagedAt>,
     parts: Mutex<BTreeMap<String, StagedPart>>,
     /// By dataset; none where there is nothing to compare with.
     compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
@@ -139,7 +132,43 @@ impl<'a> Stage<'a> {
         let staging = Staging::of(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
-        Ok(Self { contracts, task_id, entry, staging, parts: Mutex::default(), compared: None })
+        Ok(Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Home(staging)), parts: Mutex::default(), compared: None })
+    }
+
+    /// Of parts that other machines have made and left in the store.
+    pub fn gather(contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Self {
+        Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Store(BTreeMap::new())), parts: Mutex::default(), compared: None }
+    }
+
+    /// Takes a part that is at a key of the store.
+    ///
+    /// # Errors
+    /// `Contract`, when the build has that part already.
+    pub fn take(&self, staged: StagedPart, key: String) -> Result<()> {
+        let path = staged.part.path.clone();
+        self.enter(staged)?;
+        if let StagedAt::Store(keys) = &mut *self.place() {
+            keys.insert(path, key);
+        }
+        Ok(())
+    }
+
+    /// Adds rows of a part that another machine has made to what is compared, but for those of subjects that were carried over into it.
+    ///
+    /// # Errors
+    /// `Store`, when the part cannot be read.
+    pub fn add_made(&self, staged: &StagedPart, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
+        let Some(contract) = self.contracts.get(&staged.dataset_id).filter(|_| self.is_comparing()) else { return Ok(()) };
+        let statistics = Statistics::of_part(contract, bytes, carried)?;
+        self.compare(&staged.dataset_id, |builds| {
+            builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
+            builds.now.merge(statistics);
+        });
+        Ok(())
+    }
+
+    fn place(&self) -> MutexGuard<'_, StagedAt> {
+        self.place.lock().expect("nothing panics while holding it")
     }
 
     /// Keeps statistics of what is added from here on.
@@ -225,7 +254,10 @@ impl<'a> Stage<'a> {
             report,
         };
         self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
-        self.staging.put(&path, &bytes)?;
+        let StagedAt::Home(staging) = self.place().clone() else {
+            return Err(Error::store(format!("{path}: parts of this build are made by others")));
+        };
+        staging.put(&path, &bytes)?;
         fault::point("stage.part_written");
         Ok(())
     }
@@ -248,6 +280,18 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// The bytes of a part that was written here.
+    ///
+    /// # Errors
+    /// `Store`, when it is not there or cannot be read.
+    pub fn bytes(&self, part: &Part) -> Result<Bytes> {
+        let found = match &*self.place() {
+            StagedAt::Home(staging) => staging.part(&part.path)?,
+            StagedAt::Store(_) => None,
+        };
+        found.map(Bytes::from).ok_or_else(|| Error::store(format!("{}: the staged part is gone", part.path)))
+    }
+
     /// The parts so far, sorted by path.
     ///
     /// # Panics
@@ -266,11 +310,14 @@ impl<'a> Stage<'a> {
         self.entry.findings.extend(findings);
         fault::point("stage.parts_written");
         let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
+        let place = self.place.into_inner().expect("nothing panics while holding it");
         let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, entry: self.entry, parts };
-        self.staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
+        if let StagedAt::Home(staging) = &place {
+            staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
+        }
         fault::point("stage.finished");
         let Description { task_id, entry, parts, .. } = description;
-        Ok(StagedBuild { task_id, entry, parts, staging: self.staging })
+        Ok(StagedBuild { task_id, entry, parts, place })
     }
 }
 
@@ -300,5 +347,5 @@ pub fn staged(home: &Home, task_id: &str, input_hash: &Digest) -> Result<Option<
         }
     }
     let Description { task_id, entry, parts, .. } = description;
-    Ok(Some(StagedBuild { task_id, entry, parts, staging }))
+    Ok(Some(StagedBuild { task_id, entry, parts, place: StagedAt::Home(staging) }))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::RunSettings;
 use super::wanted::{Fetched, Wanted};
@@ -27,7 +27,7 @@ pub(super) const LENGTH_UNKNOWN: &str = "length_unknown";
 pub(super) const PAGE_NOT_READ: &str = "page_not_read";
 
 /// Why a task cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// A source that is not there, as opposed to one that is not believed.
     pub is_source_missing: bool,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ids::bucket_name;
 use crate::pipeline::{Buckets, Declaration};
 use crate::provenance::{Inputs, Snapshot};
+use crate::publish::Stage;
 use crate::store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
@@ -23,32 +24,37 @@ impl TaskInUnits<'_> {
         let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
         let context = || context(self.settings, self.declaration, self.entry, &locate);
         scratch.make(buckets.count)?;
-        let split = Split::write(context(), buckets, None, &path_of)?;
+        let split = Split::write(context, buckets, None, &path_of)?;
         tracing::info!(task.id = self.task_id, buckets = buckets.count, "sources split");
         // The first is built whatever it holds: a dataset without rows has an empty part.
         let filled: Vec<u32> = (0..buckets.count).filter(|bucket| *bucket == 0 || !split.is_empty(*bucket)).collect();
-        let build_unit = |number: usize, stage: &crate::publish::Stage<'_>| {
+        let build_unit = |number: usize, stage: &Stage<'_>| {
             let bucket = filled[number];
-            let context = context().of_split(&split, bucket);
-            let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
-            // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
-            tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
-            let (inputs, read) = context.finish();
-            let checked = check(self.settings, self.task_id, tables, &inputs, None, self.is_sample)?;
-            let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
-            let mut findings = read.findings(&self.settings.declarations);
+            let mut unit = self.build_bucket(context().of_split(&split, bucket), bucket, build, stage)?;
             if number == 0 {
-                findings.extend(split.findings(&self.settings.declarations));
-            }
-            if checked.blocked.is_empty() {
-                for table in checked.tables {
-                    stage.add(table, &inputs, None, None)?;
-                }
+                unit.findings.extend(split.findings(&self.settings.declarations));
             }
             scratch.remove_bucket(bucket)?;
-            Ok(WorkUnit { issues: checked.issues, blocked: checked.blocked, built_subjects: 0, rows, findings })
+            Ok(unit)
         };
         Ok(self.stage(home, filled.len(), &split.rows(), &build_unit, issues_file)?.0)
+    }
+
+    /// Builds one bucket, validates it and adds it to the stage.
+    pub(super) fn build_bucket(&self, context: Context<'_>, bucket: u32, build: BuildWhole, stage: &Stage<'_>) -> Result<WorkUnit> {
+        let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
+        // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
+        tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
+        let (inputs, read) = context.finish();
+        let checked = check(self.settings, self.task_id, tables, &inputs, None, self.is_sample)?;
+        let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
+        let findings = read.findings(&self.settings.declarations);
+        if checked.blocked.is_empty() {
+            for table in checked.tables {
+                stage.add(table, &inputs, None, None)?;
+            }
+        }
+        Ok(WorkUnit { issues: checked.issues, blocked: checked.blocked, rows, findings, ..WorkUnit::default() })
     }
 }
 
@@ -69,13 +75,18 @@ pub(super) fn build_bucket(
     scratch.make(buckets.count)?;
     let snapshots = Snapshots::open(&settings.home)?;
     let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
-    let split = Split::write(context(settings, declaration, entry, &locate), buckets, Some(bucket), &path_of)?;
+    let split = Split::write(|| context(settings, declaration, entry, &locate), buckets, Some(bucket), &path_of)?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
     let tables = guarded(&declaration.pipeline_id, || build(&context))?;
     Ok((tables, context.finish().0))
 }
 
-fn context<'a>(settings: &'a RunSettings, declaration: &'a Declaration, entry: &TaskEntry, locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync)) -> Context<'a> {
+pub(super) fn context<'a>(
+    settings: &'a RunSettings,
+    declaration: &'a Declaration,
+    entry: &TaskEntry,
+    locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
+) -> Context<'a> {
     let partition = entry.partition.values().next().cloned();
     Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), locate, None)
 }

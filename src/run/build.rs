@@ -68,6 +68,12 @@ pub(super) fn build<'a>(
     }
 }
 
+/// Whether a pipeline is built at once, neither shard by shard nor bucket by bucket.
+pub(super) fn is_whole(declaration: &Declaration) -> Result<bool> {
+    let is_split = declaration.buckets.as_ref().is_some_and(|buckets| buckets.count > 1);
+    Ok(!is_split && matches!(datasets::builder(declaration)?.build, datasets::Build::Whole(_)))
+}
+
 /// Calls a pipeline's code: a defect in one must not take the others' night with it.
 pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(build).context(|| pipeline_id.to_owned())

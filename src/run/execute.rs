@@ -13,6 +13,7 @@ use super::plan::{Plan, PlannedTask, TaskState, plan, today};
 use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
 use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
+use super::work_units::BuiltTask;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
@@ -33,7 +34,17 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
-    let mut result = attempt(settings, observer, &run_id, started_at).await;
+    let attempt = async {
+        let plan = plan(settings, observer).await?;
+        let build = |task: &PlannedTask, entry: &TaskEntry| build_and_stage(settings, &plan, task, entry, &run_id, observer);
+        carry_out(settings, &plan, &build, &run_id, started_at, observer).await
+    };
+    let result = attempt.await;
+    written_down(settings, &run_id, started_at, result).await
+}
+
+/// Writes down what came of a run.
+pub(super) async fn written_down(settings: &RunSettings, run_id: &str, started_at: jiff::Timestamp, mut result: Result<RunReport>) -> Result<RunReport> {
     if let Ok(report) = &mut result
         && let Err(error) = note_unrenewed(settings, report).await
     {
@@ -41,7 +52,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     }
     let entry = match &result {
         Ok(report) => report.ledger_entry(),
-        Err(error) => failed_entry(settings, &run_id, started_at, error).await,
+        Err(error) => failed_entry(settings, run_id, started_at, error).await,
     };
     match (store::append_ledger(&settings.home, &LedgerEntry { disk: disk_use(settings), ..entry }), result) {
         // What ended the run comes first; the same full disk keeps it out of the ledger.
@@ -115,12 +126,22 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
     }
 }
 
-async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str, started_at: jiff::Timestamp) -> Result<RunReport> {
-    let plan = plan(settings, observer).await?;
+/// How the build of a task comes about: here, or from what other machines have made of it.
+pub(super) type BuildTask<'b> = &'b dyn Fn(&PlannedTask, &TaskEntry) -> Result<BuiltTask>;
+
+/// Does what a plan says, and publishes what comes of it.
+pub(super) async fn carry_out(
+    settings: &RunSettings,
+    plan: &Plan,
+    build: BuildTask<'_>,
+    run_id: &str,
+    started_at: jiff::Timestamp,
+    observer: &SharedObserver,
+) -> Result<RunReport> {
     let mut reports = Vec::new();
     let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), due: None }).collect();
     for task in &plan.tasks {
-        let (report, contribution) = perform(settings, &plan, task, run_id, observer)?;
+        let (report, contribution) = perform(settings, plan, task, build, observer)?;
         observer.built(&report);
         contributions.extend(contribution);
         reports.push(report);
@@ -140,7 +161,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         (Some(committed.release_id), outcome, committed.is_sample)
     };
     if let Some(release_id) = &release_id {
-        tell_what_is_late(settings, release_id, &plan, &mut reports).await?;
+        tell_what_is_late(settings, release_id, plan, &mut reports).await?;
     }
     Ok(RunReport {
         run_id: run_id.to_owned(),
@@ -152,7 +173,7 @@ async fn attempt(settings: &RunSettings, observer: &SharedObserver, run_id: &str
         is_sample,
         exit_code: exit_code(&reports),
         tasks: reports,
-        sources: plan.sources,
+        sources: plan.sources.clone(),
         accepted: settings.accepted.clone(),
     })
 }
@@ -195,7 +216,13 @@ pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
 }
 
 /// Does what the plan says for one task. A failed build is reported and the last good one carried on.
-fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str, observer: &SharedObserver) -> Result<(TaskReport, Option<Contribution>)> {
+fn perform(
+    settings: &RunSettings,
+    plan: &Plan,
+    task: &PlannedTask,
+    build: BuildTask<'_>,
+    observer: &SharedObserver,
+) -> Result<(TaskReport, Option<Contribution>)> {
     let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
     let carried = Contribution::Carried { task_id: task.task_id.clone(), due };
     let mut report = TaskReport {
@@ -224,7 +251,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                 None => {
                     report.outcome = "built";
                     // Whatever a file makes of the program, decoding and writing included, ends with its own task.
-                    caught(|| build_and_stage(settings, plan, task, entry, run_id, observer)).map(|built| {
+                    caught(|| build(task, entry)).map(|built| {
                         report.notes.extend(built.notes);
                         report.subjects = built.subjects;
                         built.staged
@@ -241,7 +268,7 @@ fn perform(settings: &RunSettings, plan: &Plan, task: &PlannedTask, run_id: &str
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
                 // Our own disk, settings and contracts fail every task alike; a source that is not what it should be fails its own.
-                Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Config | ErrorKind::Busy) => return Err(error),
+                Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Config | ErrorKind::Busy | ErrorKind::Unfinished) => return Err(error),
                 Err(error) => {
                     forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";

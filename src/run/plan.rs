@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
 use super::build::names;
@@ -41,6 +41,7 @@ pub struct Plan {
 }
 
 /// One pipeline for one partition.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct PlannedTask {
     pub task_id: String,
     pub pipeline_id: String,
@@ -56,7 +57,7 @@ pub struct PlannedTask {
 }
 
 /// What is to be done for a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reasons", rename_all = "snake_case")]
 pub enum TaskState {
     /// The current release has this very build.

@@ -1,9 +1,10 @@
 //! What a run tells of its tasks and sources.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::exit_code::ExitCode;
 use super::plan::TaskState;
@@ -14,12 +15,12 @@ use crate::provenance::SourceRows;
 use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
 /// What a publisher said about one file.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FetchedSource {
     /// Without secrets.
     pub url: String,
     /// `new`, `unchanged`, `absent`, `not configured` or `failed`.
-    pub outcome: &'static str,
+    pub outcome: Cow<'static, str>,
     /// Size of the snapshot.
     pub size_bytes: Option<u64>,
     /// Why it failed, or which setting is missing.
@@ -35,7 +36,7 @@ impl FetchedSource {
             Fetched::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
             Fetched::Failed(message) => (None, Some(message.clone())),
         };
-        Self { url: crate::fetch::recorded_url(url).unwrap_or_default(), outcome, size_bytes, detail }
+        Self { url: crate::fetch::recorded_url(url).unwrap_or_default(), outcome: outcome.into(), size_bytes, detail }
     }
 }
 

@@ -16,10 +16,33 @@ use crate::publish::{self, CarriedRows, Lineage, Stage};
 use crate::store::{BUCKET, Home, Part, TaskEntry};
 
 /// A part that is not built with its shard but known from the last release.
-struct Known<'a> {
+pub(super) struct Known<'a> {
     dataset_id: &'a str,
     schema_version: &'a str,
     part: &'a Part,
+}
+
+/// What is known of a shard from the last release.
+#[derive(Default)]
+pub(super) struct KnownShard<'a>(Vec<Known<'a>>);
+
+impl<'a> KnownShard<'a> {
+    fn published(&self) -> impl Iterator<Item = &Known<'a>> {
+        self.0.iter().filter(|known| known.dataset_id != QUARANTINE)
+    }
+
+    /// Whether all of it is what a build would make.
+    pub(super) fn is_of(&self, fingerprint: Digest) -> bool {
+        self.published().count() > 0 && self.published().all(|known| known.part.fingerprint == Some(fingerprint))
+    }
+
+    /// Takes all of it over.
+    ///
+    /// # Errors
+    /// `Contract`, when the build has one of the parts already.
+    pub(super) fn carry(&self, stage: &Stage<'_>) -> Result<()> {
+        self.0.iter().try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))
+    }
 }
 
 impl TaskInUnits<'_> {
@@ -32,7 +55,7 @@ impl TaskInUnits<'_> {
         let shards = sharded.shards();
         let build = |number: usize, stage: &Stage<'_>| {
             let shard = &shards[number];
-            let mut unit = self.build_shard(sharded, shard, known.get(shard.key.as_str()).map_or(&[][..], Vec::as_slice), stage, &runtime)?;
+            let mut unit = self.build_shard(sharded, shard, known.get(shard.key.as_str()).unwrap_or(&KnownShard::default()), stage, &runtime)?;
             if number == 0 {
                 unit.findings.clone_from(findings);
             }
@@ -45,8 +68,8 @@ impl TaskInUnits<'_> {
     }
 
     /// The parts of the last release that this task made, by shard; none when what decides their bytes besides the sources has changed.
-    fn known_parts(&self) -> HashMap<&str, Vec<Known<'_>>> {
-        let mut known: HashMap<&str, Vec<Known<'_>>> = HashMap::new();
+    pub(super) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
+        let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
         let Some(previous) = self.previous else { return known };
         let Some(before) = previous.tasks.get(self.task_id) else { return known };
         let is_same = before.declaration_hash == self.entry.declaration_hash
@@ -59,29 +82,35 @@ impl TaskInUnits<'_> {
         for (dataset_id, dataset) in &previous.datasets {
             for part in dataset.parts.iter().filter(|part| part.task_id == self.task_id) {
                 if let Some(bucket) = part.partition.get(BUCKET) {
-                    known.entry(bucket).or_default().push(Known { dataset_id, schema_version: &dataset.schema_version, part });
+                    known.entry(bucket).or_default().0.push(Known { dataset_id, schema_version: &dataset.schema_version, part });
                 }
             }
         }
         known
     }
 
-    fn build_shard(&self, sharded: &dyn Sharded, shard: &Shard, known: &[Known<'_>], stage: &Stage<'_>, runtime: &tokio::runtime::Handle) -> Result<WorkUnit> {
+    pub(super) fn build_shard(
+        &self,
+        sharded: &dyn Sharded,
+        shard: &Shard,
+        known: &KnownShard<'_>,
+        stage: &Stage<'_>,
+        runtime: &tokio::runtime::Handle,
+    ) -> Result<WorkUnit> {
         let fingerprint = fingerprint(shard);
-        let published = || known.iter().filter(|known| known.dataset_id != QUARANTINE);
-        if published().count() > 0 && published().all(|known| known.part.fingerprint == Some(fingerprint)) {
-            known.iter().try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))?;
+        if known.is_of(fingerprint) {
+            known.carry(stage)?;
             return Ok(WorkUnit::default());
         }
         let mut before = BTreeMap::new();
-        for known in published() {
+        for known in known.published() {
             let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
             publish::verify_part(known.part, &bytes)?;
             before.insert(known.dataset_id, bytes);
         }
         let carried = carried_subjects(shard, &before)?;
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
-        self.compare_with_before(shard, &carried, &before, stage, runtime);
+        self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
         let tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
@@ -93,20 +122,22 @@ impl TaskInUnits<'_> {
                 kept.insert(table.dataset_id.clone(), rows);
             }
         }
-        self.finish_shard(shard, fingerprint, changed.len(), tables, &kept, &inputs, stage)
+        let built = changed.len();
+        let unit = self.finish_shard(shard, fingerprint, tables, &kept, &inputs, stage)?;
+        Ok(WorkUnit { built_subjects: built, carried_subjects: carried, ..unit })
     }
 
     /// Adds to what the build is compared with what the last release has of the subjects of a shard that are built, in whatever version of the code.
-    fn compare_with_before(
+    pub(super) fn compare_with_before(
         &self,
-        shard: &Shard,
+        bucket: &str,
         carried: &BTreeSet<String>,
         read: &BTreeMap<&str, bytes::Bytes>,
         stage: &Stage<'_>,
         runtime: &tokio::runtime::Handle,
     ) {
-        let Some(previous) = self.compared() else { return };
-        for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET) == Some(&shard.key)) {
+        let Some(previous) = self.compared().filter(|_| stage.is_comparing()) else { return };
+        for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET).is_some_and(|of| of == bucket)) {
             let bytes = match read.get(dataset_id) {
                 Some(bytes) => Ok(Some(bytes.clone())),
                 None => runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part)),
@@ -123,12 +154,10 @@ impl TaskInUnits<'_> {
     }
 
     /// Validates the tables of a shard and writes them with the rows that are kept of the last release.
-    #[expect(clippy::too_many_arguments, reason = "each is a fact of the shard; a struct would only rename them")]
     fn finish_shard(
         &self,
         shard: &Shard,
         fingerprint: Digest,
-        built_subjects: usize,
         tables: Vec<Table>,
         kept: &BTreeMap<String, CarriedRows>,
         inputs: &Inputs,
@@ -148,12 +177,12 @@ impl TaskInUnits<'_> {
                 stage.add(table, inputs, Some(&lineage), carried)?;
             }
         }
-        Ok(WorkUnit { issues, blocked, built_subjects, ..WorkUnit::default() })
+        Ok(WorkUnit { issues, blocked, ..WorkUnit::default() })
     }
 }
 
 /// Of a shard's subjects and their fingerprints.
-fn fingerprint(shard: &Shard) -> Digest {
+pub(super) fn fingerprint(shard: &Shard) -> Digest {
     let lines: String = shard.subjects.iter().map(|subject| format!("{} {}\n", subject.key, subject.fingerprint)).collect();
     Digest::of(lines.as_bytes())
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::build::{QUARANTINE, ValidatedTables};
 use crate::error::Result;
 use crate::issue::Severity;
@@ -22,7 +24,7 @@ enum Use<'a> {
 }
 
 /// Counts of rows by what they were for. Those of buckets are added up: a row is in one bucket.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RowUses(BTreeMap<String, SourceRows>);
 
 impl RowUses {

@@ -1,18 +1,19 @@
 //! Builds one task and stages what came of it: at once, bucket by bucket or shard by shard.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, names, refused, rows_of};
 use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask};
 use super::source_rows::RowUses;
-use super::work_units::{BuiltTask, TaskInUnits};
-use super::{RunSettings, SharedObserver, drift};
-use crate::datasets::RowsRead;
+use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
+use super::{FetchedSource, RunSettings, SharedObserver, drift};
+use crate::datasets::{RowsRead, Table};
 use crate::error::{Error, Result};
 use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, Obtained, Snapshot};
-use crate::publish::{self, Build, IsCompared, Stage};
+use crate::publish::{Build, IsCompared, Stage};
 use crate::store::{self, Snapshots, TaskEntry};
 use crate::validate::SHRINK;
 
@@ -29,7 +30,7 @@ pub(super) fn build_and_stage(
     observer: &SharedObserver,
 ) -> Result<BuiltTask> {
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
-    check_snapshots(settings, plan, entry)?;
+    check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = super::issues_file(&settings.home, run_id);
     // What a wrong file brought is no measure for the right one.
     let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
@@ -56,35 +57,53 @@ pub(super) fn build_and_stage(
             return in_units(believed).stage_buckets(&settings.home, buckets, build, Some(&issues_file));
         }
     };
-    let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
-        let is_accepted = settings.waives(&names(&task.task_id, dataset_id), SHRINK);
-        believed.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, &task.task_id, Some(partition)))
-    };
-    let totals = Totals { expectations: &expectations(settings, declaration, &task.task_id, entry), previous_rows: &previous_rows };
-    let checked = check(settings, &task.task_id, tables, &inputs, Some(&totals), plan.is_sample)?;
-    if !checked.issues.is_empty() {
-        store::append_lines(&issues_file, &checked.issues)?;
+    let in_units = in_units(believed);
+    let stage = Stage::begin(&settings.home, &settings.declarations.contracts, task.task_id.clone(), entry.clone())?;
+    let stage = stage.comparing(IsCompared(in_units.compared().is_some()));
+    let unit = in_units.add_whole(&stage, tables, &inputs, &read)?;
+    in_units.finish_whole(stage, unit, &read.by_source(), &issues_file)
+}
+
+impl TaskInUnits<'_> {
+    /// Validates a build that was made at once, adds it to the stage, and judges it.
+    pub(super) fn add_whole(&self, stage: &Stage<'_>, tables: Vec<Table>, inputs: &Inputs, read: &RowsRead) -> Result<WorkUnit> {
+        let Self { settings, declaration, task_id, .. } = *self;
+        let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
+            let is_accepted = settings.waives(&names(task_id, dataset_id), SHRINK);
+            self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, task_id, Some(partition)))
+        };
+        let totals = Totals { expectations: &expectations(settings, declaration, task_id, self.entry), previous_rows: &previous_rows };
+        let checked = check(settings, task_id, tables, inputs, Some(&totals), self.is_sample)?;
+        let rows = RowUses::of(&checked, &read.left_out, inputs)?;
+        let ValidatedTables { tables, issues, mut blocked, .. } = checked;
+        if blocked.is_empty() {
+            tables.into_iter().try_for_each(|table| stage.add(table, inputs, None, None))?;
+            if let Some(before) = self.compared() {
+                drift::read_before(settings, before, task_id, stage)?;
+                blocked = drift::judge(settings, declaration, task_id, stage);
+            }
+        }
+        Ok(WorkUnit { issues, blocked, rows, findings: read.findings(&settings.declarations), ..WorkUnit::default() })
     }
-    if !checked.blocked.is_empty() {
-        return Err(refused(&task.task_id, checked.blocked, &issues_file));
+
+    /// Writes what was found, and the description of the build where it may be published. `read` are the rows of each source.
+    pub(super) fn finish_whole(&self, stage: Stage<'_>, unit: WorkUnit, read: &BTreeMap<String, u64>, issues_file: &Path) -> Result<BuiltTask> {
+        if !unit.issues.is_empty() {
+            store::append_lines(issues_file, &unit.issues)?;
+        }
+        if !unit.blocked.is_empty() {
+            return Err(refused(self.task_id, unit.blocked, issues_file));
+        }
+        let staged = stage.finish(unit.rows.account(self.declaration, read), unit.findings.into_iter().collect())?;
+        Ok(BuiltTask { staged, notes: Vec::new(), subjects: None })
     }
-    let build = whole(settings, &task.task_id, entry, declaration, checked, inputs, &read)?;
-    let before = drift::to_compare(settings, believed, &task.task_id, plan.is_sample);
-    let judge = |stage: &Stage<'_>| {
-        let Some(before) = before else { return Ok(()) };
-        drift::read_before(settings, before, &task.task_id, stage)?;
-        let far = drift::judge(settings, declaration, &task.task_id, stage);
-        if far.is_empty() { Ok(()) } else { Err(refused(&task.task_id, far, &issues_file)) }
-    };
-    let staged = publish::stage_judged(&settings.home, &settings.declarations.contracts, build, IsCompared(before.is_some()), judge)?;
-    Ok(BuiltTask { staged, notes: Vec::new(), subjects: None })
 }
 
 /// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
-fn check_snapshots(settings: &RunSettings, plan: &Plan, entry: &TaskEntry) -> Result<()> {
+pub(super) fn check_snapshots(settings: &RunSettings, sources: &[FetchedSource], inputs: &[Snapshot]) -> Result<()> {
     let snapshots = Snapshots::open(&settings.home)?;
-    let is_new = |snapshot: &Snapshot| plan.sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
-    for snapshot in entry.inputs.iter().filter(|snapshot| !is_new(snapshot)) {
+    let is_new = |snapshot: &Snapshot| sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
+    for snapshot in inputs.iter().filter(|snapshot| !is_new(snapshot)) {
         if let Some(damage) = snapshots.damage(snapshot)? {
             snapshots.forget(snapshot)?;
             let hint = match snapshot.obtained {

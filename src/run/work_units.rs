@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use super::build::{caught, expectations, names, refused, rows_of};
 use super::report::SubjectCounts;
 use super::source_rows::RowUses;
@@ -40,13 +42,15 @@ pub(super) struct BuiltTask {
 }
 
 /// What became of a unit of work: a bucket, or a shard.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct WorkUnit {
     pub(super) issues: Vec<Issue>,
     /// Why it must not be published; empty when it is staged.
     pub(super) blocked: Vec<Refusal>,
     /// Subjects that were built, as opposed to carried over.
     pub(super) built_subjects: usize,
+    /// Keys of those that were carried over, where the rest of their shard was built.
+    pub(super) carried_subjects: BTreeSet<String>,
     pub(super) rows: RowUses,
     pub(super) findings: Vec<SourceFinding>,
 }
@@ -119,8 +123,20 @@ impl TaskInUnits<'_> {
         build: BuildUnit<'_>,
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
-        let compared = self.compared();
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
+        self.fill(stage, units, read, build, issues_file)
+    }
+
+    /// Has all units added to a stage, and judges them.
+    pub(super) fn fill(
+        &self,
+        stage: Stage<'_>,
+        units: usize,
+        read: &BTreeMap<String, u64>,
+        build: BuildUnit<'_>,
+        issues_file: Option<&Path>,
+    ) -> Result<(BuiltTask, usize)> {
+        let compared = self.compared();
         let stage = stage.comparing(IsCompared(compared.is_some()));
         let Progress { mut blocked, built_subjects, rows, findings, failures, examples, .. } =
             self.side_by_side(units, &|number| build(number, &stage), issues_file);
@@ -148,26 +164,12 @@ impl TaskInUnits<'_> {
 
     fn side_by_side(&self, units: usize, build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync), issues_file: Option<&Path>) -> Progress {
         let progress = Mutex::new(Progress::default());
-        let next = AtomicUsize::new(0);
-        // Threads of their own: a pool's thread that waits inside one unit would begin another on the same stack.
-        std::thread::scope(|scope| {
-            for _ in 0..rayon::current_num_threads() {
-                scope.spawn(|| {
-                    // Units are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
-                    let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= units {
-                            return;
-                        }
-                        let result = caught(|| build(number));
-                        let mut progress = progress.lock().expect("nothing panics while holding it");
-                        progress.add(number, result, issues_file);
-                        if let Some(observer) = self.observer {
-                            observer.shard_built(self.task_id, progress.done, units);
-                        }
-                    }
-                });
+        side_by_side(units, &|number| {
+            let result = caught(|| build(number));
+            let mut progress = progress.lock().expect("nothing panics while holding it");
+            progress.add(number, result, issues_file);
+            if let Some(observer) = self.observer {
+                observer.shard_built(self.task_id, progress.done, units);
             }
         });
         progress.into_inner().expect("nothing panics while holding it")
@@ -195,6 +197,23 @@ impl TaskInUnits<'_> {
         }
         (blocked, notes)
     }
+}
+
+/// Does work on numbered units, as many at a time as there are threads.
+pub(super) fn side_by_side(units: usize, work: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    // Threads of their own: a pool's thread that waits inside one unit would begin another on the same stack.
+    std::thread::scope(|scope| {
+        for _ in 0..rayon::current_num_threads().min(units) {
+            scope.spawn(|| {
+                // Units are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
+                let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+                while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < units) {
+                    work(number);
+                }
+            });
+        }
+    });
 }
 
 /// Our own disk and settings count before what a source holds; of several damaged members the first is named, with their number.

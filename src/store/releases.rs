@@ -168,6 +168,14 @@ impl Releases {
         copied.context(|| format!("release {to}: part {to_path} of release {from}"))
     }
 
+    /// Takes a part that stands elsewhere in the same store, without moving its bytes through this machine. False when it is not there.
+    ///
+    /// # Errors
+    /// As for [`Releases::link_part`].
+    pub async fn take_part(&self, key: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
+        self.store.copy(&Path::from(key), &part_key(to, to_path)?).await.context(|| format!("release {to}: part {to_path}"))
+    }
+
     /// Writes the manifest, durably: from now on the release exists.
     ///
     /// # Errors

@@ -9,11 +9,14 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
+use object_store::buffered::BufWriter;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode};
+
+use tokio::io::AsyncWriteExt;
 
 use super::Home;
 use crate::error::{Error, IoExt, Result, ResultExt};
@@ -22,6 +25,8 @@ use crate::error::{Error, IoExt, Result, ResultExt};
 const TRIES: u32 = 6;
 /// Before the second try; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// A file is sent in pieces of so many bytes; one that is not larger is sent at once.
+const PIECE_BYTES: usize = 8 << 20;
 /// Rounds of the race by which a store is checked.
 const RACES: u32 = 4;
 /// Who creates the same file at once in a race.
@@ -129,6 +134,45 @@ impl SharedStore {
         }
     }
 
+    /// Reads bytes of a file.
+    ///
+    /// # Errors
+    /// `Store`, when it is not there or cannot be read.
+    pub async fn read_range(&self, key: &Path, range: std::ops::Range<u64>) -> Result<Bytes> {
+        self.store.get_range(key, range).await.map_err(|error| Error::from(error).context(key.to_string()))
+    }
+
+    /// Gives the bytes of a file piece by piece; false when there is none.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read; those of `take`.
+    pub async fn read_pieces(&self, key: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        let at_key = |error: object_store::Error| Error::from(error).context(key.to_string());
+        let mut pieces = match self.store.get(key).await {
+            Ok(found) => found.into_stream(),
+            Err(object_store::Error::NotFound { .. }) => return Ok(false),
+            Err(error) => return Err(at_key(error)),
+        };
+        while let Some(piece) = pieces.next().await {
+            take(&piece.map_err(at_key)?)?;
+        }
+        Ok(true)
+    }
+
+    /// Writes a file of this machine, in pieces of bounded size, in place of what may be there.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read or written.
+    pub async fn put_file(&self, key: &Path, path: &FilePath) -> Result<()> {
+        let mut file = tokio::fs::File::open(path).await.at("open", path)?;
+        let mut writer = BufWriter::with_capacity(self.store.clone(), key.clone(), PIECE_BYTES);
+        let sent = async {
+            tokio::io::copy(&mut file, &mut writer).await?;
+            writer.shutdown().await
+        };
+        sent.await.map_err(|error| Error::store(format!("{key}: {error}")))
+    }
+
     /// The size of a file; none when there is none.
     ///
     /// # Errors
@@ -165,6 +209,10 @@ impl SharedStore {
                 Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => None,
                 Err(error) => Some(Error::from(error).context(key.to_string())),
             };
+            // Nothing gets lost on the way to a folder.
+            if let (Some(failure), true) = (&failure, self.folder.is_some()) {
+                return Err(failure.clone());
+            }
             if let Some(found) = self.read(key).await? {
                 return Ok((found != bytes).then_some(found));
             }

@@ -29,7 +29,7 @@ pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
 /// costs a download, never a wrong answer.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
-    snapshots_dir: PathBuf,
+    pub(super) snapshots_dir: PathBuf,
     urls_dir: PathBuf,
     partial_dir: PathBuf,
     blocks_dir: PathBuf,
@@ -214,7 +214,12 @@ impl Snapshots {
     /// # Errors
     /// `Store`, when a step fails or when `known` does not describe the bytes; the snapshots that are there stay as they are.
     pub fn accept(&self, partial: Partial, known: &KnownUrl) -> Result<()> {
-        let snapshot = &known.snapshot;
+        self.keep(partial, &known.snapshot)?;
+        self.remember(known)
+    }
+
+    /// Makes finished bytes a snapshot; nothing is remembered of its URL.
+    pub(super) fn keep(&self, partial: Partial, snapshot: &Snapshot) -> Result<()> {
         if partial.digest() != snapshot.sha256 || partial.len() != snapshot.size_bytes {
             return Err(Error::store(format!("downloaded bytes are not the snapshot {} of {}", snapshot.sha256, snapshot.url)));
         }
@@ -222,8 +227,7 @@ impl Snapshots {
         fs::create_dir_all(&folder).at("create folder", &folder)?;
         write_json(&self.blocks_file(&snapshot.sha256), &partial.block_sums())?;
         partial.move_to(&self.path(snapshot))?;
-        File::open(&folder).and_then(|folder| folder.sync_all()).at("sync folder", &folder)?;
-        self.remember(known)
+        File::open(&folder).and_then(|folder| folder.sync_all()).at("sync folder", &folder)
     }
 
     /// Forgets what is known of a snapshot's URL, so that the next fetch asks for the whole file whatever the publisher says of changes.

@@ -14,6 +14,7 @@ mod warnings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{self, ColumnType, Contract, Physical};
 use crate::error::{Error, Result, ResultExt};
@@ -58,7 +59,7 @@ pub struct Verdict {
 }
 
 /// Why something must not be published, and the rule that says so: a person may take it as it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refusal {
     /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of a finding that blocks by itself.
     pub rule: String,

@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("canonical", "error ids"),
     ("provenance", "ids"),
     ("issue", "ids provenance"),
-    ("declared", "error"),
+    ("declared", "error ids"),
     ("contract", "declared error ids issue provenance"),
     ("pipeline", "contract declared error ids"),
     ("store", "contract declared error ids issue pipeline provenance"),

@@ -80,7 +80,7 @@ async fn answer(State(state): State<Shared>, method: Method, uri: Uri, headers: 
             status(StatusCode::NO_CONTENT)
         }
         _ if query.contains("list-type=2") => list(&bucket, query),
-        _ => get(&bucket, &key, method == Method::HEAD),
+        _ => get(&bucket, &key, &headers, method == Method::HEAD),
     }
 }
 
@@ -114,10 +114,15 @@ fn put(bucket: &mut Bucket, key: String, headers: &HeaderMap, body: Bytes) -> Re
     written()
 }
 
-fn get(bucket: &Bucket, key: &str, is_head: bool) -> Response<Body> {
+fn get(bucket: &Bucket, key: &str, headers: &HeaderMap, is_head: bool) -> Response<Body> {
     let Some((content, written)) = bucket.objects.get(key) else { return status(StatusCode::NOT_FOUND) };
     let modified = written.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     let response = Response::builder().header("etag", "\"1\"").header("last-modified", modified);
+    let range = headers.get("range").and_then(|range| range.to_str().unwrap().strip_prefix("bytes=")?.split_once('-'));
+    if let Some((begin, end)) = range.map(|(begin, end)| (begin.parse::<usize>().unwrap(), end.parse::<usize>().unwrap() + 1)) {
+        let place = format!("bytes {begin}-{}/{}", end - 1, content.len());
+        return response.status(StatusCode::PARTIAL_CONTENT).header("content-range", place).body(content.slice(begin..end).into()).unwrap();
+    }
     response.header("content-length", content.len()).body(if is_head { Body::empty() } else { content.clone().into() }).unwrap()
 }
 

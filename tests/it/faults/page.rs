@@ -147,7 +147,7 @@ fn every_gap_of_the_page_is_found() {
     assert_eq!(wrong_with(&page, &tests, &commands, &kinds), Vec::<String>::new());
     for (from, to, says) in [
         ("`faults::damaged::a_torn_last_line_is_passed_over_and_cut_off`", "`faults::damaged::gone`", "there is no test `faults::damaged::gone`"),
-        ("`plan`, `fetch`, `run` |", "`fetch`, `run` |", "`plan` is in no group"),
+        ("`plan`, `fetch`, `run`, `task`, `commit` |", "`fetch`, `run`, `task`, `commit` |", "`plan` is in no group"),
         ("| `follow` |", "| `follow`, `rise` |", "there is no command `rise`"),
         ("\n| ledger | `ledger.jsonl`", "\n| logbook | `ledger.jsonl`", "files of the kind ledger have no row"),
         ("\n| ledger | `ledger.jsonl`", "\n| logbook | `ledger.jsonl`", "the promises and their tests have other rows"),

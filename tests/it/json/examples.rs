@@ -50,7 +50,7 @@ impl Told {
 }
 
 /// Each on a home of its own, side by side.
-const SCENES: [fn(&mut Told); 7] = [nights, files_by_hand, home_of_before, declarations, new_list, keys_and_settings, mistakes];
+const SCENES: [fn(&mut Told); 8] = [nights, placed_work, files_by_hand, home_of_before, declarations, new_list, keys_and_settings, mistakes];
 
 pub async fn all() -> Vec<Example> {
     let of = |scene: fn(&mut Told)| {
@@ -130,6 +130,23 @@ fn nights(told: &mut Told) {
     std::fs::write(&manifest, "{}").unwrap();
     told.ask(&place, 0, &["releases", "list"]);
     told.ask(&place, 60, &["releases", "show"]);
+}
+
+/// A night that is planned, built unit by unit, and committed; one file is damaged.
+fn placed_work(told: &mut Told) {
+    let place = Place::new();
+    place.edit(PERMITS_FILE, |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
+    let mirror = place.mirror().display().to_string();
+    let plan = told.ask(&place, 0, &["plan", "--write", PERMITS, "license.tx_tdlr", "--mirror", &mirror])["plan"].as_str().unwrap().to_owned();
+    let of = |what: &'static str, task: &'static str, which: &'static str| ["task", what, "--plan", &plan, "--task", task, which, "0"].map(str::to_owned);
+    for (code, arguments) in
+        [(20, of("build", PERMITS, "--unit")), (30, of("build", "license.tx_tdlr", "--unit")), (0, of("split", "license.tx_tdlr", "--input"))]
+    {
+        told.ask(&place, code, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    told.ask(&place, 30, &["commit", "--plan", &plan]);
+    told.ask(&place, 0, &["task", "build", "--plan", &plan, "--task", "license.tx_tdlr", "--unit", "0,1,2,3,4,5,6,7"]);
+    told.ask(&place, 20, &["commit", "--plan", &plan]);
 }
 
 /// A file that a person downloaded, with another date, refused, published, and taken back.

@@ -17,6 +17,7 @@ use crate::support::{answer, project};
 const COMMANDS: &[(&str, &[&str])] = &[
     ("accept", &["accepted"]),
     ("check", &["check"]),
+    ("commit", &["run"]),
     ("fetch", &["fetch"]),
     ("follow", &["follow"]),
     ("import", &["import", "withdrawal"]),
@@ -43,6 +44,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("serve", &[]),
     ("settings", &["settings"]),
     ("status", &["status"]),
+    ("task build", &["units"]),
+    ("task split", &["units"]),
     ("trace", &["trace", "trace_filing"]),
     ("upgrade", &["upgrade"]),
     ("verify", &["verify"]),

@@ -60,7 +60,7 @@ async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
     let report = site.run().await;
     assert_eq!(site.input()["source_date"], "2025-08-10", "in Austin it is the 10th too; days are of UTC");
     assert_ne!(site.day_of_file(), "2025-08-10");
-    let asked: Vec<&str> = report.sources.iter().map(|source| source.outcome).collect();
+    let asked: Vec<&str> = report.sources.iter().map(|source| &*source.outcome).collect();
     assert_eq!(asked, ["new", "new"], "the description is among what was fetched");
 
     // The rows changed: the list has other bytes and another day.

@@ -21,6 +21,7 @@ mod nights;
 mod operators;
 mod own_declarations;
 mod pages;
+mod placed;
 mod probe;
 mod publishers;
 mod releases;

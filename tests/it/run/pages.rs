@@ -208,7 +208,7 @@ async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert_eq!(site.asked(), (2, 4));
-    let pages: Vec<_> = report.sources.iter().filter(|source| source.url.contains("offset=")).map(|source| source.outcome).collect();
+    let pages: Vec<_> = report.sources.iter().filter(|source| source.url.contains("offset=")).map(|source| &*source.outcome).collect();
     assert_eq!(pages, ["new"; 3], "each page is told once");
 }
 

@@ -1,0 +1,216 @@
+//! Makes a release of what other processes have built: judges the totals of each task as a run in one process does, composes and publishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::runtime::Handle;
+
+use super::in_units;
+use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild};
+use super::receipt::{Outcome, Receipt};
+use super::tasks::{split_inputs_of, split_unit};
+use crate::datasets::RowsRead;
+use crate::error::{Error, ErrorKind, Result};
+use crate::publish::{Stage, StagedPart, verify_part};
+use crate::run::execute::{carry_out, written_down};
+use crate::run::plan::PlannedTask;
+use crate::run::report::{RunReport, SubjectCounts};
+use crate::run::work_units::{BuiltTask, TaskInUnits, WorkUnit};
+use crate::run::{RunSettings, SharedObserver, issues_file};
+use crate::store::{Manifest, PlacedWork, TaskEntry, staged_part_key};
+
+/// Units that are named in a message.
+const UNITS_SHOWN: usize = 8;
+
+/// Publishes what has been built of a plan, with the settings that it was made with ([`super::settings_of_plan`]). A second commit of the same plan finds the release and changes nothing.
+///
+/// # Errors
+/// `Unfinished`, naming them, when units are not done: nothing is published then. `Busy`, when the channel has moved since the plan was made.
+/// Others as of `run`.
+pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &SharedObserver) -> Result<RunReport> {
+    let _lock = settings.home.lock()?;
+    let file = PlanFile::read(settings, address).await?;
+    let run_id = format!("plan-{}", address.hash.short(20));
+    let started_at = jiff::Timestamp::now();
+    refuse_unfinished(settings, &file, address).await?;
+    // What an earlier commit of the plan wrote is written again.
+    let issues = issues_file(&settings.home, &run_id);
+    if issues.exists() {
+        crate::store::write_file(&issues, b"")?;
+    }
+    let mut result = attempt(settings, &file, &run_id, started_at, observer).await;
+    // Two commits of one plan make the same release: the one that lost finds it published.
+    if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Busy) && is_own(settings, &run_id).await? {
+        result = attempt(settings, &file, &run_id, started_at, observer).await;
+    }
+    written_down(settings, &run_id, started_at, result).await
+}
+
+/// Whether the channel points at what this plan made.
+async fn is_own(settings: &RunSettings, run_id: &str) -> Result<bool> {
+    let entry = settings.releases.channel(&settings.channel).await?;
+    Ok(entry.is_some_and(|entry| entry.run_id.as_deref() == Some(run_id)))
+}
+
+async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_at: jiff::Timestamp, observer: &SharedObserver) -> Result<RunReport> {
+    let entry = settings.releases.channel(&settings.channel).await?;
+    if entry.as_ref().map(|entry| entry.generation) != file.generation && !is_own(settings, run_id).await? {
+        let now = entry.map_or_else(|| "nothing".to_owned(), |entry| format!("{} since {}", entry.release_id, entry.moved_at));
+        return Err(Error::new(ErrorKind::Busy, format!("channel `{}` points at {now}, the plan was made before", settings.channel))
+            .hint("plan again: `pubdata plan --write`; what is the same is not built again"));
+    }
+    let plan = file.plan(file.base(settings).await?);
+    let build = |planned: &PlannedTask, entry: &TaskEntry| {
+        let (current, runtime) = (plan.current.as_ref(), Handle::current());
+        // A thread of its own: one that drives the runtime must not wait for it.
+        let gathered = std::thread::scope(|scope| {
+            let gather = || {
+                let _entered = runtime.enter();
+                let task = file.task(&planned.task_id)?;
+                Gathering { settings, file, task: TaskToBuild { entry, ..task }, runtime: &runtime, base: current }.gather(run_id, observer)
+            };
+            scope.spawn(gather).join()
+        });
+        gathered.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    };
+    carry_out(settings, &plan, &build, run_id, started_at, observer).await
+}
+
+/// Names what is not done yet.
+async fn refuse_unfinished(settings: &RunSettings, file: &PlanFile, address: &PlanAddress) -> Result<()> {
+    let placed = PlacedWork::of(settings.releases.store());
+    let (mut units, mut commands) = (0, Vec::new());
+    for task in file.tasks.iter().filter(|task| task.work.is_some()) {
+        let task = file.task(&task.planned.task_id)?;
+        let done = placed.done(&task.work.hash).await?;
+        let missing: Vec<&str> = task.work.units.iter().filter(|unit| !unit.is_carried && !done.contains(&unit.key)).map(|unit| unit.key.as_str()).collect();
+        if missing.is_empty() || is_failed_for_good(placed, &task).await? {
+            continue;
+        }
+        units += missing.len();
+        let shown: Vec<&str> = missing.iter().take(UNITS_SHOWN).copied().collect();
+        let more = if missing.len() > shown.len() { format!(" and {} more", missing.len() - shown.len()) } else { String::new() };
+        commands.push(format!("{} unit {}{more}", task.planned.task_id, shown.join(",")));
+    }
+    if units == 0 {
+        return Ok(());
+    }
+    let hash = address.hash.short(20);
+    Err(Error::new(ErrorKind::Unfinished, format!("{units} units of plan {hash} are not done, nothing is published: {}", commands.join("; ")))
+        .hint("build them (`pubdata task build --plan … --task … --unit …`) and commit again"))
+}
+
+/// Whether a file cannot be split: no unit of the task can be built then.
+async fn is_failed_for_good(placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<bool> {
+    let Shape::Buckets { to_split } = &task.work.shape else { return Ok(false) };
+    for number in 0..to_split.snapshots().count() {
+        let receipt = Receipt::read(placed, task, &split_unit(number)).await?;
+        if receipt.is_some_and(|receipt| matches!(receipt.outcome, Outcome::Failed(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Puts a task together from its receipts.
+struct Gathering<'a> {
+    settings: &'a RunSettings,
+    file: &'a PlanFile,
+    task: TaskToBuild<'a>,
+    base: Option<&'a Manifest>,
+    runtime: &'a Handle,
+}
+
+impl Gathering<'_> {
+    fn gather(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
+        let Self { settings, file, task, base, .. } = *self;
+        let is_sharded = matches!(task.work.shape, Shape::Shards { .. });
+        let in_units = in_units(settings, task.planned, task.entry, base, file.is_sample, task.work.is_believed, is_sharded);
+        let in_units = TaskInUnits { observer: Some(observer), ..in_units };
+        let stage = Stage::gather(&settings.declarations.contracts, task.planned.task_id.clone(), task.entry.clone());
+        let issues_file = issues_file(&settings.home, run_id);
+        let units = &task.work.units;
+        match &task.work.shape {
+            Shape::Unreadable(failure) => Err(failure.error()),
+            Shape::Whole => {
+                let (unit, read, parts) = self.built(&units[0].key)?;
+                // It was compared where it was built.
+                self.take(&stage, &units[0].key, parts, &BTreeSet::new(), false)?;
+                in_units.finish_whole(stage, unit, &read, &issues_file)
+            }
+            Shape::Buckets { to_split } => {
+                let inputs = self.runtime.block_on(split_inputs_of(self.placed(), &task, to_split))?;
+                let mut read = RowsRead::default();
+                inputs.into_iter().for_each(|input| read.merge(input.read));
+                let is_compared = in_units.compared().is_some();
+                let gather = |number: usize, stage: &Stage<'_>| {
+                    let (mut unit, _, parts) = self.built(&units[number].key)?;
+                    self.take(stage, &units[number].key, parts, &BTreeSet::new(), is_compared)?;
+                    if number == 0 {
+                        unit.findings.extend(read.findings(&settings.declarations));
+                    }
+                    Ok(unit)
+                };
+                Ok(in_units.fill(stage, units.len(), &read.by_source(), &gather, Some(&issues_file))?.0)
+            }
+            Shape::Shards { findings } => {
+                let known = in_units.known_parts();
+                let is_compared = in_units.compared().is_some();
+                let gather = |number: usize, stage: &Stage<'_>| {
+                    let of_plan = &units[number];
+                    let mut unit = match known.get(of_plan.key.as_str()).filter(|_| of_plan.is_carried) {
+                        Some(known) => known.carry(stage).map(|()| WorkUnit::default())?,
+                        None => {
+                            let (unit, _, parts) = self.built(&of_plan.key)?;
+                            self.take(stage, &of_plan.key, parts, &unit.carried_subjects, is_compared)?;
+                            in_units.compare_with_before(&of_plan.key, &unit.carried_subjects, &BTreeMap::new(), stage, self.runtime);
+                            unit
+                        }
+                    };
+                    if number == 0 {
+                        unit.findings.clone_from(findings);
+                    }
+                    Ok(unit)
+                };
+                let (mut built, built_subjects) = in_units.fill(stage, units.len(), &BTreeMap::new(), &gather, Some(&issues_file))?;
+                let subjects: usize = units.iter().map(|unit| unit.subjects).sum();
+                built.subjects = Some(SubjectCounts { built: built_subjects, carried: subjects - built_subjects });
+                Ok(built)
+            }
+        }
+    }
+
+    fn placed(&self) -> PlacedWork<'_> {
+        PlacedWork::of(self.settings.releases.store())
+    }
+
+    /// What became of a unit.
+    fn built(&self, unit: &str) -> Result<(WorkUnit, BTreeMap<String, u64>, Vec<StagedPart>)> {
+        let receipt = self.runtime.block_on(Receipt::read(self.placed(), &self.task, unit))?;
+        match receipt.map(|receipt| receipt.outcome) {
+            Some(Outcome::Built { unit, read, parts }) => Ok((unit, read, parts)),
+            Some(Outcome::Failed(failure)) => Err(failure.error()),
+            Some(Outcome::Split(_)) => Err(Error::store(format!("the receipt of unit {unit} is of another unit"))),
+            None => Err(Error::new(ErrorKind::Unfinished, format!("{}: unit {unit} is not done", self.task.planned.task_id))),
+        }
+    }
+
+    /// Adds a unit's parts, and what their rows look like where they are compared with the last release.
+    fn take(&self, stage: &Stage<'_>, unit: &str, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: bool) -> Result<()> {
+        for staged in parts {
+            if staged.is_carried {
+                stage.carry(&staged.dataset_id, &staged.schema_version, &staged.part)?;
+                continue;
+            }
+            let (work, sha256) = (&self.task.work.hash, staged.part.sha256);
+            if is_compared && staged.dataset_id != crate::run::build::QUARANTINE {
+                let bytes = self.runtime.block_on(self.placed().part(work, unit, &sha256))?;
+                let lost = || Error::store(format!("staged part {} of unit {unit} is gone", staged.part.path)).hint("build the unit again");
+                let bytes = bytes.ok_or_else(lost)?;
+                verify_part(&staged.part, &bytes)?;
+                stage.add_made(&staged, bytes, carried)?;
+            }
+            stage.take(staged, staged_part_key(work, unit, &sha256))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+//! A run whose work other processes do, on this machine or on others: the plan is a file of the store, each unit of it leaves its parts and a
+//! receipt there, and a commit makes of all receipts the release that `run` would have made.
+//!
+//! ```text
+//! plan --write    asks the publishers, puts snapshots and the plan into the store
+//! task split      of lists that are built in buckets: the rows of a file, in the order of their buckets
+//! task build      units: parts, then a receipt, created once
+//! commit          all receipts there? judges the totals, composes the release, moves the channel
+//! ```
+//! Everything is named by what decides it: a unit that is built twice, by a process that was tried again or thought dead, is the same bytes under
+//! the same name.
+
+mod commit;
+mod plan_file;
+mod receipt;
+mod tasks;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+pub use commit::commit;
+pub use plan_file::PlanAddress;
+use plan_file::{Failure, PLAN_FORMAT_VERSION, PlacedTask, PlanFile, Shape, Unit, Work, program};
+pub use tasks::{UnitReport, build_units, split_inputs};
+
+use super::build::{BuildOutput, PreparedShards, build, is_whole};
+use super::by_hand::withdrawn_in;
+use super::plan::{Plan, PlannedTask, TaskState};
+use super::stage::check_snapshots;
+use super::work_units::TaskInUnits;
+use super::{RunSettings, shards};
+use crate::datasets::ToSplit;
+use crate::error::Result;
+use crate::ids::{Digest, bucket_name};
+use crate::pipeline::Buckets;
+use crate::store::{PlacedWork, Snapshots, TaskEntry};
+
+/// Key of the only unit of a task that is built at once.
+const WHOLE: &str = "0";
+
+/// A plan that stands in the store, and the work it asks for.
+#[derive(Debug, Clone, Serialize)]
+pub struct WrittenPlan {
+    /// Its address.
+    pub plan: String,
+    pub work: Vec<WorkOfTask>,
+}
+
+/// What is to be done for a task.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkOfTask {
+    pub task_id: String,
+    /// Files to be split before any unit is built; empty where none are.
+    pub inputs: Vec<Input>,
+    pub units: Vec<WrittenUnit>,
+}
+
+/// A file that is split.
+#[derive(Debug, Clone, Serialize)]
+pub struct Input {
+    /// Counted from 0.
+    pub number: usize,
+    pub cost_bytes: u64,
+}
+
+/// A unit that is built.
+#[derive(Debug, Clone, Serialize)]
+pub struct WrittenUnit {
+    pub key: String,
+    pub fingerprint: Digest,
+    pub cost_bytes: u64,
+}
+
+/// Puts a plan into the store, with the snapshots that its work reads. Nothing is built.
+///
+/// # Errors
+/// `Store`, when the store cannot be written; `Config`, when it ignores conditions. A task whose sources cannot be read is in the plan and
+/// blocks at the commit.
+pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPlan> {
+    let (store, snapshots) = (settings.releases.store(), Snapshots::open(&settings.home)?);
+    let current = settings.releases.channel(&settings.channel).await?;
+    if current.is_none() && settings.releases.folder().is_none() {
+        store.check().await?;
+    }
+    let program = program()?;
+    let mut tasks = Vec::new();
+    for planned in &plan.tasks {
+        let work = match (&planned.state, &planned.entry) {
+            (TaskState::Stale(_), Some(entry)) => Some(work(settings, plan, planned, entry, &program)?),
+            _ => None,
+        };
+        if let Some((work, entry)) = work.as_ref().zip(planned.entry.as_ref())
+            && !matches!(work.shape, Shape::Unreadable(_))
+        {
+            for snapshot in &entry.inputs {
+                snapshots.share(store, snapshot).await?;
+            }
+        }
+        tasks.push(PlacedTask { planned: planned.clone(), work });
+    }
+    let file = PlanFile {
+        format_version: PLAN_FORMAT_VERSION,
+        program,
+        declarations: settings.declarations.files.digest(),
+        channel: settings.channel.clone(),
+        generation: current.map(|current| current.generation),
+        base: plan.current.as_ref().map(|current| current.release_id.clone()),
+        is_sample: plan.is_sample,
+        is_forced: settings.is_forced,
+        accepted: settings.accepted.clone(),
+        confirmed: settings.confirmed.clone(),
+        untouched: plan.untouched.clone(),
+        sources: plan.sources.clone(),
+        tasks,
+    };
+    let placed = PlacedWork::of(store);
+    let hash = placed.put_plan(serde_json::to_vec(&file).expect("a plan is plain data").into()).await?;
+    Ok(WrittenPlan { plan: placed.plan_url(&hash), work: file.tasks.iter().filter_map(told).collect() })
+}
+
+/// The settings of the run that a plan is of.
+///
+/// # Errors
+/// `Config`, when there is no such plan, or it is another program's; `Store`, when it cannot be read.
+pub async fn settings_of_plan(settings: &RunSettings, address: &PlanAddress) -> Result<RunSettings> {
+    Ok(PlanFile::read(settings, address).await?.settings(settings))
+}
+
+fn told(task: &PlacedTask) -> Option<WorkOfTask> {
+    let work = task.work.as_ref()?;
+    let inputs = match &work.shape {
+        Shape::Buckets { to_split } => {
+            let mut parts: BTreeMap<Digest, u64> = BTreeMap::new();
+            to_split.snapshots().for_each(|snapshot| *parts.entry(snapshot.sha256).or_default() += 1);
+            let cost = |snapshot: &crate::provenance::Snapshot| snapshot.size_bytes / parts[&snapshot.sha256];
+            to_split.snapshots().enumerate().map(|(number, snapshot)| Input { number, cost_bytes: cost(snapshot) }).collect()
+        }
+        _ => Vec::new(),
+    };
+    let to_build = work.units.iter().filter(|unit| !unit.is_carried);
+    let units = to_build.map(|unit| WrittenUnit { key: unit.key.clone(), fingerprint: unit.fingerprint, cost_bytes: unit.cost_bytes });
+    Some(WorkOfTask { task_id: task.planned.task_id.clone(), inputs, units: units.collect() })
+}
+
+/// Divides a task.
+fn work(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, program: &Digest) -> Result<Work> {
+    let is_believed = withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&planned.task_id)))?.is_none();
+    let base = plan.current.as_ref().map(|current| &current.release_id);
+    let decides =
+        serde_json::json!([planned.task_id, entry, base, is_believed, plan.is_sample, settings.is_forced, settings.accepted, settings.confirmed, program]);
+    let hash = Digest::of(decides.to_string().as_bytes());
+    let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_believed) {
+        Err(error) if Failure::is_final(&error) => (Shape::Unreadable(Failure::of(&error)), Vec::new()),
+        divided => divided?,
+    };
+    Ok(Work { hash, is_believed, shape, units })
+}
+
+fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, hash: &Digest, is_believed: bool) -> Result<(Shape, Vec<Unit>)> {
+    check_snapshots(settings, &plan.sources, &entry.inputs)?;
+    let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
+    let bytes: u64 = entry.inputs.iter().map(|snapshot| snapshot.size_bytes).sum();
+    let unit = |key: String, units: u32| Unit {
+        fingerprint: Digest::of(format!("{hash} {key}").as_bytes()),
+        key,
+        cost_bytes: bytes / u64::from(units),
+        subjects: 0,
+        is_carried: false,
+    };
+    if is_whole(declaration)? {
+        return Ok((Shape::Whole, vec![unit(WHOLE.to_owned(), 1)]));
+    }
+    match build(settings, declaration, planned.partition.clone(), entry, None)? {
+        BuildOutput::Tables(..) => Ok((Shape::Whole, vec![unit(WHOLE.to_owned(), 1)])),
+        BuildOutput::Buckets(buckets, _) => {
+            let units = (0..buckets.count).map(|bucket| unit(bucket_name(bucket, buckets.count), buckets.count)).collect();
+            Ok((Shape::Buckets { to_split: to_split(settings, planned, entry, buckets)? }, units))
+        }
+        BuildOutput::Sharded(prepared) => {
+            let in_units = in_units(settings, planned, entry, plan.current.as_ref(), plan.is_sample, is_believed, true);
+            let PreparedShards { sharded, findings } = prepared;
+            let known = in_units.known_parts();
+            let all: usize = sharded.shards().iter().map(|shard| shard.subjects.len()).sum();
+            let of_shard = |shard: &crate::datasets::Shard| {
+                let fingerprint = shards::fingerprint(shard);
+                Unit {
+                    key: shard.key.clone(),
+                    fingerprint,
+                    cost_bytes: (u128::from(bytes) * shard.subjects.len() as u128 / all.max(1) as u128) as u64,
+                    subjects: shard.subjects.len(),
+                    is_carried: known.get(shard.key.as_str()).is_some_and(|known| known.is_of(fingerprint)),
+                }
+            };
+            Ok((Shape::Shards { findings }, sharded.shards().iter().map(of_shard).collect()))
+        }
+    }
+}
+
+fn to_split(settings: &RunSettings, planned: &PlannedTask, entry: &TaskEntry, buckets: &Buckets) -> Result<ToSplit> {
+    let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
+    let snapshots = Snapshots::look(&settings.home);
+    let locate = |snapshot: &crate::provenance::Snapshot| snapshots.path(snapshot);
+    ToSplit::of(super::buckets::context(settings, declaration, entry, &locate), buckets)
+}
+
+/// What the units of a task are built, or put together, with.
+fn in_units<'a>(
+    settings: &'a RunSettings,
+    planned: &'a PlannedTask,
+    entry: &'a TaskEntry,
+    base: Option<&'a crate::store::Manifest>,
+    is_sample: bool,
+    is_believed: bool,
+    is_sharded: bool,
+) -> TaskInUnits<'a> {
+    TaskInUnits {
+        settings,
+        declaration: &settings.declarations.pipelines[&planned.pipeline_id],
+        task_id: &planned.task_id,
+        entry,
+        is_sample,
+        previous: base.filter(|_| is_believed && !(is_sharded && settings.is_forced)),
+        observer: None,
+        is_sharded,
+    }
+}

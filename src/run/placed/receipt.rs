@@ -1,0 +1,73 @@
+//! What a process leaves of a unit that it has done: all that the commit has to know of it besides its parts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan_file::{Failure, TaskToBuild};
+use crate::datasets::{RowsRead, SplitPart};
+use crate::error::{Error, Result};
+use crate::publish::StagedPart;
+use crate::run::work_units::WorkUnit;
+use crate::store::PlacedWork;
+
+/// Format of receipts; the plan's program is the only one that reads them.
+const RECEIPT_FORMAT_VERSION: u32 = 1;
+
+/// A receipt, as it stands in the store.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Receipt {
+    format_version: u32,
+    pub(super) task_id: String,
+    pub(super) unit: String,
+    pub(super) outcome: Outcome,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
+pub(super) enum Outcome {
+    Built {
+        unit: WorkUnit,
+        /// Rows by source, of a task that is built at once.
+        read: BTreeMap<String, u64>,
+        parts: Vec<StagedPart>,
+    },
+    Split(SplitInput),
+    /// For good: the sources are what they are.
+    Failed(Failure),
+}
+
+/// A file of which the rows stand in the order of their buckets.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SplitInput {
+    pub(super) part: SplitPart,
+    pub(super) read: RowsRead,
+    /// First byte and end of each bucket's rows.
+    pub(super) places: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Receipt {
+    pub(super) fn new(task: &TaskToBuild<'_>, unit: &str, outcome: Outcome) -> Self {
+        Self { format_version: RECEIPT_FORMAT_VERSION, task_id: task.planned.task_id.clone(), unit: unit.to_owned(), outcome }
+    }
+
+    pub(super) async fn write(&self, placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<()> {
+        let bytes = serde_json::to_vec(self).expect("a receipt is plain data");
+        placed.put_receipt(&task.work.hash, &self.unit, bytes.into()).await
+    }
+
+    /// Reads a receipt; none while the unit is not done.
+    pub(super) async fn read(placed: PlacedWork<'_>, task: &TaskToBuild<'_>, unit: &str) -> Result<Option<Self>> {
+        let Some(bytes) = placed.receipt(&task.work.hash, unit).await? else { return Ok(None) };
+        let damaged = |what: &str| {
+            Error::store(format!("the receipt of {} unit {unit} is damaged: {what}", task.planned.task_id))
+                .hint("delete its unit.json below staging/ in the store, and build the unit again")
+        };
+        let receipt: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error.to_string()))?;
+        if receipt.format_version != RECEIPT_FORMAT_VERSION || receipt.task_id != task.planned.task_id || receipt.unit != unit {
+            return Err(damaged(&format!("it is of {} unit {} in format {}", receipt.task_id, receipt.unit, receipt.format_version)));
+        }
+        Ok(Some(receipt))
+    }
+}

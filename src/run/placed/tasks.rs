@@ -1,0 +1,331 @@
+//! Does units of a plan: splits the file of a list, or builds a bucket, a shard or a whole task, and leaves parts and receipt in the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use serde::Serialize;
+use tokio::runtime::Handle;
+
+use super::in_units;
+use super::plan_file::{Failure, PlanAddress, PlanFile, Shape, TaskToBuild};
+use super::receipt::{Outcome, Receipt, SplitInput};
+use crate::datasets::{RowsRead, Split, ToSplit};
+use crate::error::{Error, ErrorKind, IoExt, Result};
+use crate::pipeline::Buckets;
+use crate::provenance::Snapshot;
+use crate::publish::{IsCompared, Stage, fault};
+use crate::run::RunSettings;
+use crate::run::buckets::context;
+use crate::run::build::{BuildOutput, build, caught};
+use crate::run::shards::KnownShard;
+use crate::run::work_units::{WorkUnit, side_by_side};
+use crate::store::{Home, PlacedWork, Scratch, Snapshots};
+
+/// What became of a unit.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnitReport {
+    pub unit: String,
+    /// `done`, `blocked` (for good: the receipt says why), or `failed` (worth another try).
+    pub outcome: &'static str,
+    /// Whether it had been done before.
+    pub is_known: bool,
+    pub rows: u64,
+    /// Why it is blocked or failed.
+    pub reason: Option<String>,
+    #[serde(skip)]
+    pub failure: Option<ErrorKind>,
+}
+
+impl UnitReport {
+    fn of(receipt: &Receipt, is_known: bool) -> Self {
+        let report = Self { unit: receipt.unit.clone(), outcome: "done", is_known, rows: 0, reason: None, failure: None };
+        match &receipt.outcome {
+            Outcome::Built { unit, parts, .. } => {
+                let rows = parts.iter().map(|staged| staged.part.rows).sum();
+                match unit.blocked.first() {
+                    Some(refusal) => Self { outcome: "blocked", reason: Some(refusal.message.clone()), failure: Some(ErrorKind::Contract), ..report },
+                    None => Self { rows, ..report },
+                }
+            }
+            Outcome::Split(split) => Self { rows: split.read.by_source().values().sum(), ..report },
+            Outcome::Failed(failure) => Self { outcome: "blocked", reason: Some(failure.message.clone()), failure: Some(failure.kind), ..report },
+        }
+    }
+
+    fn failed(unit: &str, error: &Error) -> Self {
+        Self { unit: unit.to_owned(), outcome: "failed", is_known: false, rows: 0, reason: Some(error.to_string()), failure: Some(error.kind()) }
+    }
+}
+
+/// Splits files of a task's lists, by number.
+///
+/// # Errors
+/// `Config`, when the plan is another program's, or has no such task or file; `Store`, when the store cannot be read.
+pub async fn split_inputs(settings: &RunSettings, address: &PlanAddress, task_id: &str, inputs: &[usize]) -> Result<Vec<UnitReport>> {
+    let plan = PlanFile::read(settings, address).await?;
+    let settings = plan.settings(settings);
+    let task = plan.task(task_id)?;
+    let Shape::Buckets { to_split } = &task.work.shape else {
+        return Err(Error::config(format!("`{task_id}` has nothing to split")).hint("its units are built at once: `pubdata task build`"));
+    };
+    let files: Vec<&Snapshot> = to_split.snapshots().collect();
+    if let Some(unknown) = inputs.iter().find(|input| **input >= files.len()) {
+        return Err(Error::config(format!("`{task_id}` has no input {unknown}")).hint(format!("its inputs are 0 to {}", files.len().saturating_sub(1))));
+    }
+    let inputs: BTreeSet<usize> = inputs.iter().copied().collect();
+    let units: Vec<(String, usize)> = inputs.iter().map(|input| (split_unit(*input), *input)).collect();
+    let declaration = &settings.declarations.pipelines[&task.planned.pipeline_id];
+    let buckets = declaration.buckets.as_ref().ok_or_else(|| Error::config(format!("`{task_id}` has no buckets any more")))?;
+    let here = Here::of(&settings, task);
+    let names: Vec<String> = units.iter().map(|(name, _)| name.clone()).collect();
+    let known = here.known(&names).await?;
+    let to_do = || units.iter().filter(|(name, _)| !known.contains_key(name));
+    here.bring(to_do().map(|(_, input)| files[*input])).await?;
+    here.all(&names, known, &|name| {
+        let input = units.iter().find(|(unit, _)| unit == name).map_or(0, |(_, input)| *input);
+        here.split(to_split, buckets, name, input)
+    })
+}
+
+/// Builds units of a task, by key.
+///
+/// # Errors
+/// `Config`, when the plan is another program's, or has no such task or unit; `Unfinished`, when a file is not split yet; `Store`, when the
+/// store cannot be read.
+pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id: &str, units: &[String]) -> Result<Vec<UnitReport>> {
+    let plan = PlanFile::read(settings, address).await?;
+    let base = plan.base(settings).await?;
+    let settings = plan.settings(settings);
+    let task = plan.task(task_id)?;
+    if let Some(unknown) = units.iter().find(|unit| !task.work.units.iter().any(|known| known.key == **unit)) {
+        let known: Vec<&str> = task.work.units.iter().map(|unit| unit.key.as_str()).collect();
+        let shown = if known.len() > 6 { format!("{} to {}", known[0], known[known.len() - 1]) } else { known.join(", ") };
+        return Err(Error::config(format!("`{task_id}` has no unit `{unknown}`")).hint(format!("its units are {shown}")));
+    }
+    let units: Vec<String> = BTreeSet::from_iter(units.iter().cloned()).into_iter().collect();
+    let units = units.as_slice();
+    let here = Here::of(&settings, task);
+    let known = here.known(units).await?;
+    if known.len() < units.len() {
+        here.bring(task.snapshots_of_units().into_iter()).await?;
+    }
+    let is_sharded = matches!(task.work.shape, Shape::Shards { .. });
+    let in_units = in_units(&settings, task.planned, task.entry, base.as_ref(), plan.is_sample, task.work.is_believed, is_sharded);
+    match &task.work.shape {
+        Shape::Unreadable(failure) => Err(failure.error()),
+        Shape::Whole => here.all(units, known, &|unit| {
+            here.stage(unit, IsCompared(in_units.compared().is_some()), &|stage| {
+                let BuildOutput::Tables(tables, inputs, read) = build(&settings, in_units.declaration, task.planned.partition.clone(), task.entry, None)?
+                else {
+                    return Err(Error::config(format!("`{task_id}` is not built at once any more")));
+                };
+                Ok((in_units.add_whole(stage, tables, &inputs, &read)?, read.by_source()))
+            })
+        }),
+        Shape::Shards { .. } => {
+            if known.len() == units.len() {
+                return here.all(units, known, &|_| Err(Error::store("every unit is known")));
+            }
+            let BuildOutput::Sharded(prepared) = build(&settings, in_units.declaration, task.planned.partition.clone(), task.entry, None)? else {
+                return Err(Error::config(format!("`{task_id}` is not built shard by shard any more")));
+            };
+            let (sharded, of_release, runtime) = (&*prepared.sharded, in_units.known_parts(), Handle::current());
+            here.all(units, known, &|unit| {
+                let shard = sharded.shards().iter().find(|shard| shard.key == unit);
+                let shard = shard.ok_or_else(|| Error::format(format!("the sources have no shard `{unit}`")))?;
+                here.stage(unit, IsCompared(false), &|stage| {
+                    let of_release = of_release.get(unit);
+                    let unit = in_units.build_shard(sharded, shard, of_release.unwrap_or(&KnownShard::default()), stage, &runtime)?;
+                    Ok((unit, BTreeMap::new()))
+                })
+            })
+        }
+        Shape::Buckets { to_split } => {
+            let declaration = in_units.declaration;
+            let BuildOutput::Buckets(buckets, build) = build(&settings, declaration, task.planned.partition.clone(), task.entry, None)? else {
+                return Err(Error::config(format!("`{task_id}` is not built in buckets any more")));
+            };
+            let scratch = here.scratch("rows")?;
+            let rows = Scratch::begin(&scratch, task_id, "rows")?;
+            let path_of = |bucket: u32, input: u64, member: u64| rows.file(bucket, input, member);
+            let inputs = if known.len() == units.len() { Vec::new() } else { split_inputs_of(here.placed, &task, to_split).await? };
+            let (mut parts, mut read, mut places) = (Vec::new(), RowsRead::default(), Vec::new());
+            for input in inputs {
+                read.merge(input.read);
+                places.push((input.part.numbers(), input.places));
+                parts.push(input.part);
+            }
+            let split = Split::of(buckets, to_split, parts, read, &path_of);
+            let snapshots = Snapshots::look(&settings.home);
+            let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
+            rows.make(buckets.count)?;
+            let done = here.all(units, known, &|unit| {
+                let bucket = (0..buckets.count).find(|bucket| crate::ids::bucket_name(*bucket, buckets.count) == unit);
+                let bucket = bucket.ok_or_else(|| Error::config(format!("the declaration no longer has a bucket `{unit}`")))?;
+                here.take_rows(&rows, &places, bucket)?;
+                let built = here.stage(unit, IsCompared(false), &|stage| {
+                    let context = context(&settings, declaration, task.entry, &locate).of_split(&split, bucket);
+                    Ok((in_units.build_bucket(context, bucket, build, stage)?, BTreeMap::new()))
+                });
+                rows.remove_bucket(bucket)?;
+                built
+            });
+            drop(rows);
+            scratch.remove()?;
+            done
+        }
+    }
+}
+
+/// Adds the tables of a unit to a stage; says what became of it, and the rows by source of a task that is built at once.
+type AddTables<'a> = &'a dyn Fn(&Stage<'_>) -> Result<(WorkUnit, BTreeMap<String, u64>)>;
+
+/// This process, and the task it does units of.
+struct Here<'a> {
+    settings: &'a RunSettings,
+    task: TaskToBuild<'a>,
+    placed: PlacedWork<'a>,
+    runtime: Handle,
+}
+
+impl<'a> Here<'a> {
+    fn of(settings: &'a RunSettings, task: TaskToBuild<'a>) -> Self {
+        Self { settings, task, placed: PlacedWork::of(settings.releases.store()), runtime: Handle::current() }
+    }
+
+    /// The receipts that are there already.
+    async fn known(&self, units: &[String]) -> Result<BTreeMap<String, Receipt>> {
+        let mut known = BTreeMap::new();
+        for unit in units {
+            known.extend(Receipt::read(self.placed, &self.task, unit).await?.map(|receipt| (unit.clone(), receipt)));
+        }
+        Ok(known)
+    }
+
+    /// Takes snapshots from the store; one that is here and was damaged since is taken again.
+    async fn bring(&self, needed: impl Iterator<Item = &'a Snapshot>) -> Result<()> {
+        let snapshots = Snapshots::open(&self.settings.home)?;
+        for snapshot in needed {
+            let is_here = snapshots.path(snapshot).is_file();
+            snapshots.bring(self.settings.releases.store(), snapshot).await?;
+            if is_here && let Some(damage) = snapshots.damage(snapshot)? {
+                return Err(Error::store(damage).hint("delete the file: it is taken from the store again, or fetched by the next `pubdata plan`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn scratch(&self, unit: &str) -> Result<Home> {
+        self.settings.home.scratch_of_process(&format!("{}-{unit}", self.task.work.hash.short(16)))
+    }
+
+    /// Does what is not known yet, side by side. A unit that ends for good leaves a receipt that says why; a disk or store that fails leaves none.
+    fn all(&self, units: &[String], known: BTreeMap<String, Receipt>, work: &(dyn Fn(&str) -> Result<Outcome> + Sync)) -> Result<Vec<UnitReport>> {
+        let mut done: BTreeMap<String, UnitReport> = known.iter().map(|(unit, receipt)| (unit.clone(), UnitReport::of(receipt, true))).collect();
+        let to_do: Vec<&String> = units.iter().filter(|unit| !known.contains_key(*unit)).collect();
+        let reports = Mutex::new(Vec::new());
+        side_by_side(to_do.len(), &|number| {
+            let unit = to_do[number].as_str();
+            // Who reads the last release asks for the runtime of his thread.
+            let _entered = self.runtime.enter();
+            let outcome = match caught(|| work(unit)) {
+                Err(error) if Failure::is_final(&error) => Ok(Outcome::Failed(Failure::of(&error))),
+                outcome => outcome,
+            };
+            let report = outcome.and_then(|outcome| {
+                let receipt = Receipt::new(&self.task, unit, outcome);
+                fault::point("task.parts_placed");
+                self.runtime.block_on(receipt.write(self.placed, &self.task))?;
+                fault::point("task.receipt_placed");
+                Ok(UnitReport::of(&receipt, false))
+            });
+            let report = report.unwrap_or_else(|error| UnitReport::failed(unit, &error));
+            reports.lock().expect("nothing panics while holding it").push(report);
+        });
+        done.extend(reports.into_inner().expect("nothing panics while holding it").into_iter().map(|report| (report.unit.clone(), report)));
+        Ok(done.into_values().collect())
+    }
+
+    /// Has a unit's tables written aside, and puts its parts into the store.
+    fn stage(&self, unit: &str, is_compared: IsCompared, add: AddTables<'_>) -> Result<Outcome> {
+        let home = self.scratch(unit)?;
+        let stage = Stage::begin(&home, &self.settings.declarations.contracts, self.task.planned.task_id.clone(), self.task.entry.clone())?;
+        let stage = stage.comparing(is_compared);
+        let (unit_of_work, read) = add(&stage)?;
+        let parts = if unit_of_work.blocked.is_empty() { stage.parts() } else { Vec::new() };
+        for staged in parts.iter().filter(|staged| !staged.is_carried) {
+            let bytes = stage.bytes(&staged.part)?;
+            self.runtime.block_on(self.placed.put_part(&self.task.work.hash, unit, &staged.part.sha256, bytes))?;
+            fault::point("task.part_placed");
+        }
+        home.remove()?;
+        Ok(Outcome::Built { unit: unit_of_work, read, parts })
+    }
+
+    /// Splits a file, and puts its rows into the store in the order of their buckets.
+    fn split(&self, to_split: &ToSplit, buckets: &Buckets, unit: &str, input: usize) -> Result<Outcome> {
+        let home = self.scratch(unit)?;
+        let scratch = Scratch::begin(&home, &self.task.planned.task_id, "split")?;
+        scratch.make(buckets.count)?;
+        let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
+        let snapshots = Snapshots::look(&self.settings.home);
+        let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
+        let declaration = &self.settings.declarations.pipelines[&self.task.planned.pipeline_id];
+        let context = context(self.settings, declaration, self.task.entry, &locate).numbered(to_split.inputs().clone());
+        let part = to_split.split(input, &context, buckets, None, &path_of)?;
+        let (rows, mut end, mut places) = (home.root().join("rows"), 0, BTreeMap::new());
+        let mut file = std::fs::File::create(&rows).at("create", &rows)?;
+        for (bucket, path) in part.files(&path_of) {
+            let mut of_bucket = std::fs::File::open(&path).at("open", &path)?;
+            let begin = end;
+            end += std::io::copy(&mut of_bucket, &mut file).at("write", &rows)?;
+            places.insert(bucket, (begin, end));
+            std::fs::remove_file(&path).at("delete", &path)?;
+        }
+        drop(file);
+        self.runtime.block_on(self.placed.put_rows(&self.task.work.hash, unit, &rows))?;
+        drop(scratch);
+        home.remove()?;
+        Ok(Outcome::Split(SplitInput { part, read: context.finish().1, places }))
+    }
+
+    /// Takes the rows of a bucket from the store.
+    fn take_rows(&self, scratch: &Scratch, places: &[PlacesOfInput], bucket: u32) -> Result<()> {
+        for (input, ((snapshot, member), of_buckets)) in places.iter().enumerate() {
+            let Some((begin, end)) = of_buckets.get(&bucket) else { continue };
+            let rows = self.runtime.block_on(self.placed.rows(&self.task.work.hash, &split_unit(input), *begin..*end))?;
+            let path = scratch.file(bucket, *snapshot, *member);
+            std::fs::write(&path, &rows).at("write", &path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of a file that was split and of its member, and where the rows of each bucket are.
+type PlacesOfInput = ((u64, u64), BTreeMap<u32, (u64, u64)>);
+
+/// The unit that splits a file.
+pub(super) fn split_unit(input: usize) -> String {
+    format!("split-{input:05}")
+}
+
+/// What came of the files of a task that were split, in their order.
+///
+/// # Errors
+/// `Unfinished`, when one is not split yet; what failed it, when it cannot be.
+pub(super) async fn split_inputs_of(placed: PlacedWork<'_>, task: &TaskToBuild<'_>, to_split: &ToSplit) -> Result<Vec<SplitInput>> {
+    let mut inputs = Vec::new();
+    for number in 0..to_split.snapshots().count() {
+        match Receipt::read(placed, task, &split_unit(number)).await?.map(|receipt| receipt.outcome) {
+            Some(Outcome::Split(input)) => inputs.push(input),
+            Some(Outcome::Failed(failure)) => return Err(failure.error()),
+            Some(Outcome::Built { .. }) => return Err(Error::store(format!("the receipt of input {number} is of another unit"))),
+            None => {
+                let task_id = &task.planned.task_id;
+                return Err(Error::new(ErrorKind::Unfinished, format!("input {number} of {task_id} is not split yet"))
+                    .hint(format!("first `pubdata task split --plan … --task {task_id} --input {number}`")));
+            }
+        }
+    }
+    Ok(inputs)
+}

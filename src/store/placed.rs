@@ -1,0 +1,144 @@
+//! What work that is spread over machines leaves for each other: plans, staged parts, and a receipt for each unit that is done.
+
+use std::collections::BTreeSet;
+use std::path::Path as FilePath;
+
+use bytes::Bytes;
+use object_store::path::Path;
+
+use super::SharedStore;
+use crate::error::{Error, Result};
+use crate::ids::Digest;
+
+const RECEIPT: &str = "unit.json";
+
+/// The plans and receipts of a store.
+///
+/// ```text
+/// plans/<sha256>.json                        of its own bytes
+/// staging/<work>/<unit>/<sha256>.parquet     parts, before their receipt
+/// staging/<work>/<unit>/rows                 of a source that is split: the rows of all buckets, one after the other
+/// staging/<work>/<unit>/unit.json            the receipt, created once: whoever else did the same work leaves it
+/// ```
+///
+/// `work` is the hash of everything that decides what a unit comes to.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacedWork<'a> {
+    store: &'a SharedStore,
+}
+
+impl<'a> PlacedWork<'a> {
+    pub fn of(store: &'a SharedStore) -> Self {
+        Self { store }
+    }
+
+    /// Writes a plan and returns its hash.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub async fn put_plan(&self, plan: Bytes) -> Result<Digest> {
+        let hash = Digest::of(&plan);
+        self.store.put(&plan_key(&hash), plan).await?;
+        Ok(hash)
+    }
+
+    /// The address of a plan.
+    pub fn plan_url(&self, hash: &Digest) -> String {
+        format!("{}/{}", self.store.url(), plan_key(hash))
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// `Config`, when there is none of that hash; `Store`, when it cannot be read or is damaged.
+    pub async fn plan(&self, hash: &Digest) -> Result<Bytes> {
+        let Some(plan) = self.store.read(&plan_key(hash)).await? else {
+            return Err(
+                Error::config(format!("there is no plan {hash} in {}", self.store.url())).hint("`pubdata plan --write` makes one and prints its address")
+            );
+        };
+        if Digest::of(&plan) != *hash {
+            return Err(Error::store(format!("{} is damaged: its bytes have another hash", plan_key(hash))).hint("plan again: `pubdata plan --write`"));
+        }
+        Ok(plan)
+    }
+
+    /// Writes a staged part.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub async fn put_part(&self, work: &Digest, unit: &str, sha256: &Digest, part: Bytes) -> Result<()> {
+        self.store.put(&Path::from(staged_part_key(work, unit, sha256)), part).await
+    }
+
+    /// Reads a staged part; none when it is not there.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read.
+    pub async fn part(&self, work: &Digest, unit: &str, sha256: &Digest) -> Result<Option<Bytes>> {
+        self.store.read(&Path::from(staged_part_key(work, unit, sha256))).await
+    }
+
+    /// Writes the rows of a source that is split.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be written.
+    pub async fn put_rows(&self, work: &Digest, unit: &str, rows: &FilePath) -> Result<()> {
+        self.store.put_file(&rows_key(work, unit), rows).await
+    }
+
+    /// Reads some of those rows.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be read.
+    pub async fn rows(&self, work: &Digest, unit: &str, range: std::ops::Range<u64>) -> Result<Bytes> {
+        self.store.read_range(&rows_key(work, unit), range).await
+    }
+
+    /// Writes the receipt of a unit: from now on it is done. Where another process was first, its receipt stays.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub async fn put_receipt(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
+        self.store.create(&receipt_key(work, unit), receipt).await.map(drop)
+    }
+
+    /// The receipt of a unit; none while it is not done.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read.
+    pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
+        self.store.read(&receipt_key(work, unit)).await
+    }
+
+    /// The units that are done.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn done(&self, work: &Digest) -> Result<BTreeSet<String>> {
+        let files = self.store.list(&work_key(work)).await?;
+        let unit = |key: &str| key.strip_suffix(RECEIPT)?.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+        Ok(files.iter().filter_map(|file| unit(&file.key)).collect())
+    }
+}
+
+/// Where a staged part is, below the store.
+pub fn staged_part_key(work: &Digest, unit: &str, sha256: &Digest) -> String {
+    format!("{}/{unit}/{sha256}.parquet", work_key(work))
+}
+
+fn plan_key(hash: &Digest) -> Path {
+    Path::from(format!("plans/{hash}.json"))
+}
+
+fn work_key(work: &Digest) -> Path {
+    Path::from(format!("staging/{work}"))
+}
+
+fn rows_key(work: &Digest, unit: &str) -> Path {
+    work_key(work).join(unit).join("rows")
+}
+
+fn receipt_key(work: &Digest, unit: &str) -> Path {
+    work_key(work).join(unit).join(RECEIPT)
+}

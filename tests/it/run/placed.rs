@@ -1,0 +1,301 @@
+//! A run whose work other processes do: by hand, in any order, twice, killed, and on a store that fails. It always makes the release of `run`.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use pubdata::publish::fault::{TASK_FAULT_POINTS, VARIABLE};
+use serde_json::Value;
+
+use crate::objects::{Fault, ObjectServer};
+use crate::support::{Answer, Place, answer, files_below};
+
+/// Tasks that are built at once, in buckets after a first wave, and shard by shard.
+const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
+const PERMITS: &str = "72f9-bi28/rows.csv@accessType=DOWNLOAD";
+const FACTS: &str = "companyfacts.zip";
+
+/// Machines that share a store: one that plans and commits, and one that builds.
+struct Machines<'a> {
+    place: &'a Place,
+    store: String,
+    environment: Vec<(String, String)>,
+}
+
+impl<'a> Machines<'a> {
+    fn new(place: &'a Place) -> Self {
+        Self { place, store: format!("file://{}", place.root().join("store").display()), environment: Vec::new() }
+    }
+
+    fn on(place: &'a Place, server: &ObjectServer) -> Self {
+        Self { place, store: "s3://bucket/night".to_owned(), environment: server.environment() }
+    }
+
+    fn home(&self, machine: &str) -> PathBuf {
+        self.place.root().join(machine)
+    }
+
+    fn command(&self, machine: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+        for name in ["PUBDATA_HOME", "PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_LOG"] {
+            command.env_remove(name);
+        }
+        command.args(arguments).arg("--json").arg("--home").arg(self.home(machine)).envs(self.environment.iter().cloned());
+        command
+    }
+
+    fn ask(&self, machine: &str, arguments: &[&str]) -> Answer {
+        answer(&mut self.command(machine, arguments))
+    }
+
+    #[track_caller]
+    fn plan(&self) -> Plan {
+        let mirror = self.place.mirror().display().to_string();
+        let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0).json();
+        let list = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|item| item[key].to_string().trim_matches('"').to_owned()).collect();
+        let work = written["work"].as_array().unwrap().iter().map(|work| Work {
+            task_id: work["task_id"].as_str().unwrap().to_owned(),
+            inputs: list(&work["inputs"], "number"),
+            units: list(&work["units"], "key"),
+        });
+        Plan { address: written["plan"].as_str().unwrap().to_owned(), work: work.collect() }
+    }
+
+    fn split(&self, machine: &str, plan: &Plan, work: &Work) -> Command {
+        self.command(machine, &["task", "split", "--plan", &plan.address, "--task", &work.task_id, "--input", &work.inputs.join(",")])
+    }
+
+    fn build(&self, machine: &str, plan: &Plan, work: &Work, units: &[String]) -> Command {
+        self.command(machine, &["task", "build", "--plan", &plan.address, "--task", &work.task_id, "--unit", &units.join(",")])
+    }
+
+    /// All that the plan asks for, on one machine.
+    #[track_caller]
+    fn work(&self, machine: &str, plan: &Plan) {
+        for work in &plan.work {
+            if !work.inputs.is_empty() {
+                answer(&mut self.split(machine, plan, work)).expect(0);
+            }
+            if !work.units.is_empty() {
+                answer(&mut self.build(machine, plan, work, &work.units)).expect(0);
+            }
+        }
+    }
+
+    fn commit(&self, machine: &str, plan: &Plan) -> Answer {
+        self.ask(machine, &["commit", "--plan", &plan.address])
+    }
+
+    /// As many releases as the store has, by the files that name them.
+    fn releases(&self) -> usize {
+        files_below(&self.place.root().join("store")).iter().filter(|path| path.ends_with("manifest.json")).count()
+    }
+}
+
+struct Plan {
+    address: String,
+    work: Vec<Work>,
+}
+
+struct Work {
+    task_id: String,
+    inputs: Vec<String>,
+    units: Vec<String>,
+}
+
+/// Changes one permit, and one figure of one registrant.
+fn second_night(place: &Place) {
+    place.edit(PERMITS, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
+    place.edit_archive(FACTS, |members: &mut BTreeMap<String, String>| {
+        let text = members.values_mut().next().unwrap();
+        *text = text.replacen("\"val\":", "\"val\":1", 1);
+    });
+}
+
+/// What `run` makes of the same files, night by night.
+fn of_run(nights: usize) -> Vec<String> {
+    let place = Place::new();
+    let mut made = vec![place.run(&TASKS).expect(0).release_id()];
+    if nights > 1 {
+        second_night(&place);
+        made.push(place.run(&TASKS).expect(0).release_id());
+    }
+    made
+}
+
+#[test]
+fn placed_work_makes_the_release_of_run_night_by_night() {
+    let expected = of_run(2);
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let shapes: Vec<(bool, bool)> = plan.work.iter().map(|work| (work.inputs.is_empty(), work.units.len() > 1)).collect();
+    assert_eq!(plan.work.len(), 3);
+    assert!(shapes.contains(&(true, false)) && shapes.contains(&(true, true)) && shapes.contains(&(false, true)), "at once, shards, buckets: {shapes:?}");
+    machines.work("executor", &plan);
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected[0]);
+
+    second_night(&place);
+    let next = machines.plan();
+    let tasks: Vec<&str> = next.work.iter().map(|work| work.task_id.as_str()).collect();
+    assert_eq!(tasks, ["permit.nola", "sec.financials"], "what did not change is not built");
+    assert!(next.work[1].units.len() < plan.work.iter().find(|work| work.task_id == tasks[1]).unwrap().units.len(), "nor the shards that did not");
+    machines.work("executor", &next);
+    let committed = machines.commit("driver", &next).expect(0);
+    assert_eq!(committed.release_id(), expected[1]);
+    let subjects = &committed.task("sec.financials")["subjects"];
+    assert!(subjects["built"].as_u64() == Some(1) && subjects["carried"].as_u64() >= Some(1), "{subjects}");
+    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+}
+
+#[test]
+fn nothing_is_published_before_all_is_done_and_twice_is_once() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let buckets = plan.work.iter().find(|work| !work.inputs.is_empty()).unwrap();
+    let early = answer(&mut machines.build("executor", &plan, buckets, &buckets.units[..1])).expect(30);
+    assert!(early.stderr.contains("is not split yet") && early.stderr.contains("task split"), "{early:?}");
+
+    let other = &plan.work.iter().find(|work| work.inputs.is_empty()).unwrap();
+    answer(&mut machines.build("executor", &plan, other, &other.units)).expect(0);
+    let again = answer(&mut machines.build("another", &plan, other, &other.units)).expect(0).json();
+    assert_eq!(again["units"][0]["is_known"], true, "{again}");
+    let refused = machines.commit("driver", &plan).expect(30);
+    assert!(refused.stderr.contains("are not done, nothing is published") && refused.stderr.contains(&buckets.task_id), "{refused:?}");
+    assert_eq!(machines.releases(), 0);
+
+    machines.work("executor", &plan);
+    // Two at once, on two machines.
+    let mut commits: Vec<_> = ["driver", "other"]
+        .map(|machine| machines.command(machine, &["commit", "--plan", &plan.address]).stdout(std::process::Stdio::piped()).spawn().unwrap())
+        .into();
+    for commit in &mut commits {
+        assert!(commit.wait().unwrap().success());
+    }
+    let third = machines.commit("driver", &plan).expect(0);
+    assert_eq!((third.json()["outcome"].as_str(), machines.releases()), (Some("unchanged"), 1));
+    assert_eq!(third.release_id(), of_run(1)[0]);
+    let generations = files_below(&place.root().join("store/channels/nightly")).len();
+    assert_eq!(generations, 1, "the channel moved once");
+
+    // A plan of before the channel moved.
+    second_night(&place);
+    let late = machines.plan();
+    machines.work("executor", &late);
+    place.edit(PERMITS, |text| text.replace("15-14478-EVAC,VACANCY", "15-14479-EVAC,VACANCY"));
+    let sooner = machines.plan();
+    machines.work("executor", &sooner);
+    machines.commit("driver", &sooner).expect(0);
+    let busy = machines.commit("driver", &late).expect(50);
+    assert!(busy.stderr.contains("plan again"), "{busy:?}");
+}
+
+#[test]
+fn who_cannot_do_the_work_is_told_why() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let answer = machines.ask("executor", arguments).expect(40);
+        assert!(words.iter().all(|word| answer.stderr.contains(word)), "{arguments:?}: {words:?}: {}", answer.stderr);
+    };
+    refused(&["commit", "--plan", "tonight"], &["is not a plan", "plan --write"]);
+    let unknown = "0".repeat(64);
+    refused(&["commit", "--store", &machines.store, "--plan", &unknown], &["there is no plan", "plan --write"]);
+    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.austin", "--unit", "0"], &["has no task `permit.austin`", "permit.nola"]);
+    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.nola", "--unit", "7"], &["has no unit `7`", "its units are 0"]);
+    refused(&["task", "split", "--plan", &plan.address, "--task", "permit.nola", "--input", "0"], &["nothing to split", "task build"]);
+    refused(&["task", "split", "--plan", &plan.address, "--task", "license.tx_tdlr", "--input", "9"], &["has no input 9", "0 to"]);
+
+    // As another program would have written it.
+    let path = plan.address.strip_prefix("file://").unwrap();
+    let mut text: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    text["program"] = "1".repeat(64).into();
+    let bytes = serde_json::to_vec(&text).unwrap();
+    let hash = pubdata::ids::Digest::of(&bytes);
+    std::fs::write(place.root().join(format!("store/plans/{hash}.json")), bytes).unwrap();
+    refused(&["commit", "--store", &machines.store, "--plan", &hash.to_string()], &["another program", "plan again"]);
+    std::fs::write(place.root().join(format!("store/plans/{hash}.json")), "{}").unwrap();
+    machines.ask("executor", &["commit", "--store", &machines.store, "--plan", &hash.to_string()]).expect(60);
+}
+
+/// What blocks a task in a run blocks it here, with the same words, and the last good build stays.
+#[test]
+fn a_unit_that_is_blocked_blocks_its_task_alone() {
+    let damage = |place: &Place| {
+        second_night(place);
+        place.edit(PERMITS, |text| text.lines().take(2).map(|line| format!("{line}\n")).collect());
+        place.edit_archive(FACTS, |members| *members.values_mut().last().unwrap() = "{".to_owned());
+    };
+    let expected = {
+        let place = Place::new();
+        place.run(&TASKS).expect(0);
+        damage(&place);
+        place.run(&TASKS).expect(20)
+    };
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let first = machines.plan();
+    machines.work("executor", &first);
+    machines.commit("driver", &first).expect(0);
+    damage(&place);
+    let plan = machines.plan();
+    for work in plan.work.iter().filter(|work| !work.units.is_empty()) {
+        let built = answer(&mut machines.build("executor", &plan, work, &work.units));
+        assert!([Some(0), Some(20)].contains(&built.code), "{built:?}");
+    }
+    let committed = machines.commit("driver", &plan).expect(20);
+    assert_eq!(committed.json()["release_id"], expected.json()["release_id"]);
+    for task in TASKS {
+        let of = |answer: &Answer| (answer.task(task)["outcome"].clone(), answer.task(task)["next_step"].clone());
+        let same_but_for_paths = |(outcome, next): (Value, Value)| (outcome, next.as_str().map(|text| text.rsplit("issues.jsonl").next().unwrap().to_owned()));
+        assert_eq!(same_but_for_paths(of(&committed)), same_but_for_paths(of(&expected)), "{task}");
+        assert_eq!(committed.reasons(task), expected.reasons(task), "{task}");
+    }
+}
+
+#[test]
+fn killed_at_any_step_of_a_unit_the_next_try_finishes_it() {
+    let expected = of_run(1).remove(0);
+    for point in TASK_FAULT_POINTS {
+        let place = Place::new();
+        let machines = Machines::new(&place);
+        let plan = machines.plan();
+        for work in &plan.work {
+            if !work.inputs.is_empty() && *point != "task.part_placed" {
+                let killed = machines.split("executor", &plan, work).env(VARIABLE, point).output().unwrap();
+                assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
+            }
+            if !work.inputs.is_empty() {
+                answer(&mut machines.split("executor", &plan, work)).expect(0);
+            }
+            let killed = machines.build("executor", &plan, work, &work.units).env(VARIABLE, point).output().unwrap();
+            assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
+        }
+        machines.work("executor", &plan);
+        assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected, "{point}");
+        let left: Vec<_> = files_below(&machines.home("executor").join("scratch"));
+        assert!(left.is_empty(), "{point}: what killed processes left is removed: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
+    let expected = tokio::task::spawn_blocking(|| of_run(1).remove(0)).await.unwrap();
+    for faults in [&[][..], &[Fault::Conflict], &[Fault::LostAnswer], &[Fault::Unavailable]] {
+        let server = ObjectServer::start(faults).await;
+        let made = tokio::task::spawn_blocking(move || {
+            let place = Place::new();
+            let machines = Machines::on(&place, &server);
+            let plan = machines.plan();
+            assert!(plan.address.starts_with("s3://bucket/night/plans/"), "{}", plan.address);
+            machines.work("executor", &plan);
+            let made = machines.commit("driver", &plan).expect(0).release_id();
+            machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+            made
+        });
+        assert_eq!(made.await.unwrap(), expected, "{faults:?}");
+    }
+}
