@@ -145,6 +145,7 @@ fn placed_work(told: &mut Told) {
         told.ask(&place, code, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
     }
     told.ask(&place, 30, &["commit", "--plan", &plan]);
+    told.ask(&place, 0, &["task", "split", "--plan", &plan, "--task", "license.tx_tdlr", "--input", "0,1"]);
     told.ask(&place, 0, &["task", "build", "--plan", &plan, "--task", "license.tx_tdlr", "--unit", "0,1,2,3,4,5,6,7"]);
     told.ask(&place, 20, &["commit", "--plan", &plan]);
 }
