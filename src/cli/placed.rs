@@ -1,5 +1,6 @@
 //! `pubdata task` and `pubdata commit`: the work of a plan that stands in the store, on whatever machine it is placed.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::after_run::{self, AfterRunArgs};
 use super::run::{ExtentArgs, print_report};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, ErrorKind, Result};
-use crate::run::{self, PlanAddress, RunSettings, SharedObserver, UnitReport};
+use crate::run::{self, PlanAddress, RunSettings, Share, SharedObserver, UnitReport, Wave};
 
 const TASK_HELP: &str = "\
 Exit codes: 0 done, or done before; 20 done for good, and blocked (the commit says why); 40 the plan is of another program or has no such unit;
@@ -23,16 +24,15 @@ pub(super) struct TaskArgs {
 
 #[derive(Subcommand)]
 enum TaskCommand {
-    /// Splits files of a list by the buckets that it is built in. Before any unit of that task is built.
+    /// Splits files of lists by the buckets that these are built in. Before any unit of such a task is built.
     #[command(after_help = TASK_HELP)]
     Split {
         #[command(flatten)]
         of: OfPlan,
-        /// The task, as in the plan.
-        #[arg(long, value_name = "TASK")]
-        task: String,
-        /// Numbers of files, counted from 0, as under `inputs` of the plan.
-        #[arg(long, value_name = "N,…", value_delimiter = ',', required = true)]
+        #[command(flatten)]
+        whose: Whose,
+        /// With --task: numbers of files, counted from 0, as under `inputs` of the plan.
+        #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "task")]
         input: Vec<usize>,
     },
     /// Builds units and puts parts and receipts into the store.
@@ -40,13 +40,24 @@ enum TaskCommand {
     Build {
         #[command(flatten)]
         of: OfPlan,
-        /// The task, as in the plan.
-        #[arg(long, value_name = "TASK")]
-        task: String,
-        /// Keys of units, as under `units` of the plan.
-        #[arg(long, value_name = "KEY,…", value_delimiter = ',', required = true)]
+        #[command(flatten)]
+        whose: Whose,
+        /// With --task: keys of units, as under `units` of the plan.
+        #[arg(long, value_name = "KEY,…", value_delimiter = ',', requires = "task")]
         unit: Vec<String>,
     },
+}
+
+/// Which of it: what is named of one task, or a share of all.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Whose {
+    /// A task, as in the plan.
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// A share of all tasks, counted from 0: 3/10 is the fourth of ten. For jobs that are numbered.
+    #[arg(long, value_name = "I/N")]
+    share: Option<Share>,
 }
 
 #[derive(Args)]
@@ -77,27 +88,46 @@ impl OfPlan {
 }
 
 pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCode> {
-    let (task_id, units) = match &arguments.what {
-        TaskCommand::Split { of, task, input } => {
+    let mut units = Vec::new();
+    match &arguments.what {
+        TaskCommand::Split { of, whose, input } => {
             let (address, settings) = of.open(global)?;
-            (task, run::split_inputs(&settings, &address, task, input).await?)
+            let named = input.iter().map(ToString::to_string).collect();
+            for (task_id, inputs) in whose.work(&settings, &address, Wave::Split, named, "--input").await? {
+                let inputs: Vec<usize> = inputs.iter().filter_map(|input| input.parse().ok()).collect();
+                units.extend(run::split_inputs(&settings, &address, &task_id, &inputs).await?);
+            }
         }
-        TaskCommand::Build { of, task, unit } => {
+        TaskCommand::Build { of, whose, unit } => {
             let (address, settings) = of.open(global)?;
-            (task, run::build_units(&settings, &address, task, unit).await?)
+            for (task_id, keys) in whose.work(&settings, &address, Wave::Build, unit.clone(), "--unit").await? {
+                units.extend(run::build_units(&settings, &address, &task_id, &keys).await?);
+            }
         }
-    };
+    }
     if global.json {
-        output::document("units", &serde_json::json!({ "task_id": task_id, "units": units }));
+        output::document("units", &serde_json::json!({ "units": units }));
     } else {
-        let mut rows = vec![vec!["UNIT".into(), "OUTCOME".into(), "ROWS".into(), "WHY".into()]];
+        let mut rows = vec![vec!["TASK".into(), "UNIT".into(), "OUTCOME".into(), "ROWS".into(), "WHY".into()]];
         for unit in &units {
             let outcome = format!("{}{}", output::coloured(unit.outcome), if unit.is_known { output::dim(" before") } else { String::new() });
-            rows.push(vec![unit.unit.clone(), outcome, output::grouped(unit.rows), unit.reason.clone().unwrap_or_default()]);
+            rows.push(vec![unit.task_id.clone(), unit.unit.clone(), outcome, output::grouped(unit.rows), unit.reason.clone().unwrap_or_default()]);
         }
         output::table(&rows);
     }
     Ok(ExitCode::from(exit_code(&units)))
+}
+
+impl Whose {
+    /// By task.
+    async fn work(&self, settings: &RunSettings, address: &PlanAddress, wave: Wave, named: Vec<String>, flag: &str) -> Result<BTreeMap<String, Vec<String>>> {
+        match (&self.task, self.share) {
+            (Some(_), _) if named.is_empty() => Err(Error::config(format!("which of the task: {flag} is missing")).hint("the plan lists them")),
+            (Some(task), _) => Ok(BTreeMap::from([(task.clone(), named)])),
+            (None, Some(share)) => run::work_of_share(settings, address, wave, share).await,
+            (None, None) => Ok(BTreeMap::new()),
+        }
+    }
 }
 
 /// What is worth another try comes before what is not.

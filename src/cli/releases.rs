@@ -195,18 +195,21 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
 /// Tells what was deleted, or would be.
 fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[StoredSnapshot]) {
     let paths: Vec<String> = snapshots.iter().map(|snapshot| snapshot.path.display().to_string()).collect();
-    let Pruned { releases, incomplete } = pruned;
+    let Pruned { releases, incomplete, placed } = pruned;
     if global.json {
-        let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "snapshots": paths });
+        let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "placed": placed, "snapshots": paths });
         return output::document("prune", &fields);
     }
     let bytes = snapshots.iter().map(|snapshot| snapshot.size_bytes).sum();
-    let counts = format!("{} releases, {} unfinished ones, {} snapshots ({})", releases.len(), incomplete.len(), paths.len(), output::size(bytes));
+    let placed_work = if placed.is_empty() { String::new() } else { format!("{} plans and staged work of plans, ", placed.len()) };
+    let (releases_gone, unfinished, snapshots_gone) = (releases.len(), incomplete.len(), paths.len());
+    let counts = format!("{releases_gone} releases, {unfinished} unfinished ones, {placed_work}{snapshots_gone} snapshots ({})", output::size(bytes));
     if !is_dry_run {
         return anstream::println!("deleted {counts}");
     }
     releases.iter().for_each(|release_id| anstream::println!("would delete release {release_id}"));
     incomplete.iter().for_each(|release_id| anstream::println!("would delete {release_id}, which was never finished"));
+    placed.iter().for_each(|name| anstream::println!("would delete {name}"));
     paths.iter().for_each(|path| anstream::println!("would delete snapshot {path}"));
     anstream::println!("would delete {counts}");
     anstream::println!("{NOTHING_CHANGED}");

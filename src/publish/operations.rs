@@ -6,10 +6,13 @@ use serde::Serialize;
 
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, Releases};
+use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWork, Releases};
 
 /// A release no channel ever pointed at may be one that another machine is about to point at.
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// A plan may be worked on for a night, and what a late process of it still needs must be there.
+const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,6 +39,8 @@ pub struct Pruned {
     pub releases: Vec<ReleaseId>,
     /// Begun and never finished.
     pub incomplete: Vec<ReleaseId>,
+    /// Plans, and staged work of plans, that nobody has touched for a day.
+    pub placed: Vec<String>,
 }
 
 /// Lists the complete releases, newest first; those whose manifest is damaged come last.
@@ -209,6 +214,9 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
         releases.delete_release(release_id).await?;
     }
+    for name in &pruned.placed {
+        PlacedWork::of(releases.store()).remove(name).await?;
+    }
     Ok(pruned)
 }
 
@@ -242,6 +250,7 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
     for incomplete in releases.list_incomplete().await?.into_iter().filter(|incomplete| is_old(incomplete.modified)) {
         pruned.incomplete.push(incomplete.release_id);
     }
+    pruned.placed = PlacedWork::of(releases.store()).untouched_since(now - PLACED_GRACE).await?;
     Ok(pruned)
 }
 

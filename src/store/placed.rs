@@ -1,6 +1,6 @@
 //! What work that is spread over machines leaves for each other: plans, staged parts, and a receipt for each unit that is done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
 
 use bytes::Bytes;
@@ -109,6 +109,37 @@ impl<'a> PlacedWork<'a> {
     /// `Store`, when it cannot be read.
     pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
         self.store.read(&receipt_key(work, unit)).await
+    }
+
+    /// Plans, and staged work of plans, to which nothing was added since an instant, by name, sorted.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn untouched_since(&self, since: jiff::Timestamp) -> Result<Vec<String>> {
+        let mut newest: BTreeMap<String, jiff::Timestamp> = BTreeMap::new();
+        for folder in ["plans", "staging"] {
+            for file in self.store.list(&Path::from(folder)).await? {
+                let mut segments = file.key.split('/').skip(1);
+                let name = segments.next().unwrap_or_default();
+                // Beside them a home has its own staged builds, whose names are no digests.
+                if name.strip_suffix(".json").unwrap_or(name).parse::<Digest>().is_ok() {
+                    let known = newest.entry(format!("{folder}/{name}")).or_insert(file.modified);
+                    *known = (*known).max(file.modified);
+                }
+            }
+        }
+        Ok(newest.into_iter().filter(|(_, modified)| *modified < since).map(|(name, _)| name).collect())
+    }
+
+    /// Deletes what [`PlacedWork::untouched_since`] named.
+    ///
+    /// # Errors
+    /// `Store`, when something cannot be deleted.
+    pub async fn remove(&self, name: &str) -> Result<()> {
+        match name.starts_with("plans/") {
+            true => self.store.delete(&Path::from(name)).await,
+            false => self.store.delete_folder(&Path::from(name)).await,
+        }
     }
 
     /// The units that are done.

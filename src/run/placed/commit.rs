@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::runtime::Handle;
 
-use super::in_units;
 use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild};
 use super::receipt::{Outcome, Receipt};
 use super::tasks::{split_inputs_of, split_unit};
+use super::{Judged, in_units};
 use crate::datasets::RowsRead;
 use crate::error::{Error, ErrorKind, Result};
-use crate::publish::{Stage, StagedPart, verify_part};
+use crate::publish::{IsCompared, Stage, StagedPart, verify_part};
 use crate::run::execute::{carry_out, written_down};
 use crate::run::plan::PlannedTask;
 use crate::run::report::{RunReport, SubjectCounts};
@@ -123,8 +123,7 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     fn gather(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
         let Self { settings, file, task, base, .. } = *self;
-        let is_sharded = matches!(task.work.shape, Shape::Shards { .. });
-        let in_units = in_units(settings, task.planned, task.entry, base, file.is_sample, task.work.is_believed, is_sharded);
+        let in_units = in_units(settings, task.planned, task.entry, base, file.is_sample, &Judged::of(task.work));
         let in_units = TaskInUnits { observer: Some(observer), ..in_units };
         let stage = Stage::gather(&settings.declarations.contracts, task.planned.task_id.clone(), task.entry.clone());
         let issues_file = issues_file(&settings.home, run_id);
@@ -134,14 +133,14 @@ impl Gathering<'_> {
             Shape::Whole => {
                 let (unit, read, parts) = self.built(&units[0].key)?;
                 // It was compared where it was built.
-                self.take(&stage, &units[0].key, parts, &BTreeSet::new(), false)?;
+                self.take(&stage, &units[0].key, parts, &BTreeSet::new(), IsCompared(false))?;
                 in_units.finish_whole(stage, unit, &read, &issues_file)
             }
             Shape::Buckets { to_split } => {
                 let inputs = self.runtime.block_on(split_inputs_of(self.placed(), &task, to_split))?;
                 let mut read = RowsRead::default();
                 inputs.into_iter().for_each(|input| read.merge(input.read));
-                let is_compared = in_units.compared().is_some();
+                let is_compared = IsCompared(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let (mut unit, _, parts) = self.built(&units[number].key)?;
                     self.take(stage, &units[number].key, parts, &BTreeSet::new(), is_compared)?;
@@ -154,7 +153,7 @@ impl Gathering<'_> {
             }
             Shape::Shards { findings } => {
                 let known = in_units.known_parts();
-                let is_compared = in_units.compared().is_some();
+                let is_compared = IsCompared(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let of_plan = &units[number];
                     let mut unit = match known.get(of_plan.key.as_str()).filter(|_| of_plan.is_carried) {
@@ -195,14 +194,14 @@ impl Gathering<'_> {
     }
 
     /// Adds a unit's parts, and what their rows look like where they are compared with the last release.
-    fn take(&self, stage: &Stage<'_>, unit: &str, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: bool) -> Result<()> {
+    fn take(&self, stage: &Stage<'_>, unit: &str, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: IsCompared) -> Result<()> {
         for staged in parts {
             if staged.is_carried {
                 stage.carry(&staged.dataset_id, &staged.schema_version, &staged.part)?;
                 continue;
             }
             let (work, sha256) = (&self.task.work.hash, staged.part.sha256);
-            if is_compared && staged.dataset_id != crate::run::build::QUARANTINE {
+            if is_compared.0 && staged.dataset_id != crate::run::build::QUARANTINE {
                 let bytes = self.runtime.block_on(self.placed().part(work, unit, &sha256))?;
                 let lost = || Error::store(format!("staged part {} of unit {unit} is gone", staged.part.path)).hint("build the unit again");
                 let bytes = bytes.ok_or_else(lost)?;

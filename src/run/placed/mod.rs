@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use commit::commit;
 pub use plan_file::PlanAddress;
 use plan_file::{Failure, PLAN_FORMAT_VERSION, PlacedTask, PlanFile, Shape, Unit, Work, program};
-pub use tasks::{UnitReport, build_units, split_inputs};
+pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
 use super::build::{BuildOutput, PreparedShards, build, is_whole};
 use super::by_hand::withdrawn_in;
@@ -30,11 +30,12 @@ use super::plan::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, shards};
-use crate::datasets::ToSplit;
+use crate::datasets::{Shard, ToSplit};
 use crate::error::Result;
 use crate::ids::{Digest, bucket_name};
 use crate::pipeline::Buckets;
-use crate::store::{PlacedWork, Snapshots, TaskEntry};
+use crate::provenance::Snapshot;
+use crate::store::{Manifest, PlacedWork, Snapshots, TaskEntry};
 
 /// Key of the only unit of a task that is built at once.
 const WHOLE: &str = "0";
@@ -133,7 +134,7 @@ fn told(task: &PlacedTask) -> Option<WorkOfTask> {
         Shape::Buckets { to_split } => {
             let mut parts: BTreeMap<Digest, u64> = BTreeMap::new();
             to_split.snapshots().for_each(|snapshot| *parts.entry(snapshot.sha256).or_default() += 1);
-            let cost = |snapshot: &crate::provenance::Snapshot| snapshot.size_bytes / parts[&snapshot.sha256];
+            let cost = |snapshot: &Snapshot| snapshot.size_bytes / parts[&snapshot.sha256];
             to_split.snapshots().enumerate().map(|(number, snapshot)| Input { number, cost_bytes: cost(snapshot) }).collect()
         }
         _ => Vec::new(),
@@ -178,11 +179,12 @@ fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &T
             Ok((Shape::Buckets { to_split: to_split(settings, planned, entry, buckets)? }, units))
         }
         BuildOutput::Sharded(prepared) => {
-            let in_units = in_units(settings, planned, entry, plan.current.as_ref(), plan.is_sample, is_believed, true);
+            let judged = Judged { is_believed, is_sharded: true };
+            let in_units = in_units(settings, planned, entry, plan.current.as_ref(), plan.is_sample, &judged);
             let PreparedShards { sharded, findings } = prepared;
             let known = in_units.known_parts();
             let all: usize = sharded.shards().iter().map(|shard| shard.subjects.len()).sum();
-            let of_shard = |shard: &crate::datasets::Shard| {
+            let of_shard = |shard: &Shard| {
                 let fingerprint = shards::fingerprint(shard);
                 Unit {
                     key: shard.key.clone(),
@@ -200,8 +202,22 @@ fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &T
 fn to_split(settings: &RunSettings, planned: &PlannedTask, entry: &TaskEntry, buckets: &Buckets) -> Result<ToSplit> {
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
     let snapshots = Snapshots::look(&settings.home);
-    let locate = |snapshot: &crate::provenance::Snapshot| snapshots.path(snapshot);
+    let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
     ToSplit::of(super::buckets::context(settings, declaration, entry, &locate), buckets)
+}
+
+/// What the last release is to a build.
+struct Judged {
+    /// Whether it is a measure at all.
+    is_believed: bool,
+    /// Whether shards of it may be carried over.
+    is_sharded: bool,
+}
+
+impl Judged {
+    fn of(work: &Work) -> Self {
+        Self { is_believed: work.is_believed, is_sharded: matches!(work.shape, Shape::Shards { .. }) }
+    }
 }
 
 /// What the units of a task are built, or put together, with.
@@ -209,10 +225,9 @@ fn in_units<'a>(
     settings: &'a RunSettings,
     planned: &'a PlannedTask,
     entry: &'a TaskEntry,
-    base: Option<&'a crate::store::Manifest>,
+    base: Option<&'a Manifest>,
     is_sample: bool,
-    is_believed: bool,
-    is_sharded: bool,
+    judged: &Judged,
 ) -> TaskInUnits<'a> {
     TaskInUnits {
         settings,
@@ -220,8 +235,8 @@ fn in_units<'a>(
         task_id: &planned.task_id,
         entry,
         is_sample,
-        previous: base.filter(|_| is_believed && !(is_sharded && settings.is_forced)),
+        previous: base.filter(|_| judged.is_believed && !(judged.is_sharded && settings.is_forced)),
         observer: None,
-        is_sharded,
+        is_sharded: judged.is_sharded,
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::in_units;
 use super::plan_file::{Failure, PlanAddress, PlanFile, Shape, TaskToBuild};
 use super::receipt::{Outcome, Receipt, SplitInput};
+use super::{Judged, in_units};
 use crate::datasets::{RowsRead, Split, ToSplit};
 use crate::error::{Error, ErrorKind, IoExt, Result};
 use crate::pipeline::Buckets;
@@ -24,6 +24,7 @@ use crate::store::{Home, PlacedWork, Scratch, Snapshots};
 /// What became of a unit.
 #[derive(Debug, Clone, Serialize)]
 pub struct UnitReport {
+    pub task_id: String,
     pub unit: String,
     /// `done`, `blocked` (for good: the receipt says why), or `failed` (worth another try).
     pub outcome: &'static str,
@@ -37,8 +38,9 @@ pub struct UnitReport {
 }
 
 impl UnitReport {
-    fn of(receipt: &Receipt, is_known: bool) -> Self {
-        let report = Self { unit: receipt.unit.clone(), outcome: "done", is_known, rows: 0, reason: None, failure: None };
+    fn of(receipt: &Receipt) -> Self {
+        let report =
+            Self { task_id: receipt.task_id.clone(), unit: receipt.unit.clone(), outcome: "done", is_known: false, rows: 0, reason: None, failure: None };
         match &receipt.outcome {
             Outcome::Built { unit, parts, .. } => {
                 let rows = parts.iter().map(|staged| staged.part.rows).sum();
@@ -52,9 +54,65 @@ impl UnitReport {
         }
     }
 
-    fn failed(unit: &str, error: &Error) -> Self {
-        Self { unit: unit.to_owned(), outcome: "failed", is_known: false, rows: 0, reason: Some(error.to_string()), failure: Some(error.kind()) }
+    fn failed(task_id: &str, unit: &str, error: &Error) -> Self {
+        let (task_id, unit, reason) = (task_id.to_owned(), unit.to_owned(), Some(error.to_string()));
+        Self { task_id, unit, outcome: "failed", is_known: false, rows: 0, reason, failure: Some(error.kind()) }
     }
+}
+
+/// What of a plan is done first, and what then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wave {
+    /// Files are split.
+    Split,
+    /// Units are built.
+    Build,
+}
+
+/// One of several equal shares of the work, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    pub number: usize,
+    pub of: usize,
+}
+
+impl std::str::FromStr for Share {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((number, of)) if number < of => Ok(Self { number, of }),
+            _ => Err(Error::config(format!("`{text}` is not a share of the work")).hint("0/8 is the first of eight, 7/8 the last")),
+        }
+    }
+}
+
+/// What of a wave falls to a share, by task: the most expensive first, each to the share that has the least so far. All shares together have all of
+/// it, each once.
+///
+/// # Errors
+/// As for [`settings_of_plan`](super::settings_of_plan).
+pub async fn work_of_share(settings: &RunSettings, address: &PlanAddress, wave: Wave, share: Share) -> Result<BTreeMap<String, Vec<String>>> {
+    let plan = PlanFile::read(settings, address).await?;
+    let mut pieces = Vec::new();
+    for work in plan.tasks.iter().filter_map(super::told) {
+        match wave {
+            Wave::Split => pieces.extend(work.inputs.iter().map(|input| (input.cost_bytes, work.task_id.clone(), input.number.to_string()))),
+            Wave::Build => pieces.extend(work.units.iter().map(|unit| (unit.cost_bytes, work.task_id.clone(), unit.key.clone()))),
+        }
+    }
+    pieces.sort_by(|a, b| (b.0, &a.1, &a.2).cmp(&(a.0, &b.1, &b.2)));
+    let (mut costs, mut own) = (vec![(0, 0); share.of], BTreeMap::<String, Vec<String>>::new());
+    for (cost, task_id, name) in pieces {
+        let least = (0..share.of).min_by_key(|number| costs[*number]).unwrap_or(0);
+        // Pieces without a cost are dealt out too.
+        costs[least] = (costs[least].0 + cost, costs[least].1 + 1);
+        if least == share.number {
+            own.entry(task_id).or_default().push(name);
+        }
+    }
+    Ok(own)
 }
 
 /// Splits files of a task's lists, by number.
@@ -109,8 +167,7 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
     if known.len() < units.len() {
         here.bring(task.snapshots_of_units().into_iter()).await?;
     }
-    let is_sharded = matches!(task.work.shape, Shape::Shards { .. });
-    let in_units = in_units(&settings, task.planned, task.entry, base.as_ref(), plan.is_sample, task.work.is_believed, is_sharded);
+    let in_units = in_units(&settings, task.planned, task.entry, base.as_ref(), plan.is_sample, &Judged::of(task.work));
     match &task.work.shape {
         Shape::Unreadable(failure) => Err(failure.error()),
         Shape::Whole => here.all(units, known, &|unit| {
@@ -221,7 +278,8 @@ impl<'a> Here<'a> {
 
     /// Does what is not known yet, side by side. A unit that ends for good leaves a receipt that says why; a disk or store that fails leaves none.
     fn all(&self, units: &[String], known: BTreeMap<String, Receipt>, work: &(dyn Fn(&str) -> Result<Outcome> + Sync)) -> Result<Vec<UnitReport>> {
-        let mut done: BTreeMap<String, UnitReport> = known.iter().map(|(unit, receipt)| (unit.clone(), UnitReport::of(receipt, true))).collect();
+        let mut done: BTreeMap<String, UnitReport> =
+            known.iter().map(|(unit, receipt)| (unit.clone(), UnitReport { is_known: true, ..UnitReport::of(receipt) })).collect();
         let to_do: Vec<&String> = units.iter().filter(|unit| !known.contains_key(*unit)).collect();
         let reports = Mutex::new(Vec::new());
         side_by_side(to_do.len(), &|number| {
@@ -237,9 +295,9 @@ impl<'a> Here<'a> {
                 fault::point("task.parts_placed");
                 self.runtime.block_on(receipt.write(self.placed, &self.task))?;
                 fault::point("task.receipt_placed");
-                Ok(UnitReport::of(&receipt, false))
+                Ok(UnitReport::of(&receipt))
             });
-            let report = report.unwrap_or_else(|error| UnitReport::failed(unit, &error));
+            let report = report.unwrap_or_else(|error| UnitReport::failed(&self.task.planned.task_id, unit, &error));
             reports.lock().expect("nothing panics while holding it").push(report);
         });
         done.extend(reports.into_inner().expect("nothing panics while holding it").into_iter().map(|report| (report.unit.clone(), report)));

@@ -3,7 +3,9 @@
 
 mod api;
 mod expected;
+mod moto;
 mod readers;
+mod spark;
 mod stream;
 
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ mod nights;
 mod operators;
 mod own_declarations;
 mod pages;
-mod placed;
+pub mod placed;
 mod probe;
 mod publishers;
 mod releases;

@@ -17,14 +17,14 @@ const PERMITS: &str = "72f9-bi28/rows.csv@accessType=DOWNLOAD";
 const FACTS: &str = "companyfacts.zip";
 
 /// Machines that share a store: one that plans and commits, and one that builds.
-struct Machines<'a> {
-    place: &'a Place,
-    store: String,
-    environment: Vec<(String, String)>,
+pub struct Machines<'a> {
+    pub place: &'a Place,
+    pub store: String,
+    pub environment: Vec<(String, String)>,
 }
 
 impl<'a> Machines<'a> {
-    fn new(place: &'a Place) -> Self {
+    pub fn new(place: &'a Place) -> Self {
         Self { place, store: format!("file://{}", place.root().join("store").display()), environment: Vec::new() }
     }
 
@@ -45,12 +45,12 @@ impl<'a> Machines<'a> {
         command
     }
 
-    fn ask(&self, machine: &str, arguments: &[&str]) -> Answer {
+    pub fn ask(&self, machine: &str, arguments: &[&str]) -> Answer {
         answer(&mut self.command(machine, arguments))
     }
 
     #[track_caller]
-    fn plan(&self) -> Plan {
+    pub fn plan(&self) -> Plan {
         let mirror = self.place.mirror().display().to_string();
         let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0).json();
         let list = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|item| item[key].to_string().trim_matches('"').to_owned()).collect();
@@ -72,7 +72,7 @@ impl<'a> Machines<'a> {
 
     /// All that the plan asks for, on one machine.
     #[track_caller]
-    fn work(&self, machine: &str, plan: &Plan) {
+    pub fn work(&self, machine: &str, plan: &Plan) {
         for work in &plan.work {
             if !work.inputs.is_empty() {
                 answer(&mut self.split(machine, plan, work)).expect(0);
@@ -83,7 +83,7 @@ impl<'a> Machines<'a> {
         }
     }
 
-    fn commit(&self, machine: &str, plan: &Plan) -> Answer {
+    pub fn commit(&self, machine: &str, plan: &Plan) -> Answer {
         self.ask(machine, &["commit", "--plan", &plan.address])
     }
 
@@ -93,19 +93,19 @@ impl<'a> Machines<'a> {
     }
 }
 
-struct Plan {
+pub struct Plan {
     address: String,
     work: Vec<Work>,
 }
 
-struct Work {
+pub struct Work {
     task_id: String,
     inputs: Vec<String>,
     units: Vec<String>,
 }
 
 /// Changes one permit, and one figure of one registrant.
-fn second_night(place: &Place) {
+pub fn second_night(place: &Place) {
     place.edit(PERMITS, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
     place.edit_archive(FACTS, |members: &mut BTreeMap<String, String>| {
         let text = members.values_mut().next().unwrap();
@@ -114,7 +114,7 @@ fn second_night(place: &Place) {
 }
 
 /// What `run` makes of the same files, night by night.
-fn of_run(nights: usize) -> Vec<String> {
+pub fn of_run(nights: usize) -> Vec<String> {
     let place = Place::new();
     let mut made = vec![place.run(&TASKS).expect(0).release_id()];
     if nights > 1 {
@@ -147,6 +147,28 @@ fn placed_work_makes_the_release_of_run_night_by_night() {
     let subjects = &committed.task("sec.financials")["subjects"];
     assert!(subjects["built"].as_u64() == Some(1) && subjects["carried"].as_u64() >= Some(1), "{subjects}");
     machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+}
+
+#[test]
+fn shares_of_the_work_are_all_of_it_each_once() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let mut done = Vec::new();
+    for what in ["split", "build"] {
+        for share in ["0/3", "1/3", "2/3"] {
+            let told = machines.ask("executor", &["task", what, "--plan", &plan.address, "--share", share]).expect(0).json();
+            let of_share = told["units"].as_array().unwrap().clone();
+            assert!(!of_share.is_empty() || what == "split", "{what} {share}");
+            assert!(of_share.iter().all(|unit| unit["is_known"] == false), "{of_share:?}");
+            done.extend(of_share);
+        }
+    }
+    assert_eq!(done.len(), plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum::<usize>());
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--share", "3/3"]).expect(40);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--task", "permit.nola"]).expect(40);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address]).expect(40);
 }
 
 #[test]
@@ -298,4 +320,36 @@ async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
         });
         assert_eq!(made.await.unwrap(), expected, "{faults:?}");
     }
+}
+
+#[test]
+fn what_nobody_has_touched_for_a_day_is_pruned_and_nothing_else() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let (plan, store) = (machines.plan(), place.root().join("store"));
+    machines.work("executor", &plan);
+    machines.commit("driver", &plan).expect(0);
+    let prune = |arguments: &[&str]| {
+        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--store", &machines.store], arguments].concat()).expect(0);
+        serde_json::from_value::<Vec<String>>(answer.json()["placed"].clone()).unwrap()
+    };
+    assert_eq!(prune(&[]), Vec::<String>::new(), "it may still be worked on");
+    let of_folder = |folder: &str| files_below(&store.join(folder));
+    let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
+    let make_old = |files: Vec<PathBuf>| {
+        for file in files {
+            let file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+            file.set_modified(two_days_ago).unwrap();
+        }
+    };
+    make_old(of_folder("staging").into_iter().skip(1).collect());
+    let own = store.join("staging/0123456789abcdef-0123456789abcdef0123456789abcdef/build.json");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "{}").unwrap();
+    make_old([of_folder("plans"), vec![own.clone()]].concat());
+    let dry = prune(&["--dry-run"]);
+    assert_eq!(prune(&[]), dry);
+    assert!(dry.len() == 1 + TASKS.len() - 1 && dry[0].starts_with("plans/"), "all but the work of which one file is new: {dry:?}");
+    assert!(of_folder("plans").is_empty() && own.exists(), "staged builds of a home are not of a plan");
+    machines.ask("driver", &["verify", "--store", &machines.store]).expect(0);
 }

@@ -1,0 +1,11 @@
+"""`spark-submit nightly.py --store URL --binary PATH`: see pubdata_spark.py, which has to lie beside it."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from pubdata_spark import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main())

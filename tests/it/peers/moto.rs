@@ -1,0 +1,79 @@
+//! Moto's S3, which keeps the conditions of the real one: a store that publishing can rely on, placed work, and two publishers at once.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::run::placed::{Machines, of_run, second_night};
+use crate::support::Place;
+
+/// Moto's server with one bucket; it ends with the test.
+struct Moto {
+    server: Child,
+    port: u16,
+}
+
+impl Moto {
+    /// None, having said why, when there is no moto.
+    fn start() -> Option<Self> {
+        let Some(program) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty()) else {
+            eprintln!("skipped: PUBDATA_TEST_MOTO does not name moto_server (.ci/store-requirements.txt)");
+            return None;
+        };
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(program);
+        let server = command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let moto = Self { server, port };
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let signed = "Authorization: AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+        write!(asked, "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{signed}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        asked.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        Some(moto)
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let endpoint = format!("http://127.0.0.1:{}", self.port);
+        let fixed = [("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        let all = fixed.into_iter().chain([("NO_PROXY", "127.0.0.1"), ("AWS_ENDPOINT", endpoint.as_str())]);
+        all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn a_store_of_s3_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_run() {
+    let Some(moto) = Moto::start() else { return };
+    let place = Place::new();
+    let machines = Machines { store: "s3://bucket/some/prefix".to_owned(), environment: moto.environment(), ..Machines::new(&place) };
+    let checked = machines.ask("driver", &["check", "--store", &machines.store]).expect(0).json();
+    assert_eq!(checked["store"], machines.store.as_str());
+    let expected = of_run(2);
+    let first = machines.plan();
+    machines.work("executor", &first);
+    assert_eq!(machines.commit("driver", &first).expect(0).release_id(), expected[0]);
+
+    second_night(&place);
+    let next = machines.plan();
+    machines.work("executor", &next);
+    let outcomes: Vec<(i32, String)> = std::thread::scope(|scope| {
+        let commit = |machine: &'static str| {
+            let (machines, next) = (&machines, &next);
+            scope.spawn(move || machines.commit(machine, next))
+        };
+        [commit("driver"), commit("other")].map(|commit| commit.join().unwrap().expect(0)).map(|answer| (0, answer.release_id())).into()
+    });
+    assert!(outcomes.iter().all(|(_, release_id)| *release_id == expected[1]), "{outcomes:?}");
+    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+}
