@@ -2,10 +2,8 @@
 SYNTHETIC: areas have codes in the Bureau's form, counties and ZCTAs as many as published; every figure and most names are invented.
 
 Counties and ZCTAs, which are published, have figures of their own; all other areas take theirs from a few thousand profiles."""
-import datetime
 import io
 import os
-import random
 import zipfile
 from math import isqrt
 
@@ -15,6 +13,7 @@ from words import PLACE_WORDS, STATES
 HOST = "www2.census.gov"
 FIRST_VINTAGE = 2021
 TABLES = {"b01002": 3, "b01003": 1, "b11001": 9, "b15003": 25, "b17001": 59, "b19013": 1, "b23025": 7, "b25003": 3, "b25064": 1, "b25077": 1}
+MEDIANS = ("b01002", "b19013", "b25064", "b25077")
 NOT_FOR_BLOCK_GROUPS = "b17001"
 PROFILES = 4096
 ZCTAS, ZCTAS_OF_THE_SURVEY = 33_791, 33_772
@@ -50,25 +49,24 @@ def cells(numbers):
     return "".join([f"|{number}|{isqrt(number) * 3 // 2 + 9}" for number in numbers]) + "\n"
 
 
+NO_MEDIAN = "|-666666666|-222222222"
+
+
 def median(draw, low, high, top, has_jams):
     chance = draw.random()
     if has_jams and chance < 0.07:
-        return "|-666666666|-222222222\n"
+        return NO_MEDIAN + "\n"
     if has_jams and chance > 0.997:
         return f"|{top}|-333333333\n"
     value = int(low * (high / low) ** (chance * 0.9))
     return f"|{value}|{value // 11 + 3}\n"
 
 
-NOBODY = "".join("|0|14" for _ in range(59))
-
-
 def profile(draw, people, is_controlled, has_jams):
     """One area's rest of the line in each table, in their order; the tables agree with each other."""
     people = int(people * draw.uniform(0.4, 1.9)) + 20
     if has_jams and draw.random() < 0.008:
-        return ["|-666666666|-222222222" * 3 + "\n" if table == "b01002" else "|-666666666|-222222222\n" if table in ("b19013", "b25064", "b25077")
-                else NOBODY[:5 * lines] + "\n" for table, lines in TABLES.items()]
+        return [(NO_MEDIAN if table in MEDIANS else "|0|14") * lines + "\n" for table, lines in TABLES.items()]
     turn = draw.randrange(1_000)
     households = people * 10 // draw.randint(21, 31) + 1
     owners = households * draw.randint(300, 850) // 1000
@@ -95,7 +93,8 @@ def profile(draw, people, is_controlled, has_jams):
             cells((households, families, couples, families - couples, male, families - couples - male, households - families, alone,
                    households - families - alone)),
             cells((adults, *parts(adults, SCHOOL, turn))), cells(poverty), median(draw, 21_000, 240_000, 250_001, has_jams),
-            cells((grown, force, force - soldiers, force - soldiers - jobless, jobless, soldiers, grown - force)), cells((households, owners, households - owners)),
+            cells((grown, force, force - soldiers, force - soldiers - jobless, jobless, soldiers, grown - force)),
+            cells((households, owners, households - owners)),
             median(draw, 420, 3_300, 3_501, has_jams), median(draw, 45_000, 1_700_000, 2_000_001, has_jams)]
 
 
@@ -113,9 +112,11 @@ class Areas:
                 # Connecticut's planning regions are numbered by tens.
                 number = 110 + 10 * place if state[0] == "CT" else 2 * place + 1
                 word = PLACE_WORDS[(len(self.counties) * 367) % len(PLACE_WORDS)]
-                self.counties.append((state, f"{state[1]}{number:03d}", f"{word} {'Planning Region' if state[0] == 'CT' else 'Municipio' if state[0] == 'PR' else 'County'}"))
+                kind = {"CT": "Planning Region", "PR": "Municipio"}.get(state[0], "County")
+                self.counties.append((state, f"{state[1]}{number:03d}", f"{word} {kind}"))
         # The relationship file of 2020 knows Connecticut's old counties only: its ZCTAs are left out.
-        codes = [(f"{prefix:03d}{number:02d}", state) for state in STATES if state[0] != "CT" for prefix in range(state[3], state[4] + 1) for number in range(1, 100)]
+        prefixes = [(prefix, state) for state in STATES if state[0] != "CT" for prefix in range(state[3], state[4] + 1)]
+        codes = [(f"{prefix:03d}{number:02d}", state) for prefix, state in prefixes for number in range(1, 100)]
         wanted = settings.number(ZCTAS, 30) if scale < 1 else ZCTAS
         self.zctas = [codes[place * len(codes) // wanted] for place in range(wanted)]
         without = set() if scale < 1 else {len(self.zctas) * place // 19 for place in range(ZCTAS - ZCTAS_OF_THE_SURVEY)}
@@ -133,11 +134,13 @@ class Areas:
             kind, digits = form.rstrip("0123456789"), int(form.lstrip("abcdefghijklmnopqrstuvwxyz"))
             begin = 10 ** digits // (2 if digits else 1)
             if kind == "state":
-                yield prefix, people, [STATES[place % 52][1] + (f"{place // 52 + 1:0{digits}d}" if digits else "") for place in range(min(count, 52) if not digits else count)]
+                numbers = range(count) if digits else range(min(count, 52))
+                yield prefix, people, [STATES[place % 52][1] + (f"{place // 52 + 1:0{digits}d}" if digits else "") for place in numbers]
             elif kind == "plain":
                 yield prefix, people, [f"{place + begin // 50:0{digits}d}" for place in range(count)]
             elif kind == "place":
-                yield prefix, people, [f"{counties[place % len(counties)][:2]}{place // len(counties) * 7 + 100:05d}{counties[place % len(counties)][2:]}" for place in range(count)]
+                in_county = [(counties[place % len(counties)], place // len(counties) * 7 + 100) for place in range(count)]
+                yield prefix, people, [f"{county[:2]}{number:05d}{county[2:]}" for county, number in in_county]
             else:
                 # One county after the other, as the Bureau lists them.
                 each = -(-count // len(counties))
@@ -149,16 +152,20 @@ class Areas:
         return counties[place * 7 % len(counties)]
 
 
+HEADINGS_OF_NAMES = ("FILEID|STUSAB|SUMLEVEL|COMPONENT|US|REGION|DIVISION|STATE|COUNTY|COUSUB|PLACE|TRACT|BLKGRP|CONCIT|AIANHH|AIANHHFP|AIHHTLI|AITS|AITSFP|"
+                     "ANRC|CBSA|CSA|METDIV|MACC|MEMI|NECTA|CNECTA|NECTADIV|UA|CDCURR|SLDU|SLDL|ZCTA5|SUBMCD|SDELM|SDSEC|SDUNI|UR|PCI|PUMA5|GEO_ID|NAME|BTTR|"
+                     "BTBG|TL_GEO_ID\n")
+
+
 def write_vintage(settings, areas, root, vintage):
-    """The ten tables and the names of the areas of a vintage -> bytes written."""
+    """The ten tables and the names of the areas of a vintage -> paths of the files."""
     folder = os.path.join(root, HOST, f"programs-surveys/acs/summary_file/{vintage}/table-based-SF")
     data, documentation = os.path.join(folder, "data/5YRData"), os.path.join(folder, "documentation")
     os.makedirs(data, exist_ok=True)
     os.makedirs(documentation, exist_ok=True)
     files = [open(os.path.join(data, f"acsdt5y{vintage}-{table}.dat"), "w", encoding="ascii", buffering=1 << 20) for table in TABLES]
     names = open(os.path.join(documentation, f"Geos{vintage}5YR.txt"), "w", encoding="utf-8", buffering=1 << 20)
-    names.write("FILEID|STUSAB|SUMLEVEL|COMPONENT|US|REGION|DIVISION|STATE|COUNTY|COUSUB|PLACE|TRACT|BLKGRP|CONCIT|AIANHH|AIANHHFP|AIHHTLI|AITS|AITSFP|ANRC|CBSA|"
-                "CSA|METDIV|MACC|MEMI|NECTA|CNECTA|NECTADIV|UA|CDCURR|SLDU|SLDL|ZCTA5|SUBMCD|SDELM|SDSEC|SDUNI|UR|PCI|PUMA5|GEO_ID|NAME|BTTR|BTBG|TL_GEO_ID\n")
+    names.write(HEADINGS_OF_NAMES)
     for file, (table, lines) in zip(files, TABLES.items()):
         name = table.upper()
         file.write("|".join(["GEO_ID", *(f"{name}_{kind}{line:03d}" for line in range(1, lines + 1) for kind in "EM")]) + "\n")

@@ -9,7 +9,8 @@ from words import PLACE_WORDS, STATES, TRADES
 DESIGNATORS = ("INC.", "CORP", "Inc.", "Corp.", "HOLDINGS, INC.", "LLC", "LTD", "TRUST", "L.P.", "CO", "GROUP INC", "BANCORP")
 INDUSTRIES = (("3571", "Electronic Computers", "06 Technology"), ("2834", "Pharmaceutical Preparations", "03 Life Sciences"),
               ("6022", "State Commercial Banks", "02 Finance"), ("7372", "Services-Prepackaged Software", "06 Technology"),
-              ("1311", "Crude Petroleum & Natural Gas", "01 Energy & Transportation"), ("6798", "Real Estate Investment Trusts", "05 Real Estate & Construction"),
+              ("1311", "Crude Petroleum & Natural Gas", "01 Energy & Transportation"),
+              ("6798", "Real Estate Investment Trusts", "05 Real Estate & Construction"),
               ("5812", "Retail-Eating Places", "07 Trade & Services"), ("3674", "Semiconductors & Related Devices", "04 Manufacturing"),
               ("4911", "Electric Services", "01 Energy & Transportation"), ("6770", "Blank Checks", "05 Real Estate & Construction"))
 FIRST_YEAR, QUARTERS = 2009, {1: "Q1", 2: "Q2", 3: "Q3", 4: "FY"}

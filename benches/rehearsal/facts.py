@@ -60,7 +60,7 @@ FOREIGN = [(name, kind, header(name, "USD", "ifrs-full")) for name, kind in (("A
 class Template:
     """The facts of a concept with holes for their values; `weights` are what the concept's own number is multiplied by."""
 
-    def __init__(self, company, mentions, shapes, restated):
+    def __init__(self, mentions, shapes, restated):
         mentions.sort(key=lambda mention: (mention[2], mention[1] or 0, mention[0].filed, mention[0].accession))
         last = {}
         for report, start, end, _, _ in mentions:
@@ -72,8 +72,7 @@ class Template:
             if last[start, end] == (report.filed, report.accession) and length != 2:
                 frame = f',"frame":"{frame_of(start, end, length)}"'
             begin = f'"start":"{ISO[start]}",' if start else ""
-            stamp = f"{company.fiscal_year(report)},\"fp\":\"{'FY' if report.part == 4 else 'Q%d' % report.part}\""
-            texts.append(f'{{{begin}"end":"{ISO[end]}","val":%s,"accn":"{report.accession}","fy":{stamp},"form":"{report.form}","filed":"{ISO[report.filed]}"{frame}}}')
+            texts.append(f'{{{begin}"end":"{ISO[end]}","val":%s,{stamp(report)}{frame}}}')
             self.count += report.amends is None
             self.quarters.append(quarter)
             for variant, shape in enumerate((shapes[0], shapes[0], shapes[1])):
@@ -88,6 +87,12 @@ class Template:
 
     def filled(self, head, number, variant=0):
         return head + self.text % tuple([number * weight for weight in self.weights[variant]]) + "]}}"
+
+
+def stamp(report):
+    """What a fact says of its report: every fact of a report has the report's own year and quarter."""
+    part = "FY" if report.part == 4 else f"Q{report.part}"
+    return f'"accn":"{report.accession}","fy":{report.year},"fp":"{part}","form":"{report.form}","filed":"{ISO[report.filed]}"'
 
 
 def weight_of(shape, quarter, length):
@@ -106,24 +111,21 @@ def frame_of(start, end, length):
 class Facts(Company):
     """A company with the text of its member."""
 
-    def fiscal_year(self, report):
-        return report.year
-
     def mentions(self, kind, reports):
         """What reports say of a concept: (report, start, end, quarter, length)."""
         found = []
         for report in reports:
             quarter, of_year = report.quarter, report.quarter // 4 * 4
             start = self.end_of(of_year - 1) + 1
-            is_own = report.amends is not None
+            is_amendment = report.amends is not None
             if kind[0] == "I":
-                for of in (quarter,) if is_own else (quarter, of_year - 1):
+                for of in (quarter,) if is_amendment else (quarter, of_year - 1):
                     found.append((report, None, self.end_of(of), of, 0))
             elif report.part == 4:
-                for back in (0,) if is_own else (0, 4, 8):
+                for back in (0,) if is_amendment else (0, 4, 8):
                     found.append((report, self.end_of(of_year - back - 1) + 1, self.end_of(quarter - back), quarter - back, 4))
             else:
-                for back in (0,) if is_own else (0, 4):
+                for back in (0,) if is_amendment else (0, 4):
                     if kind[0] == "D" or report.part == 1:
                         found.append((report, self.end_of(quarter - back - 1) + 1, self.end_of(quarter - back), quarter - back, 1))
                     if report.part > 1:
@@ -157,10 +159,10 @@ class Facts(Company):
     def cover(self):
         counts, floats = [], []
         for report in self.reports:
-            stamp = f'"accn":"{report.accession}","fy":{report.year},"fp":"{"FY" if report.part == 4 else "Q%d" % report.part}","form":"{report.form}","filed":"{ISO[report.filed]}"'
-            counts.append(f'{{"end":"{ISO[report.filed - 8]}","val":{self.shares * share_weight(report.quarter)},{stamp},"frame":"{frame_of(None, report.filed - 8, 0)}"}}')
+            count, day = self.shares * share_weight(report.quarter), report.filed - 8
+            counts.append(f'{{"end":"{ISO[day]}","val":{count},{stamp(report)},"frame":"{frame_of(None, day, 0)}"}}')
             if report.part == 4:
-                floats.append(f'{{"end":"{ISO[self.end_of(report.quarter - 2)]}","val":{self.shares * share_weight(report.quarter) * 7},{stamp}}}')
+                floats.append(f'{{"end":"{ISO[self.end_of(report.quarter - 2)]}","val":{count * 7},{stamp(report)}}}')
         cover = {"EntityCommonStockSharesOutstanding": CORE["EntityCommonStockSharesOutstanding"] + ",".join(counts) + "]}}"}
         if floats:
             cover["EntityPublicFloat"] = CORE["EntityPublicFloat"] + ",".join(floats) + "]}}"
@@ -178,7 +180,7 @@ class Facts(Company):
         def template(kind, span=""):
             if (kind, span) not in templates:
                 reports = [report for report in spans[span] if len(kind) == 1 or report.part == 4]
-                templates[kind, span] = Template(self, self.mentions(kind, reports), shapes, restated)
+                templates[kind, span] = Template(self.mentions(kind, reports), shapes, restated)
             return templates[kind, span]
 
         factor = random.choice((1, 1000, 1000, 1000, 1_000_000) if self.target > 1 << 20 else (1, 1000, 1000))
@@ -258,7 +260,7 @@ def walk(random, quarters):
     return flows, balances
 
 
-def chunk(settings, stamp, numbers):
+def chunk(settings, packed_at, numbers):
     """Members of some companies, packed, and their rows of the quarterly indexes."""
     members, rows = [], {}
     for number in numbers:
@@ -268,4 +270,4 @@ def chunk(settings, stamp, numbers):
             filed = datetime.date.fromordinal(report.filed)
             rows.setdefault(f"{filed.year}/QTR{(filed.month + 2) // 3}", []).append(
                 f"{company.cik}|{company.name}|{report.form}|{filed}|edgar/data/{company.cik}/{report.accession}.txt\n")
-    return (*pack(members, stamp), {quarter: "".join(lines) for quarter, lines in rows.items()})
+    return (*pack(members, packed_at), {quarter: "".join(lines) for quarter, lines in rows.items()})

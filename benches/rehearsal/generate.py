@@ -9,8 +9,9 @@ numbers that no publisher has given out. All other files are those of fixtures/*
 
 --scale F     part of the published size (default 1.0); below 1 the mirror says that it holds samples
 --families    which large files are made; of the other families there are the fixtures
---changed P   with --night N: the mirror N nights later, where in each night P percent of the companies' facts, of the registrants' submissions, of the
-              registry's rows (in a daily file) and of NPPES's rows changed; everything else is byte for byte the same
+--night N     the mirror N nights later: the SEC's archives are compiled anew, and in each night so many percent of the companies' facts, of the
+              registrants' submissions, of the registry's rows (in a daily file) and of NPPES's rows changed as --changed says (default 0);
+              everything else is byte for byte the same
 --samples     the mirror says that it holds samples even at full scale
 --no-fixtures nothing but the large files
 --date        day of night 0; the same seed, scale, date, percent and night make the same bytes, with any number of --jobs
@@ -41,6 +42,11 @@ FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", 
 FAMILIES = {"sec": ("sec/financials", "sec/submissions"), "business": ("business/fl_sunbiz",), "license": ("license/nppes",),
             "census": ("census/acs5", "census/gazetteer", "census/zcta_county")}
 SELECTORS = {"sec": "sec.submissions sec.financials", "business": "business.fl_sunbiz", "license": "license.nppes", "census": "census.gazetteer census.acs5"}
+
+
+HEAD_OF_INDEX = ("Description:           XBRL Index of EDGAR Dissemination Feed\nComments:              SYNTHETIC\n \n \n"
+                 "CIK|Company Name|Form Type|Date Filed|Filename\n" + "-" * 80 + "\n")
+VINTAGE = acs.HOST + "/programs-surveys/acs/summary_file/{}/table-based-SF/documentation/"
 
 
 class Mirror:
@@ -118,8 +124,7 @@ def write_sec(mirror):
             quarters.setdefault(quarter, []).append(lines)
     mirror.finish(archive, address, began, night)
     for quarter, lines in quarters.items():
-        head = "Description:           XBRL Index of EDGAR Dissemination Feed\nComments:              SYNTHETIC\n \n \nCIK|Company Name|Form Type|Date Filed|Filename\n" + "-" * 80 + "\n"
-        mirror.put(f"{base}/full-index/{quarter}/xbrl.idx", (head + "".join(lines)).encode(), night if quarter == max(quarters) else 0)
+        mirror.put(f"{base}/full-index/{quarter}/xbrl.idx", (HEAD_OF_INDEX + "".join(lines)).encode(), night if quarter == max(quarters) else 0)
     began, address = time.monotonic(), f"{base}/daily-index/bulkdata/submissions.zip"
     archive = Archive(mirror.path(address), settings.moment())
     for local, entries in mirror.in_order(submissions_chunk, chunks(settings.registrants, 1_000)):
@@ -172,13 +177,12 @@ def write_census(mirror):
     for address, content in acs.reference_files(settings, areas):
         mirror.put(address, content)
     years = acs.vintages(datetime.date.fromordinal(settings.first))
-    shells = glob.glob(os.path.join(FIXTURES, "census/acs5/basic/source", acs.HOST, "programs-surveys/acs/summary_file/*/table-based-SF/documentation/ACS*_Table_Shells.txt"))
+    shells = glob.glob(os.path.join(FIXTURES, "census/acs5/basic/source", VINTAGE.format("*"), "ACS*_Table_Shells.txt"))
     for vintage, paths in zip(years, mirror.in_order(vintage_files, ((mirror.root, vintage) for vintage in years))):
         for path in paths:
             mirror.enter(path, 0)
-        address = f"{acs.HOST}/programs-surveys/acs/summary_file/{vintage}/table-based-SF/documentation/ACS{vintage}5YR_Table_Shells.txt"
         with open(max(shells), "rb") as file:
-            mirror.put(address, file.read())
+            mirror.put(f"{VINTAGE.format(vintage)}ACS{vintage}5YR_Table_Shells.txt", file.read())
         told(f"ACS {vintage}: {len(paths)} files, {sum(map(os.path.getsize, paths)) / 1e6:,.0f} MB", began)
 
 
@@ -241,8 +245,8 @@ def main(arguments):
     unknown = [family for family in families if family not in FAMILIES]
     if unknown or options.scale <= 0 or options.night < 0 or not 0 <= options.changed <= 100:
         parser.error(f"no such family: {unknown[0]}" if unknown else "a scale is above 0, a night is not below 0, a percentage is 0 to 100")
-    if bool(options.night) != bool(options.changed):
-        parser.error("--changed and --night belong together")
+    if options.changed and not options.night:
+        parser.error("--changed says what changes in a night: --night N is missing")
     began, settings = time.monotonic(), Settings(options.seed, options.scale, options.date, options.night, options.changed)
     prepare(options.dest)
     mark(options.dest, options.samples or options.scale < 1)

@@ -42,8 +42,8 @@ def blocks(seed):
 
     def person():
         credential = choice(("MD", "DO", "NP", "RN", "PT", "LCSW", "DDS", "PHARMD", "", ""))
-        return row("", choice(LAST_NAMES).upper(), choice(FIRST_NAMES).upper(), choice("ABCDEFGHJKLMNPRSTW"), choice(("", "", "DR.", "MS.", "MR.")), "", credential,
-                   *[""] * 9)
+        title = choice(("", "", "DR.", "MS.", "MR."))
+        return row("", choice(LAST_NAMES).upper(), choice(FIRST_NAMES).upper(), choice("ABCDEFGHJKLMNPRSTW"), title, "", credential, *[""] * 9)
 
     def organisation():
         return row(f"{choice(PLACE_WORDS)} {choice(TRADES)} {choice(('LLC', 'INC', 'PC', 'PLLC'))}".upper(), *[""] * 6, *[""] * 9)
@@ -60,7 +60,8 @@ def blocks(seed):
         return f'"{day:%m/%d/%Y}","{max(day, datetime.date(2007, 7, 8)):%m/%d/%Y}","","","",'
 
     def official():
-        return row(choice(LAST_NAMES).upper(), choice(FIRST_NAMES).upper(), "", choice(("OWNER", "PRESIDENT", "CEO", "MANAGER")), telephone(draw.randrange(700), 1))
+        title = choice(("OWNER", "PRESIDENT", "CEO", "MANAGER"))
+        return row(choice(LAST_NAMES).upper(), choice(FIRST_NAMES).upper(), "", title, telephone(draw.randrange(700), 1))
 
     def identifier():
         return row(f"{draw.randrange(10 ** 8)}", "05", choice(STATES)[0], "")

@@ -24,10 +24,33 @@ def working(day):
     return day + 7 - weekday if weekday > 4 else day
 
 
+# Public holidays of the federal government (5 U.S.C. 6103): month and day; month, weekday and how many-th of the month, -1 is the last.
+FIXED = ((1, 1), (6, 19), (7, 4), (11, 11), (12, 25))
+FLOATING = ((1, 0, 3), (2, 0, 3), (5, 0, -1), (9, 0, 1), (10, 0, 2), (11, 3, 4))
+
+
+def is_holiday(day):
+    """Whether a working day is one on which a holiday is observed: that of a Saturday on the Friday before it, that of a Sunday on the Monday after it."""
+    date = datetime.date.fromordinal(day)
+    observed = [day] + ([day + 1] if date.weekday() == 4 else [day - 1] if date.weekday() == 0 else [])
+    if any((other.month, other.day) in FIXED for other in map(datetime.date.fromordinal, observed)):
+        return True
+    nth, is_last = (date.day + 6) // 7, datetime.date.fromordinal(day + 7).month != date.month
+    return any(date.month == month and date.weekday() == weekday and (nth == which or is_last and which == -1) for month, weekday, which in FLOATING)
+
+
+def business_day(day):
+    """The day itself, or the next one on which publishers work."""
+    day = working(day)
+    while is_holiday(day):
+        day = working(day + 1)
+    return day
+
+
 class Settings:
     def __init__(self, seed, scale, date, night, percent):
         self.seed, self.scale, self.night, self.percent = seed, scale, night, percent
-        self.first = working(date.toordinal())
+        self.first = business_day(date.toordinal())
 
     def number(self, published, least=1):
         return max(least, round(published * self.scale))
@@ -36,10 +59,10 @@ class Settings:
         return random.Random("/".join(map(str, (self.seed, *parts))))
 
     def day(self, night=None):
-        """The day of a night, as an ordinal: each is a working day."""
+        """The day of a night, as an ordinal."""
         day = self.first
         for _ in range(self.night if night is None else night):
-            day = working(day + 1)
+            day = business_day(day + 1)
         return day
 
     def moment(self, night=None):

@@ -35,7 +35,7 @@ FORMS = {
              (8, "N-PX", "40", "", 60, 0, "xslN-PX_X02/primary_doc.xml", ""), (5, "N-CEN", "40", "", 75, 0, "xslN-CEN_X01/primary_doc.xml", "")),
 }
 # Filings of a registrant, on average.
-FILINGS = {"person": 9, "company": 160, "organisation": 17, "fund": 85}
+FILINGS = {"person": 11, "company": 180, "organisation": 19, "fund": 95}
 
 
 def quoted(text):
@@ -121,8 +121,9 @@ NO_ADDRESS = ('{"street1":null,"street2":null,"city":null,"stateOrCountry":null,
 def head(cik, entity_type, industry, flags, name, tickers, exchanges, category, year_end, state, mailing, business, former="[]"):
     code, description, office = industry
     return (f'{{"cik":"{cik:010d}","entityType":"{entity_type}","sic":"{code}","sicDescription":"{description}","ownerOrg":"{office}",'
-            f'"insiderTransactionForOwnerExists":{flags[0]},"insiderTransactionForIssuerExists":{flags[1]},"name":"{name}","tickers":{tickers},"exchanges":{exchanges},'
-            f'"ein":null,"lei":null,"description":"","website":"","investorWebsite":"","category":"{category}","fiscalYearEnd":{year_end},'
+            f'"insiderTransactionForOwnerExists":{flags[0]},"insiderTransactionForIssuerExists":{flags[1]},"name":"{name}",'
+            f'"tickers":{tickers},"exchanges":{exchanges},"ein":null,"lei":null,"description":"",'
+            f'"website":"","investorWebsite":"","category":"{category}","fiscalYearEnd":{year_end},'
             f'"stateOfIncorporation":"{state}","stateOfIncorporationDescription":"{state}","addresses":{{"mailing":{mailing},"business":{business}}},'
             f'"phone":null,"flags":"","formerNames":{former},"filings":')
 
@@ -161,8 +162,8 @@ def cells_of_change(settings, kind, cik, night):
     day = settings.day(night)
     period = "" if lag is None else ISO[day - lag]
     year = datetime.date.fromordinal(day).year % 100
-    return [quoted(f"{cik:010d}-{year:02d}-{800_000 + night:06d}"), QUOTED[day], quoted(period), f'"{ISO[day]}T17:30:00.000Z"', quoted(act), quoted(form), '""', '""',
-            quoted(items), quoted(form), "5432", str(xbrl), str(xbrl), quoted(document), quoted(description)]
+    return [quoted(f"{cik:010d}-{year:02d}-{800_000 + night:06d}"), QUOTED[day], quoted(period), f'"{ISO[day]}T17:30:00.000Z"', quoted(act),
+            quoted(form), '""', '""', quoted(items), quoted(form), "5432", str(xbrl), str(xbrl), quoted(document), quoted(description)]
 
 
 def members_of_company(settings, company, changes):
@@ -170,14 +171,15 @@ def members_of_company(settings, company, changes):
     cik, file_number = company.cik, f'"001-{company.cik % 90_000 + 10_000}"'
     average = FILINGS["company"] * (1.9 if company.size < 0.3 else 0.6)
     count = max(3, int(average * draw.uniform(0.3, 1.7)))
-    count = RECENT + draw.randint(50, 500) if has_page(company.number) else min(count, RECENT - 200)
+    count = RECENT + draw.randint(50, 800) if has_page(company.number) else min(count, RECENT - 200)
     last = company.reports[-1].filed if company.reports and not company.is_current else settings.first
     first = (company.reports[0].filed if company.reports else last - 1_500) - draw.randint(0, 5_000 if has_page(company.number) else 300)
     rows = columns(settings.seed, "company", draw, count, first, last, file_number)
     rows = merged(rows, [cells_of_report(report, file_number) for report in company.reports if report.amends is None])
     place = address(draw, company.state)
     ending = datetime.date.fromordinal(company.end_of(2_025 * 4 + 3)).strftime("%m%d")
-    category = "Large accelerated filer" if company.size < 0.1 else "Accelerated filer" if company.size < 0.3 else "Non-accelerated filer<br>Smaller reporting company"
+    category = ("Large accelerated filer" if company.size < 0.1 else "Accelerated filer" if company.size < 0.3 else
+                "Non-accelerated filer<br>Smaller reporting company")
     tickers, exchanges = (f'["{company.ticker()}"]', f'["{company.exchange()}"]') if company.is_listed else ("[]", "[]")
     text = head(cik, "operating", company.industry, (0, 1), company.name, tickers, exchanges, category, quoted(ending), company.state[0], place, place)
     recent, older = [cells[:RECENT] for cells in rows], [cells[RECENT:] for cells in rows]

@@ -53,7 +53,8 @@ def blocks(seed):
     def officer():
         street, city, postal = place()
         is_person = draw.random() < 0.9
-        return f"{choice(TITLES):<4}{'P' if is_person else 'C'}{person() if is_person else organisation()}{street:<42}{city:<28}{'FL':2}{postal:<5}{'':4}".encode()
+        name = f"P{person()}" if is_person else f"C{organisation()}"
+        return f"{choice(TITLES):<4}{name}{street:<42}{city:<28}{'FL':2}{postal:<5}{'':4}".encode()
 
     def dates():
         day = datetime.date(1975, 1, 2) + datetime.timedelta(draw.randrange(18_500))

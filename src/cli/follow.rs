@@ -10,6 +10,7 @@ use super::{Global, output};
 use crate::error::Result;
 use crate::fetch::FetchSettings;
 use crate::follow::{self, FollowReport, FollowSettings};
+use crate::store::SharedStore;
 
 const AFTER_HELP: &str = "\
 Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server \
@@ -41,7 +42,9 @@ pub(super) struct FollowArgs {
 
 pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<ExitCode> {
     let fetch = FetchSettings { tries: 3, ..arguments.publishers.fetch_settings() };
-    let settings = FollowSettings { home: global.home()?, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
+    let home = global.home()?;
+    let store = SharedStore::open(&home, global.store.as_deref())?;
+    let settings = FollowSettings { home, store, declarations: global.declarations()?, fetch, days: arguments.day.clone() };
     if !arguments.once {
         follow::follow(settings, told_to_stop()).await?;
         return Ok(ExitCode::SUCCESS);

@@ -7,7 +7,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::{Global, output};
 use crate::error::{Error, Result};
-use crate::store::{Keys, NewKey, Plans};
+use crate::store::{NewKey, Plans, SharedStore, change_keys, list_keys};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {
@@ -41,16 +41,18 @@ enum KeysCommand {
     },
 }
 
-pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
+pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
     let plans = Plans::load(&global.files()?)?;
-    let keys = Keys::open(&global.home()?);
+    let home = global.home()?;
+    let store = SharedStore::open(&home, global.store.as_deref())?;
     let now = Timestamp::now();
     match &arguments.command {
         KeysCommand::Create { name, scopes, plan, expires_in_days } => {
             let expires_at = expires_in_days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
             let expires_at = expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
             let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
-            let created = keys.create(NewKey { name: name.clone(), scopes, plan: plan.clone(), expires_at }, &plans, now)?;
+            let new = NewKey { name: name.clone(), scopes, plan: plan.clone(), expires_at };
+            let created = change_keys(&home, &store, |keys| keys.create(new.clone(), &plans, now)).await?;
             if global.json {
                 output::document("key", &created);
             } else {
@@ -59,7 +61,7 @@ pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
             }
         }
         KeysCommand::List => {
-            let keys = keys.list()?;
+            let keys = list_keys(&home, &store).await?;
             if global.json {
                 output::document("keys", &serde_json::json!({ "keys": keys }));
             } else {
@@ -73,7 +75,7 @@ pub(super) fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
             }
         }
         KeysCommand::Revoke { id } => {
-            let key = keys.revoke(id, now)?;
+            let key = change_keys(&home, &store, |keys| keys.revoke(id, now)).await?;
             if global.json {
                 output::document("key", &key);
             } else {

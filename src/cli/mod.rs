@@ -237,7 +237,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Upgrade => runtime.block_on(upgrade::upgrade(global)),
         Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),
-        Command::Keys(arguments) => keys::keys(global, arguments),
+        Command::Keys(arguments) => runtime.block_on(keys::keys(global, arguments)),
         Command::Import(arguments) => runtime.block_on(import::import(global, arguments)),
         Command::Accept(arguments) => accept::accept(global, arguments),
         Command::New(arguments) => runtime.block_on(new::new(global, arguments)),

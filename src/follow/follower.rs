@@ -139,7 +139,7 @@ impl Follower {
         Ok(())
     }
 
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         self.fetch.clock.now()
     }
 

@@ -19,7 +19,7 @@ pub use settings::check;
 use crate::error::{ErrorKind, Result};
 use crate::fetch::FetchSettings;
 use crate::pipeline::Declarations;
-use crate::store::{Feed, Home};
+use crate::store::{Feed, Home, SharedLog, SharedStore};
 
 /// After failures a feed is left alone for longer and longer, but not longer than this.
 const LONGEST_REST: Duration = Duration::from_secs(600);
@@ -27,6 +27,8 @@ const LONGEST_REST: Duration = Duration::from_secs(600);
 /// What a follower works with.
 pub struct FollowSettings {
     pub home: Home,
+    /// Where servers of other machines find what the follower logs; the home itself, where no other is named.
+    pub store: SharedStore,
     pub declarations: Declarations,
     pub fetch: FetchSettings,
     /// Days whose index is read whether or not it is due.
@@ -70,6 +72,7 @@ pub struct FollowReport {
 /// A feed that fails is told in the report.
 pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
     let days = settings.days.clone();
+    let mut shared = SharedLog::open(&settings.home, &settings.store, settings.fetch.clock.now()).await?;
     let mut follower = Follower::open(settings)?;
     let mut polls = Vec::new();
     for feed in [Feed::Getcurrent, Feed::Rss] {
@@ -82,6 +85,10 @@ pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
         polls.push(follower.reconcile(day).await?);
     }
     follower.prune()?;
+    if let Some(shared) = &mut shared {
+        shared.push().await?;
+        shared.prune(follower.now()).await?;
+    }
     Ok(FollowReport { polls, last_seq: follower.last_seq() })
 }
 
@@ -92,6 +99,7 @@ pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
 pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) -> Result<()> {
     let clock = settings.fetch.clock.clone();
     let days = settings.days.clone();
+    let mut shared = SharedLog::open(&settings.home, &settings.store, clock.now()).await?;
     let mut follower = Follower::open(settings)?;
     let work = async {
         for day in days {
@@ -116,12 +124,26 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
                     }
                 }
                 follower.prune()?;
+                if let Some(shared) = &shared
+                    && let Err(error) = shared.prune(clock.now()).await
+                {
+                    tracing::warn!("old events stay in the store: {error}");
+                }
             } else {
                 let report = follower.poll(feed).await?;
                 has_failed = report.outcome == "failed";
                 if !(has_failed && failures > 0) {
                     tell(&report);
                 }
+            }
+            if let Some(shared) = &mut shared
+                && let Err(error) = shared.push().await
+            {
+                // One follower too many is a mistake; a store that is away is asked again with the next feed.
+                if error.kind() == ErrorKind::Busy {
+                    return Err(error);
+                }
+                tracing::error!("new events are in the log and not yet in the store: {error}");
             }
             let failures = if has_failed { failures + 1 } else { 0 };
             due[next] = (feed, clock.instant() + rest(follower.interval(feed), failures), failures);

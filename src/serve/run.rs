@@ -1,6 +1,7 @@
 //! Runs the server until it is told to stop: follows the channel and the event log, and stops without cutting answers short.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -14,6 +15,7 @@ use super::settings::{Limits, ServeSettings};
 use super::{router, stream};
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
+use crate::store::Replica;
 
 /// Connections of the address of `/metrics`.
 const METRICS_CONNECTIONS: usize = 64;
@@ -42,6 +44,15 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         let Limits { head_time, write_time, .. } = settings.limits;
         Transport { tls, connections, head_time, write_time, drain_limit: settings.drain_limit }
     };
+    let replica = Replica::of(&server.service.home, server.service.catalog.releases().store())?;
+    // Before anybody asks: the keys of a store are those of this server.
+    let replica = match replica {
+        Some(mut replica) => {
+            tell_of_replica(&mut String::new(), replica.refresh(Timestamp::now()).await);
+            Some(tokio::spawn(follow_store(replica)))
+        }
+        None => None,
+    };
     let follower = tokio::spawn(follow_channel(server.service.clone()));
     if let Err(error) = server.follow_log().await {
         tracing::error!("the event log cannot be read: {error}");
@@ -64,6 +75,9 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     let _ = tokio::time::timeout(settings.drain_limit, server.stream.sockets.drained()).await;
     follower.abort();
     tail.abort();
+    if let Some(replica) = replica {
+        replica.abort();
+    }
     if let Some(server) = metrics_server {
         server.abort();
     }
@@ -123,6 +137,29 @@ async fn follow_channel(service: Arc<Service>) {
         }
         last_failure.clear();
     }
+}
+
+/// How often keys and event log of a store are asked for.
+const LOOK_AT_STORE: Duration = Duration::from_secs(1);
+
+/// Copies what machines share for as long as the server runs.
+async fn follow_store(mut replica: Replica) {
+    let mut interval = tokio::time::interval(LOOK_AT_STORE);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut last_failure = String::new();
+    loop {
+        interval.tick().await;
+        tell_of_replica(&mut last_failure, replica.refresh(Timestamp::now()).await);
+    }
+}
+
+/// Says once what keeps keys or events of the store from here.
+fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
+    let failure = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+    if !failure.is_empty() && failure != *last_failure {
+        tracing::error!("keys and events of the store cannot be followed, those that are known stay: {failure}");
+    }
+    *last_failure = failure;
 }
 
 async fn stop_on_signal(server: Arc<Server>, stop: watch::Sender<bool>) {

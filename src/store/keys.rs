@@ -174,12 +174,17 @@ impl Keys {
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error).at("read", &self.path),
         };
-        let file: KeysFile = serde_json::from_slice(&bytes).map_err(|error| {
-            Error::store(format!("{} is not a keys file: {error}", self.path.display()))
+        Self::parse(&bytes, &self.path.display().to_string())
+    }
+
+    /// The keys of a file's bytes; `place` says of which.
+    pub(super) fn parse(bytes: &[u8], place: &str) -> Result<Vec<ApiKey>> {
+        let file: KeysFile = serde_json::from_slice(bytes).map_err(|error| {
+            Error::store(format!("{place} is not a keys file: {error}"))
                 .hint("put it back from a backup; a server that runs goes on with the keys that it knows")
         })?;
         if file.format_version > FORMAT_VERSION {
-            let message = format!("{} has format {}, this program reads up to {FORMAT_VERSION}", self.path.display(), file.format_version);
+            let message = format!("{place} has format {}, this program reads up to {FORMAT_VERSION}", file.format_version);
             return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));
         }
         Ok(file.keys)

@@ -48,7 +48,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// # Errors
 /// `Store`, when the file cannot be read.
 pub async fn all(call: &Call<'_>) -> ProgramResult<Vec<ApiKey>> {
-    let keys = Keys::open(&call.service.home);
+    let keys = Keys::open(&call.service.shared);
     let reading = tokio::task::spawn_blocking(move || keys.list());
     reading.await.map_err(|error| Error::store(format!("reading the keys failed: {error}")))?
 }

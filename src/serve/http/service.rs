@@ -26,7 +26,7 @@ use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::settings::ServeSettings;
-use crate::store::{Copies, Home, Keys, Releases, without_folders};
+use crate::store::{Copies, Home, Keys, Releases, Replica, without_folders};
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -53,6 +53,8 @@ pub struct Service {
     pub program: Digest,
     pub usage: Usage,
     pub home: Home,
+    /// Where keys and event log are: the home, or its copy of what machines share.
+    pub shared: Home,
     /// Whether the channel or its release could not be read when it was looked at last.
     is_unreadable: AtomicBool,
     clock: Clock,
@@ -67,6 +69,7 @@ impl Service {
         settings.check()?;
         let home = Home::open(&settings.home)?;
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
+        let shared = Replica::home_of(&home, releases.store())?;
         let contracts = Arc::new(contracts);
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
         let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes));
@@ -78,7 +81,8 @@ impl Service {
             contracts,
             catalog,
             parts,
-            keys: KeyRing::new(Keys::open(&home), settings.plans.clone())?,
+            keys: KeyRing::new(Keys::open(&shared), settings.plans.clone())?,
+            shared,
             limiter: RateLimiter::default(),
             metrics: Metrics::default(),
             running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),

@@ -53,7 +53,7 @@ impl Stream {
     /// # Errors
     /// `Store`, when the home cannot be opened.
     pub fn new(service: Arc<Service>) -> Result<Self> {
-        let home = Home::open(&service.settings.home)?;
+        let home = service.shared.clone();
         Ok(Self {
             ring: RwLock::default(),
             head: watch::Sender::new((0, 0)),

@@ -22,7 +22,7 @@ const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
 const LAST_SEQ: u64 = 1 << 53;
 
 /// How long events are kept. Longer than they are replayed: what a late index adds to a filing is told from what was known of it.
-const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The log, open for writing. There is one at a time.
 pub struct EventLog {
@@ -156,6 +156,44 @@ impl EventLog {
         self.last_seen_at = now;
         self.commit()?;
         Ok(numbered)
+    }
+
+    /// Appends events that another log has numbered. What is copied can be copied again: it need not be durable.
+    ///
+    /// # Errors
+    /// `Store`, when they are not those that follow, or the file cannot be written. The log must then be opened anew.
+    pub fn replicate(&mut self, events: Vec<Event>) -> Result<()> {
+        let Some(last) = events.last() else { return Ok(()) };
+        if events[0].seq != self.next_seq {
+            return Err(Error::store(format!("event {} does not follow event {}", events[0].seq, self.last_seq())));
+        }
+        let (next_seq, now) = (last.seq + 1, time_of(last)?);
+        if self.is_due_for_successor(now) {
+            self.begin_segment()?;
+        }
+        let lines: Vec<u8> = events.into_iter().flat_map(|event| Line::Event(Box::new(event)).bytes()).collect();
+        self.current.file.write_all(&lines).at("append to", &self.current.path)?;
+        self.current.size_bytes += lines.len() as u64;
+        self.current.begun_at.get_or_insert(now);
+        (self.next_seq, self.last_seen_at) = (next_seq, now);
+        self.commit()
+    }
+
+    /// Drops all events, and goes on with a number that another log has given.
+    ///
+    /// # Errors
+    /// `Store`, when a file cannot be deleted or made.
+    pub fn begin_at(&mut self, seq: u64) -> Result<()> {
+        for (_, path) in segments(&self.folder)? {
+            std::fs::remove_file(&path).at("delete", &path)?;
+        }
+        let path = create_segment(&self.folder, seq)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
+        self.current = Current { path, file, size_bytes, begun_at: None };
+        self.closed.clear();
+        (self.next_seq, self.last_seen_at) = (seq, Timestamp::UNIX_EPOCH);
+        Ok(())
     }
 
     /// Deletes events that are no longer kept; their accession numbers are remembered. Returns the last number deleted.

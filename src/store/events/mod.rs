@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use findings::Findings;
 pub use last::last_event_at;
+pub(super) use log::KEPT;
 pub use log::{EventLog, NewEvent};
 pub(super) use state::STATE_FORMAT_VERSION;
 pub use state::{FeedState, FollowState, Reconciled};
@@ -120,14 +121,14 @@ pub struct StreamEntity {
 /// A line of a segment.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
+pub(super) enum Line {
     Event(Box<Event>),
     Committed { committed: u64 },
     Segment { format_version: u32, first_seq: u64 },
 }
 
 impl Line {
-    fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec(self).expect("a line is plain data");
         bytes.push(b'\n');
         bytes

@@ -57,7 +57,15 @@ async fn a_follower_of_silent_feeds_reports_both_and_ends_in_time() {
     let home = Home::open(&ground.home()).unwrap();
     let declarations = Declarations::load(files(&ground)).unwrap();
     let began = Instant::now();
-    let report = follow::once(FollowSettings { home, declarations, fetch: impatient(&publisher), days: Vec::new() }).await.unwrap();
+    let report = follow::once(FollowSettings {
+        store: pubdata::store::SharedStore::open(&home, None).unwrap(),
+        home,
+        declarations,
+        fetch: impatient(&publisher),
+        days: Vec::new(),
+    })
+    .await
+    .unwrap();
     assert!(began.elapsed() < IN_TIME);
     let outcomes: Vec<&str> = report.polls.iter().take(2).map(|poll| poll.outcome).collect();
     assert_eq!(outcomes, ["failed", "failed"], "{report:#?}");

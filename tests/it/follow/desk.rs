@@ -74,7 +74,13 @@ impl Desk {
 
     pub fn settings(&self) -> FollowSettings {
         let fetch = FetchSettings { mirrors: vec![self.publisher.base_url()], ..instant_waits() };
-        FollowSettings { home: self.home(), declarations: Declarations::load(DeclarationFiles::built_in()).unwrap(), fetch, days: Vec::new() }
+        FollowSettings {
+            store: pubdata::store::SharedStore::open(&self.home(), None).unwrap(),
+            home: self.home(),
+            declarations: Declarations::load(DeclarationFiles::built_in()).unwrap(),
+            fetch,
+            days: Vec::new(),
+        }
     }
 
     /// Shows entries in pages of a hundred, the first at the top.

@@ -3,6 +3,7 @@
 mod access;
 mod program;
 mod protocol;
+mod replicas;
 mod resume;
 mod slow;
 

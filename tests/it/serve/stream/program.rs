@@ -14,7 +14,17 @@ use super::super::World;
 use super::{APPLE, Client, filing};
 
 /// The program itself, ended with the test.
-struct Program(Child);
+pub struct Program(Child);
+
+impl Program {
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.0.wait().unwrap()
+    }
+}
 
 impl Drop for Program {
     fn drop(&mut self) {
@@ -23,13 +33,13 @@ impl Drop for Program {
     }
 }
 
-fn start(home: &Path, address: SocketAddr, more: &[&str]) -> Program {
+pub fn start(home: &Path, address: SocketAddr, more: &[&str]) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
     command.arg("serve").arg("--home").arg(home).args(["--bind", &address.to_string()]).args(more);
     Program(command.env("PUBDATA_LOG", "error").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-async fn connect(address: SocketAddr) -> TcpStream {
+pub async fn connect(address: SocketAddr) -> TcpStream {
     loop {
         match TcpStream::connect(address).await {
             Ok(stream) => return stream,
@@ -38,7 +48,7 @@ async fn connect(address: SocketAddr) -> TcpStream {
     }
 }
 
-fn free_address() -> SocketAddr {
+pub fn free_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 

@@ -1,0 +1,322 @@
+//! API keys and the event log where several machines serve: whoever changes them leaves files in the store that are created once, and each server
+//! copies these into its home, where it reads them as if it were alone.
+//!
+//! ```text
+//! keys/<generation>.json       all keys after a change, ten digits; the highest one counts
+//! stream/log/<first seq>.jsonl events of one batch, twenty digits; the next one begins where it ends
+//! ```
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use jiff::{SignedDuration, Timestamp};
+use object_store::path::Path;
+
+use super::events::Line;
+use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore};
+use crate::error::{Error, ErrorKind, IoExt, Result};
+
+/// How often a change of the keys is tried again that another change has overtaken.
+const TRIES: u32 = 20;
+/// Batches that are fetched at the same time when a copy begins.
+const FETCHED_AT_A_TIME: usize = 16;
+/// Every so many looks the batches are listed: what lies before them may be gone.
+const LOOKS_BETWEEN_LISTS: u32 = 60;
+/// Events of one file.
+const EVENTS_AT_ONCE: usize = 1_000;
+/// Batches that were written before the replay begins are not copied.
+const COPIED: SignedDuration = SignedDuration::from_hours(REPLAY.as_hours() + 1);
+
+/// A copy of what machines share, in a home.
+pub struct Replica {
+    store: SharedStore,
+    /// The home itself, whose keys count as long as the store has none.
+    own: Home,
+    copy: Home,
+    generation: u64,
+    log: Option<EventLog>,
+    looks: u32,
+}
+
+/// Whether a store is the home itself, so that there is nothing to be copied.
+fn is_home(home: &Home, store: &SharedStore) -> bool {
+    store.folder() == Some(home.root())
+}
+
+impl Replica {
+    /// The copy of a store in a home; none where the store is the home.
+    ///
+    /// # Errors
+    /// `Store`, when the folder of the copy cannot be made.
+    pub fn of(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
+        if is_home(home, store) {
+            return Ok(None);
+        }
+        let copy = Self::home_of(home, store)?;
+        Ok(Some(Self { store: store.clone(), own: home.clone(), copy, generation: 0, log: None, looks: 0 }))
+    }
+
+    /// Where a server finds keys and event log: the home, or the copy in it.
+    ///
+    /// # Errors
+    /// As [`Replica::of`].
+    pub fn home_of(home: &Home, store: &SharedStore) -> Result<Home> {
+        if is_home(home, store) { Ok(home.clone()) } else { Home::open(&home.state_dir().join("replica")) }
+    }
+
+    /// Takes what has changed in the store.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read; what is known stays.
+    pub async fn refresh(&mut self, now: Timestamp) -> Result<()> {
+        let is_listed = self.looks.is_multiple_of(LOOKS_BETWEEN_LISTS);
+        self.looks = self.looks.wrapping_add(1);
+        let keys = self.refresh_keys(is_listed).await;
+        self.refresh_log(is_listed, now).await.and(keys)
+    }
+
+    async fn refresh_keys(&mut self, is_listed: bool) -> Result<()> {
+        let mut newest = None;
+        if is_listed {
+            let generation = newest_generation(&self.store).await?;
+            // One that was taken back by hand counts too.
+            if generation != self.generation && generation > 0 {
+                newest = self.store.read(&keys_key(generation)).await?.map(|keys| (generation, keys));
+            }
+        } else {
+            let mut generation = self.generation;
+            while let Some(keys) = self.store.read(&keys_key(generation + 1)).await? {
+                generation += 1;
+                newest = Some((generation, keys));
+            }
+        }
+        let path = self.copy.keys_file();
+        match newest {
+            Some((generation, keys)) => {
+                super::write_file(&path, &keys)?;
+                self.generation = generation;
+            }
+            None if self.generation == 0 => {
+                let own = read_if_there(&self.own)?;
+                if own != read_if_there(&self.copy)?
+                    && let Some(own) = own
+                {
+                    super::write_file(&path, &own)?;
+                }
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    async fn refresh_log(&mut self, is_listed: bool, now: Timestamp) -> Result<()> {
+        if self.log.is_none() {
+            match EventLog::open(&self.copy, |_| {}) {
+                Ok(log) => self.log = Some(log),
+                // Another server of this home copies it.
+                Err(error) if error.kind() == ErrorKind::Busy => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        // What fails in between is opened anew.
+        if is_listed {
+            catch_up(&self.store, &mut log, now).await?;
+            log.prune(now)?;
+        }
+        while let Some(batch) = self.store.read(&batch_key(log.last_seq() + 1)).await? {
+            log.replicate(events_of(&batch, log.last_seq() + 1)?)?;
+        }
+        self.log = Some(log);
+        Ok(())
+    }
+}
+
+/// Copies the batches that a log lacks. Where those that follow it are gone, it begins anew with the first that a reader may still ask for.
+async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Result<()> {
+    let batches = batches(store).await?;
+    let is_there = |seq: u64| batches.iter().any(|(first, _)| *first == seq);
+    let next = log.last_seq() + 1;
+    let Some((last, _)) = batches.last() else { return Ok(()) };
+    let mut wanted: Vec<u64> = batches.iter().map(|(first, _)| *first).filter(|first| *first >= next).collect();
+    let is_other = *last < next && !is_there(next) && log.last_seq() > 0 && !reaches(store, *last, log.last_seq()).await?;
+    if (!wanted.is_empty() && !is_there(next)) || (log.last_seq() == 0 && next == 1 && wanted.len() > FETCHED_AT_A_TIME) || is_other {
+        wanted = batches.iter().filter(|(_, written)| now.duration_since(*written) <= COPIED).map(|(first, _)| *first).collect();
+        match wanted.first() {
+            Some(first) => log.begin_at(*first)?,
+            None => return Ok(()),
+        }
+    }
+    let fetched = wanted.into_iter().map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
+    let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);
+    while let Some((first, batch)) = fetched.try_next().await? {
+        // Pruned since it was listed: it was old.
+        let Some(batch) = batch else { continue };
+        if first == log.last_seq() + 1 {
+            log.replicate(events_of(&batch, first)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the store's last batch ends where a log does.
+async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<bool> {
+    let Some(batch) = store.read(&batch_key(last_batch)).await? else { return Ok(true) };
+    Ok(events_of(&batch, last_batch)?.last().is_some_and(|event| event.seq == last_seq))
+}
+
+/// Puts a follower's log into the store, batch by batch.
+pub struct SharedLog {
+    store: SharedStore,
+    tail: EventTail,
+    /// The last event that is there.
+    last_seq: u64,
+}
+
+impl SharedLog {
+    /// Looks up what the store has of a home's log. A home that has less, because it is a new one, takes it from there first. None where the store
+    /// is the home.
+    ///
+    /// # Errors
+    /// `Busy`, when another follower is at work in the home; `Store`, when store or log cannot be read.
+    pub async fn open(home: &Home, store: &SharedStore, now: Timestamp) -> Result<Option<Self>> {
+        if is_home(home, store) {
+            return Ok(None);
+        }
+        let mut last_seq = 0;
+        if let Some((last, _)) = batches(store).await?.last()
+            && let Some(batch) = store.read(&batch_key(*last)).await?
+        {
+            last_seq = events_of(&batch, *last)?.last().map_or(0, |event| event.seq);
+        }
+        let mut log = EventLog::open(home, |_| {})?;
+        if log.last_seq() < last_seq {
+            catch_up(store, &mut log, now).await?;
+        }
+        Ok(Some(Self { store: store.clone(), tail: EventTail::new(home), last_seq }))
+    }
+
+    /// Puts there what the follower has added.
+    ///
+    /// # Errors
+    /// `Busy`, when another follower has put other events there; `Store`, when it cannot be written: the next call does it again.
+    pub async fn push(&mut self) -> Result<()> {
+        let mut tail = self.tail.clone();
+        let events: Vec<Event> = tail.read()?.into_iter().filter(|event| event.seq > self.last_seq).collect();
+        for batch in events.chunks(EVENTS_AT_ONCE) {
+            let (first, last) = (batch[0].seq, batch[batch.len() - 1].seq);
+            let lines: Vec<u8> = batch.iter().flat_map(|event| Line::Event(Box::new(event.clone())).bytes()).collect();
+            if self.store.create(&batch_key(first), lines.into()).await?.is_some() {
+                return Err(Error::new(ErrorKind::Busy, format!("another follower has put event {first} into {}", self.store.url()))
+                    .hint("one `pubdata follow` per store is enough: stop this one, or the other"));
+            }
+            self.last_seq = last;
+        }
+        self.tail = tail;
+        Ok(())
+    }
+
+    /// Deletes batches that the follower's log has dropped.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be deleted.
+    pub async fn prune(&self, now: Timestamp) -> Result<()> {
+        let kept = super::events::KEPT;
+        for (first, _) in batches(&self.store).await?.into_iter().filter(|(_, written)| now.duration_since(*written) > kept) {
+            self.store.delete(&batch_key(first)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Changes the keys of a home, or of the store that machines share.
+///
+/// # Errors
+/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when others change them all the time.
+pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&Keys) -> Result<T>) -> Result<T> {
+    if is_home(home, store) {
+        return change(&Keys::open(home));
+    }
+    for _ in 0..TRIES {
+        let (generation, before) = shared_keys(home, store).await?;
+        let aside = home.scratch_of_process("keys")?;
+        if let Some(before) = before {
+            super::write_file(&aside.keys_file(), &before)?;
+        }
+        let changed = change(&Keys::open(&aside)).and_then(|outcome| Ok((outcome, read_if_there(&aside)?)));
+        aside.remove()?;
+        let (outcome, after) = changed?;
+        let after = after.ok_or_else(|| Error::store("the changed keys are gone"))?;
+        if store.create(&keys_key(generation + 1), after).await?.is_none() {
+            return Ok(outcome);
+        }
+    }
+    Err(Error::new(ErrorKind::Busy, "the keys are changed by others all the time").hint("try again"))
+}
+
+/// The keys of a home, or of the store that machines share.
+///
+/// # Errors
+/// `Store`, when they cannot be read.
+pub async fn list_keys(home: &Home, store: &SharedStore) -> Result<Vec<super::ApiKey>> {
+    if is_home(home, store) {
+        return Keys::open(home).list();
+    }
+    match shared_keys(home, store).await?.1 {
+        Some(keys) => Keys::parse(&keys, &format!("keys of {}", store.url())),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The store's newest keys and their generation; the home's, and 0, where it has none.
+async fn shared_keys(home: &Home, store: &SharedStore) -> Result<(u64, Option<Bytes>)> {
+    match newest_generation(store).await? {
+        0 => Ok((0, read_if_there(home)?)),
+        generation => Ok((generation, store.read(&keys_key(generation)).await?)),
+    }
+}
+
+async fn newest_generation(store: &SharedStore) -> Result<u64> {
+    let files = store.list(&Path::from("keys")).await?;
+    Ok(files.iter().filter_map(|file| number_of(&file.key, ".json")).max().unwrap_or(0))
+}
+
+fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
+    let path = home.keys_file();
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(|bytes| Some(bytes.into())).at("read", &path),
+    }
+}
+
+/// First number of each batch of a store's log, and when it was written, in order.
+async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
+    let files = store.list(&Path::from("stream/log")).await?;
+    Ok(files.iter().filter_map(|file| Some((number_of(&file.key, ".jsonl")?, file.modified))).collect())
+}
+
+/// The events of a batch, which begins with a number.
+fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
+    let mut events = Vec::new();
+    for line in batch.split_inclusive(|byte| *byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(Line::Event(event)) if event.seq == first + events.len() as u64 => events.push(*event),
+            _ => {
+                return Err(Error::store(format!("{}: line {} is not the event that follows", batch_key(first), events.len() + 1))
+                    .hint("stop `follow`, delete stream/log in the store, and start it: it puts its log there again"));
+            }
+        }
+    }
+    Ok(events)
+}
+
+fn number_of(key: &str, ending: &str) -> Option<u64> {
+    key.rsplit('/').next()?.strip_suffix(ending)?.parse().ok()
+}
+
+fn keys_key(generation: u64) -> Path {
+    Path::from(format!("keys/{generation:010}.json"))
+}
+
+fn batch_key(first: u64) -> Path {
+    Path::from(format!("stream/log/{first:020}.jsonl"))
+}
