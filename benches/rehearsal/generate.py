@@ -4,8 +4,8 @@
 usage: generate.py DEST [--scale F] [--families sec,business,license,census] [--seed N] [--jobs N] [--changed PERCENT --night N]
 
 DEST/<host>/<path> holds what https://<host>/<path> would serve, for `pubdata run --mirror DEST`. Every value of the large files is SYNTHETIC: companies,
-registrants, entities, providers and persons are invented, and so are all figures, addresses and telephones; codes have the publishers' forms, under
-numbers that no publisher has given out. All other files are those of fixtures/*/*/basic/source, as they are.
+registrants, entities, providers and persons are invented, and so are all figures, addresses and telephones; their numbers have the publishers' forms
+and were given out to nobody. All other files are those of fixtures/*/*/basic/source, as they are.
 
 --scale F     part of the published size (default 1.0); below 1 the mirror says that it holds samples
 --families    which large files are made; of the other families there are the fixtures
@@ -28,6 +28,8 @@ import shutil
 import sys
 import time
 import zipfile
+
+sys.dont_write_bytecode = True
 
 import acs
 import facts
@@ -123,7 +125,9 @@ def write_sec(mirror):
         for quarter, lines in rows.items():
             quarters.setdefault(quarter, []).append(lines)
     mirror.finish(archive, address, began, night)
-    for quarter, lines in quarters.items():
+    for quarter, lines in sorted(quarters.items()):
+        if quarter < "2009/QTR2":
+            continue
         mirror.put(f"{base}/full-index/{quarter}/xbrl.idx", (HEAD_OF_INDEX + "".join(lines)).encode(), night if quarter == max(quarters) else 0)
     began, address = time.monotonic(), f"{base}/daily-index/bulkdata/submissions.zip"
     archive = Archive(mirror.path(address), settings.moment())

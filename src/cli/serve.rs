@@ -48,6 +48,9 @@ pub(super) struct ServeArgs {
     /// Mebibytes of answers that may wait to be taken, all clients together; one client has a quarter.
     #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
     max_in_flight_mb: u32,
+    /// Gibibytes of parts of a bucket (--store) that are kept in HOME/state/parts; those of a release are fetched before it is served, as many as fit.
+    #[arg(long, env = "PUBDATA_DISK_CACHE_GB", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000), value_name = "GIB")]
+    disk_cache_gb: u32,
     /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
@@ -84,6 +87,7 @@ impl ServeArgs {
             write_time: Duration::from_secs(u64::from(self.write_seconds)),
             bytes_in_flight,
             bytes_in_flight_of_client: bytes_in_flight / 4,
+            disk_cache_bytes: u64::from(self.disk_cache_gb) << 30,
             ..Limits::default()
         }
     }

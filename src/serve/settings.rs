@@ -69,6 +69,8 @@ pub struct Limits {
     pub retained_bytes: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
+    /// Bound on the parts of a bucket that are kept on disk.
+    pub disk_cache_bytes: u64,
     /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
     pub least_copied_bytes: usize,
     /// Sockets of the stream, of all clients together.
@@ -105,6 +107,7 @@ impl Default for Limits {
             least_counted_bytes: 16 << 10,
             retained_bytes: 512 << 20,
             part_cache_bytes: 512 << 20,
+            disk_cache_bytes: 20 << 30,
             least_copied_bytes: 4 << 20,
             stream_sockets: 2_000,
             stream_bytes: 256 << 20,

@@ -72,6 +72,11 @@ impl Home {
         self.state_dir().join("tables").join(channel)
     }
 
+    /// Where a server keeps parts that it has fetched.
+    pub fn parts_dir(&self) -> PathBuf {
+        self.state_dir().join("parts")
+    }
+
     pub fn staging_dir(&self) -> PathBuf {
         self.root.join("staging")
     }

@@ -1,13 +1,18 @@
 //! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
 
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use object_store::path::Path;
 
-use super::{Home, Manifest, Part, SharedStore};
+use super::{Home, Manifest, Part, PartFiles, SharedStore};
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, ReleaseId};
+
+/// Parts that are fetched at the same time before a release is served.
+const FETCHED_AT_A_TIME: usize = 8;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -23,6 +28,8 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Debug, Clone)]
 pub struct Releases {
     pub(super) store: SharedStore,
+    /// Parts on this machine's disk, for who reads the same ones again.
+    part_files: Option<Arc<PartFiles>>,
 }
 
 /// A release that was begun and has no manifest.
@@ -39,7 +46,34 @@ impl Releases {
     /// # Errors
     /// As there.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
-        Ok(Self { store: SharedStore::open(home, url)? })
+        Ok(Self { store: SharedStore::open(home, url)?, part_files: None })
+    }
+
+    /// Keeps parts that are read on this machine's disk. In a folder they are there already.
+    #[must_use]
+    pub fn keeping(mut self, files: PartFiles) -> Self {
+        self.part_files = self.folder().is_none().then(|| Arc::new(files));
+        self
+    }
+
+    /// Fetches the parts of a release that are not on this machine's disk, as many as there is room for.
+    ///
+    /// # Errors
+    /// `Store`, when one cannot be fetched or kept.
+    pub async fn prefetch(&self, manifest: &Manifest) -> Result<()> {
+        let Some(files) = &self.part_files else { return Ok(()) };
+        let mut room = files.limit_bytes();
+        let fits = |part: &&Part| {
+            let left = room.checked_sub(part.size_bytes);
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let parts = manifest.datasets.values().flat_map(|dataset| &dataset.parts).filter(fits).filter(|part| !files.has(&part.sha256));
+        let parts: Vec<&Part> = parts.collect();
+        for together in parts.chunks(FETCHED_AT_A_TIME) {
+            try_join_all(together.iter().map(|part| self.part_if_present(&manifest.release_id, part))).await?;
+        }
+        Ok(())
     }
 
     /// The place they are in.
@@ -147,7 +181,23 @@ impl Releases {
     /// # Errors
     /// `Store`, when the part is there and cannot be read, or its path is not a part's.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
-        self.store.read(&part_key(id, &part.path)?).await
+        let key = part_key(id, &part.path)?;
+        let Some(files) = self.part_files.clone() else { return self.store.read(&key).await };
+        let (sha256, reading) = (part.sha256, files.clone());
+        let read = tokio::task::spawn_blocking(move || reading.read(&sha256)).await;
+        if let Some(bytes) = read.map_err(|error| Error::store(format!("reading a part failed: {error}")))? {
+            return Ok(Some(bytes));
+        }
+        let found = self.store.read(&key).await?;
+        if let Some(bytes) = found.clone() {
+            let keep = move || if Digest::of(&bytes) == sha256 { files.write(&sha256, &bytes) } else { Ok(()) };
+            let kept = tokio::task::spawn_blocking(keep).await;
+            // Without room on the disk it is fetched again.
+            if let Err(error) = kept.unwrap_or_else(|error| Err(Error::store(error.to_string()))) {
+                tracing::warn!("a part is not kept on disk: {error}");
+            }
+        }
+        Ok(found)
     }
 
     /// Writes a part, durably, in place of what may be there from an interrupted try.

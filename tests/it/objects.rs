@@ -34,6 +34,8 @@ struct Bucket {
     faults: Vec<Fault>,
     requests: u64,
     failed: BTreeSet<String>,
+    /// Keys of files that were read.
+    read: Vec<String>,
 }
 
 type Shared = Arc<Mutex<Bucket>>;
@@ -58,6 +60,11 @@ impl ObjectServer {
         self.state.lock().unwrap().objects.keys().cloned().collect()
     }
 
+    /// Keys of files that were read since the last call, in order.
+    pub fn read(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().unwrap().read)
+    }
+
     /// Files of which a creation failed as it was told to.
     pub fn failed(&self) -> usize {
         self.state.lock().unwrap().failed.len()
@@ -80,7 +87,12 @@ async fn answer(State(state): State<Shared>, method: Method, uri: Uri, headers: 
             status(StatusCode::NO_CONTENT)
         }
         _ if query.contains("list-type=2") => list(&bucket, query),
-        _ => get(&bucket, &key, &headers, method == Method::HEAD),
+        _ => {
+            if method == Method::GET {
+                bucket.read.push(key.clone());
+            }
+            get(&bucket, &key, &headers, method == Method::HEAD)
+        }
     }
 }
 

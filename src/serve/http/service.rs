@@ -26,7 +26,7 @@ use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::settings::ServeSettings;
-use crate::store::{Copies, Home, Keys, Releases, Replica, without_folders};
+use crate::store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -69,6 +69,8 @@ impl Service {
         settings.check()?;
         let home = Home::open(&settings.home)?;
         let releases = Releases::open(&home, settings.store_url.as_deref())?;
+        let files = PartFiles::open(home.parts_dir(), settings.limits.disk_cache_bytes)?;
+        let releases = releases.keeping(files);
         let shared = Replica::home_of(&home, releases.store())?;
         let contracts = Arc::new(contracts);
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
@@ -107,6 +109,11 @@ impl Service {
             self.metrics.record_load(outcome.is_ok());
         }
         outcome
+    }
+
+    /// Whether keys and events are those of a store that other servers share.
+    pub fn is_replica(&self) -> bool {
+        self.shared.root() != self.home.root()
     }
 
     /// Why nothing can be answered while no release is loaded.

@@ -211,6 +211,14 @@ impl Catalog {
     /// Loads the release that the channel points at; what it takes of memory is the measure for earlier ones.
     async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
         let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        // What is not on disk by then is fetched when it is asked for.
+        let fetched = match self.releases.manifest(id).await {
+            Ok(manifest) => self.releases.prefetch(&manifest).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = fetched {
+            tracing::warn!("parts of release {id} are not on disk: {error}");
+        }
         let before = resident_bytes();
         let release = Arc::new(Release::load(&self.parts, &self.contracts, &self.loads, id).await?);
         if self.current.load().is_none() {

@@ -25,6 +25,8 @@ const SLOW_CONSUMER: u16 = 4408;
 const TOO_MANY: u16 = 4429;
 const RESTART: u16 = 1012;
 
+/// How long what another server of the store has sent may take to come here.
+const COPY_TIME: Duration = Duration::from_secs(5);
 /// A message with all the filter values that a subscription may have does not come near it.
 const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to answer a close.
@@ -201,7 +203,10 @@ impl Session {
         self.meter(message.as_ref())?;
         let Some(text) = text_of(message)? else { return Ok(()) };
         let answer = match ClientFrame::read(&text) {
-            Ok(ClientFrame::Subscribe(asked)) => self.subscriptions.add(*asked, &self.stream),
+            Ok(ClientFrame::Subscribe(asked)) => {
+                self.await_copy(asked.since_seq).await;
+                self.subscriptions.add(*asked, &self.stream)
+            }
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
             Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", None)],
@@ -209,6 +214,14 @@ impl Session {
             Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
         };
         self.send(socket, answer).await
+    }
+
+    /// A client that comes from another server of the same store may have been sent what is not here yet.
+    async fn await_copy(&self, since_seq: Option<u64>) {
+        if let Some(seq) = since_seq.filter(|_| self.stream.service.is_replica()) {
+            let mut head = self.stream.head.subscribe();
+            let _ = timeout(COPY_TIME, head.wait_for(|(head, _)| *head >= seq)).await;
+        }
     }
 
     /// Takes a token for a message: for each but the answer to a ping, and the end.

@@ -1,9 +1,9 @@
 //! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests write.
 
 mod access;
-mod program;
+pub mod program;
 mod protocol;
-mod replicas;
+pub mod replicas;
 mod resume;
 mod slow;
 
