@@ -10,7 +10,7 @@ use clap::Args;
 use super::Global;
 use crate::error::{Error, Result};
 use crate::pipeline::Declarations;
-use crate::serve::{self, Limits, ServeSettings, TlsFiles};
+use crate::serve::{self, Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
 use crate::store::Plans;
 
 #[derive(Args)]
@@ -51,6 +51,12 @@ pub(super) struct ServeArgs {
     /// Gibibytes of parts of a bucket (--store) that are kept in HOME/state/parts; those of a release are fetched before it is served, as many as fit.
     #[arg(long, env = "PUBDATA_DISK_CACHE_GB", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000), value_name = "GIB")]
     disk_cache_gb: u32,
+    /// A Redis or Valkey server in which all servers of a store count the requests of each client together, such as redis://10.0.0.5:6379.
+    #[arg(long, env = "PUBDATA_LIMITS", hide_env_values = true, value_name = "URL")]
+    limits: Option<String>,
+    /// While that server is away: `open`, each server counts by itself; `closed`, requests are refused.
+    #[arg(long, env = "PUBDATA_LIMITS_WHEN_AWAY", default_value = "open", value_parser = ["open", "closed"], value_name = "WORD")]
+    limits_when_away: String,
     /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
@@ -100,6 +106,10 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
     let poll_interval = Duration::try_from_secs_f64(arguments.poll_seconds);
     let settings = ServeSettings {
         store_url: global.store.clone(),
+        shared_limits: arguments
+            .limits
+            .clone()
+            .map(|url| LimitsServer { url, when_away: if arguments.limits_when_away == "open" { WhenAway::Open } else { WhenAway::Closed } }),
         channel: arguments.channel.clone(),
         bind: arguments.bind,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()).map(|(certificate, key)| TlsFiles { certificate, key }),

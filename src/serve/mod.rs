@@ -29,7 +29,7 @@ pub use release::freshness::{freshness_of, freshness_of_task};
 pub use routes::openapi_document;
 pub use run::serve;
 pub use server::Server;
-pub use settings::{Limits, ServeSettings, TlsFiles};
+pub use settings::{Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
 
 /// What `fuzz/` reaches that is no part of the library.
 #[cfg(fuzzing)]

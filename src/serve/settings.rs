@@ -13,6 +13,8 @@ pub struct ServeSettings {
     pub home: PathBuf,
     /// Where releases lie when not in the home: `s3://bucket/prefix`.
     pub store_url: Option<String>,
+    /// Buckets that several servers share; without them each server counts by itself.
+    pub shared_limits: Option<LimitsServer>,
     pub plans: Plans,
     pub channel: String,
     pub bind: SocketAddr,
@@ -88,6 +90,29 @@ pub struct Limits {
     pub stream_auth_time: Duration,
 }
 
+/// Where the buckets of several servers are.
+#[derive(Clone)]
+pub struct LimitsServer {
+    /// May hold a password.
+    pub url: String,
+    pub when_away: WhenAway,
+}
+
+impl std::fmt::Debug for LimitsServer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("LimitsServer").field("when_away", &self.when_away).finish_non_exhaustive()
+    }
+}
+
+/// What holds while shared buckets cannot be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenAway {
+    /// Each server counts by itself.
+    Open,
+    /// Requests are refused.
+    Closed,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -126,6 +151,7 @@ impl ServeSettings {
         Self {
             home,
             store_url: None,
+            shared_limits: None,
             plans,
             channel: "nightly".to_owned(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),

@@ -97,6 +97,7 @@ const CRATES: &[(&str, &str)] = &[
     ("psl", "fetch"),
     ("quick-xml", "decode"),
     ("rayon", ANYWHERE),
+    ("redis", "serve"),
     ("regex", "pipeline serve"),
     ("reqwest", "fetch"),
     ("rlimit", "serve"),

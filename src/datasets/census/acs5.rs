@@ -82,15 +82,21 @@ fn read_tables(context: &Context<'_>, settings: &Settings, prefixes: &[String]) 
 }
 
 /// Names of the areas by GEO_ID.
-fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<DataFrame> {
+struct Names {
+    by_area: DataFrame,
+    /// With the findings about records that could not be read.
+    source: SourceFrame,
+}
+
+fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<Names> {
     let mut names = Vec::new();
     for (number, snapshot) in context.snapshots("census.acs5_geos") {
-        names.push(context.read_snapshot(number, &snapshot, |plan| plan.keep_prefixes("geo_id", prefixes.to_vec()))?.frame);
+        names.push(context.read_snapshot(number, &snapshot, |plan| plan.keep_prefixes("geo_id", prefixes.to_vec()))?);
     }
-    let mut frame = names.pop().ok_or_else(|| Error::format("the geography file is missing"))?;
-    frame = context.without_repeats(&frame)?;
-    frame.rename(POINTERS, "name_pointers".into())?;
-    Ok(frame)
+    let source = names.pop().ok_or_else(|| Error::format("the geography file is missing"))?;
+    let mut by_area = context.without_repeats(&source.frame)?;
+    by_area.rename(POINTERS, "name_pointers".into())?;
+    Ok(Names { by_area, source })
 }
 
 /// The universe of each variable and the pointer to it, in the Bureau's words.
@@ -106,18 +112,21 @@ fn build_level(
     settings: &Settings,
     level: &Level<'_>,
     tables: &BTreeMap<String, SourceFrame>,
-    names: &DataFrame,
+    names: &Names,
     universes: &BTreeMap<String, (String, Vec<u64>)>,
 ) -> Result<Table> {
     // A record that cannot be split still begins with its GEO_ID.
     let is_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.starts_with(level.prefix));
     let mut issues: Vec<Issue> = tables.values().flat_map(|table| table.issues(level.dataset_id)).filter(is_of_level).collect();
+    // There the GEO_ID is one of the last cells.
+    let names_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.contains(level.prefix));
+    issues.extend(names.source.issues(level.dataset_id).filter(names_of_level));
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
         frames.insert(table.as_str(), context.without_repeats(&source.frame.filter(&is_of_level)?)?);
     }
-    let areas = areas_of(level, frames.values(), names, &mut issues)?;
+    let areas = areas_of(level, frames.values(), &names.by_area, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
     let tables: BTreeMap<&str, AlignedTable> = frames

@@ -13,12 +13,12 @@ use futures_util::StreamExt;
 
 use super::request_id::{RequestId, shown};
 use super::response::{insert, json_response, not_modified, problem_response};
+use crate::serve::http::allowance::Allowance;
 use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint};
 use crate::serve::http::envelope;
 use crate::serve::http::parameters::Query;
 use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::rate_limit::Allowance;
 use crate::serve::http::service::Service;
 use crate::serve::http::{cursor, etag};
 use crate::serve::release::catalog::Wanted;
@@ -71,7 +71,7 @@ async fn serve_one(
         return Ok(options_response(methods));
     }
     let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
-    let client = admit(service, endpoint, parts, admitted)?;
+    let client = admit(service, endpoint, parts, admitted).await?;
     check_accept(&parts.headers)?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
     let body = if endpoint.body.is_some() {
@@ -95,14 +95,14 @@ async fn serve_one(
         && let Some((client, allowance)) = admitted
     {
         // A batch has taken more than the request did.
-        *allowance = service.limiter.look(client, service.now(), *allowance);
+        *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
     Ok(json_response(bytes?, tag.as_deref(), service.now()))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
-fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
-    let metered = service.meter(parts);
+async fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
+    let metered = service.meter(parts).await;
     *admitted = Some((metered.client.clone(), metered.allowance));
     let client = metered.admitted()?;
     let is_anonymous = client.scopes.is_empty();

@@ -1,6 +1,7 @@
 //! What every request meets and every answer goes through: id, bounds, key, limit, parameters, release, ETag, envelope, problems, metrics.
 //! Endpoints are declared by families; nothing here knows one.
 
+pub mod allowance;
 pub mod auth;
 pub mod body;
 pub mod connections;
@@ -28,5 +29,6 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod response;
 pub mod service;
+pub mod shared_limits;
 pub mod shares;
 pub mod usage;

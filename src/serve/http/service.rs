@@ -10,18 +10,20 @@ use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::allowance::Allowance;
 use super::auth::{Client, KeyRing};
 use super::connections::Connections;
 use super::metrics::Metrics;
 use super::peer;
 use super::problem;
 use super::problem::{Code, Problem};
-use super::rate_limit::{Allowance, RateLimiter};
+use super::rate_limit::RateLimiter;
 use super::shares::{Exhausted, Share, Shares};
 use super::usage::Usage;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::{Digest, Hasher, ReleaseId};
+use crate::serve::http::shared_limits::SharedLimits;
 use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
@@ -85,7 +87,7 @@ impl Service {
             parts,
             keys: KeyRing::new(Keys::open(&shared), settings.plans.clone())?,
             shared,
-            limiter: RateLimiter::default(),
+            limiter: RateLimiter::new(settings.shared_limits.as_ref().map(|limits| SharedLimits::new(&limits.url, limits.when_away)).transpose()?),
             metrics: Metrics::default(),
             running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
@@ -152,11 +154,11 @@ impl Service {
     }
 
     /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
-    pub fn meter(&self, parts: &Parts) -> Metered {
+    pub async fn meter(&self, parts: &Parts) -> Metered {
         let (now, address) = (self.now(), self.peer_address(parts));
         let known = self.keys.client(&parts.headers, &address, now);
         let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address)), Arc::clone);
-        let allowance = self.limiter.take(&client, now);
+        let allowance = self.limiter.take(&client, now).await;
         Metered { known, client, allowance }
     }
 

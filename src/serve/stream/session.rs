@@ -178,7 +178,7 @@ impl Session {
         let deadline = Instant::now() + time;
         loop {
             let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
-            self.meter(message.as_ref())?;
+            self.meter(message.as_ref()).await?;
             let Some(text) = text_of(message)? else { continue };
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
@@ -200,7 +200,7 @@ impl Session {
     /// Takes a message of the client.
     async fn hear(&mut self, socket: &mut WebSocket, message: Option<Result<Message, axum::Error>>) -> Outcome<()> {
         self.last_heard = Instant::now();
-        self.meter(message.as_ref())?;
+        self.meter(message.as_ref()).await?;
         let Some(text) = text_of(message)? else { return Ok(()) };
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => {
@@ -225,7 +225,7 @@ impl Session {
     }
 
     /// Takes a token for a message: for each but the answer to a ping, and the end.
-    fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
+    async fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
         match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
             Some(Ok(Message::Pong(_))) if self.awaited_pongs > 0 => {
@@ -234,7 +234,7 @@ impl Session {
             }
             Some(Ok(Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
         }
-        if self.stream.service.limiter.take(&self.client, self.stream.service.now()).is_allowed {
+        if self.stream.service.limiter.take(&self.client, self.stream.service.now()).await.is_allowed {
             return Ok(());
         }
         Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"))

@@ -242,3 +242,17 @@ fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
     let judged = place.run(&[&arguments[..], &["--accept", "business.co_sos"]].concat()).expect(20);
     assert!(judged.reasons("business.co_sos").contains("min_rows"), "{judged:#?}");
 }
+
+/// A row of the geography file that cannot be read leaves an area without its name: that is told, and of all rows it blocks.
+#[test]
+fn rows_of_geography_that_cannot_be_read_are_told_of() {
+    const GEOGRAPHY: &str = "Geos20235YR.txt";
+    const TASK: &str = "census.acs5/vintage=2023";
+    let place = Place::new();
+    place.edit(GEOGRAPHY, |text| text.replacen("|860Z200US00601|ZCTA5 00601|||", "|860Z200US00601|ZCTA5 00601||", 1));
+    let told = place.run(&[TASK]);
+    assert_eq!(told.task(TASK)["quarantined"]["geo.zcta_metric"], json!({ "malformed_record": 1 }), "{told:?}");
+    place.edit(GEOGRAPHY, |text| text.replace("|||\n", "||\n"));
+    let blocked = place.run(&[TASK]).expect(20);
+    assert!(blocked.reasons(TASK).contains("malformed_record"), "{blocked:?}");
+}

@@ -1,6 +1,7 @@
 //! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests write.
 
 mod access;
+mod limits;
 pub mod program;
 mod protocol;
 pub mod replicas;

@@ -1,0 +1,56 @@
+//! What a request finds in its client's token bucket, and how that is told.
+
+use axum::http::{HeaderMap, HeaderValue};
+
+use crate::serve::http::problem::{Code, Problem};
+use crate::store::Plan;
+
+/// What a request found: whether it may pass, and what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    pub is_allowed: bool,
+    pub burst: u64,
+    pub remaining: u64,
+    /// Seconds in which an empty bucket fills.
+    pub window: u64,
+    /// Seconds until the bucket is full.
+    pub reset: u64,
+    /// Seconds until the next request may pass.
+    pub retry_after: u64,
+}
+
+impl Allowance {
+    /// Of a bucket in which so many tokens are left; `wanted` are those that a refused request would need.
+    pub fn of(plan: Plan, is_allowed: bool, left: f64, wanted: f64) -> Self {
+        let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
+        let next = if is_allowed { 1.0 } else { wanted };
+        Self {
+            is_allowed,
+            burst: plan.burst,
+            remaining: left as u64,
+            window: (burst / per_second).ceil().max(1.0) as u64,
+            reset: ((burst - left) / per_second).ceil() as u64,
+            retry_after: ((next - left) / per_second).ceil().max(1.0) as u64,
+        }
+    }
+
+    /// The problem of a request that may not pass.
+    pub fn refusal(&self) -> Problem {
+        let detail = format!("the plan's limit is reached; the next request may pass in {} s", self.retry_after);
+        Problem { retry_after: Some(self.retry_after), ..Problem::new(Code::RateLimited, detail) }
+    }
+
+    /// Adds the limit headers: those of the IETF draft and the widely read older ones.
+    pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
+        let Self { burst, remaining, window, reset, .. } = *self;
+        let texts = [("ratelimit-policy", format!("\"{plan_name}\";q={burst};w={window}")), ("ratelimit", format!("\"{plan_name}\";r={remaining};t={reset}"))];
+        for (name, text) in texts {
+            if let Ok(value) = HeaderValue::from_str(&text) {
+                headers.insert(name, value);
+            }
+        }
+        for (name, number) in [("x-ratelimit-limit", burst), ("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)] {
+            headers.insert(name, HeaderValue::from(number));
+        }
+    }
+}
