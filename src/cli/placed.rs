@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::after_run::{self, AfterRunArgs};
-use super::run::{ExtentArgs, print_report};
+use super::run::{ExtentArgs, told};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::run::{self, PlanAddress, RunSettings, Share, SharedObserver, UnitReport, Wave};
@@ -151,11 +151,5 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
     if !report.as_ref().is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished) {
         after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
     }
-    let report = report?;
-    if global.json {
-        output::document("run", &report);
-    } else {
-        print_report(global, &report, &arguments.extent);
-    }
-    Ok(ExitCode::from(u8::from(report.exit_code)))
+    Ok(told(global, &report?, &arguments.extent))
 }

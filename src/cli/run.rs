@@ -166,13 +166,17 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     let report = run::run(&settings, &observer).await;
     progress.finish();
     after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
-    let report = report?;
+    Ok(told(global, &report?, &arguments.extent))
+}
+
+/// Tells what a run did, and ends as it says.
+pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
     if global.json {
-        output::document("run", &report);
+        output::document("run", report);
     } else {
-        print_report(global, &report, &arguments.extent);
+        print_report(global, report, extent);
     }
-    Ok(ExitCode::from(u8::from(report.exit_code)))
+    ExitCode::from(u8::from(report.exit_code))
 }
 
 /// Fetches what the publisher says of single registrants now.
@@ -241,7 +245,7 @@ fn print_sources(sources: &[FetchedSource]) {
 /// Tasks of which the summary of a run has a line each; of more there are counts.
 const TASKS_SHOWN: usize = 12;
 
-pub(super) fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
+fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     let attention = run::attention(&report.tasks);
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {

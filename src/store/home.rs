@@ -119,20 +119,20 @@ impl Home {
         Self::open(&scratch.root)
     }
 
-    /// A home as [`Home::scratch`] makes it, of this process alone; those of processes that are gone are removed.
+    /// A home as [`Home::scratch`] makes it, of this process alone. Those of processes that are gone are removed: their names end with their numbers.
     ///
     /// # Errors
     /// `Store`, when the folder cannot be made.
     pub fn scratch_of_process(&self, name: &str) -> Result<Self> {
-        let prefix = format!("{name}-");
         for entry in std::fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten() {
-            let process = entry.file_name().to_string_lossy().strip_prefix(&prefix).map(|process| Path::new("/proc").join(process));
+            let process = entry.file_name().to_string_lossy().rsplit('-').next().and_then(|process| process.parse::<u32>().ok());
             // Of a system without this folder nothing is known: all stay.
-            if process.is_some_and(|process| Path::new("/proc/self").exists() && !process.exists()) {
+            let is_gone = |process: u32| Path::new("/proc/self").exists() && !Path::new("/proc").join(process.to_string()).exists();
+            if process.is_some_and(is_gone) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-        self.scratch(&format!("{prefix}{}", std::process::id()))
+        self.scratch(&format!("{name}-{}", std::process::id()))
     }
 
     /// Removes the whole folder; only a scratch home is ever removed.
