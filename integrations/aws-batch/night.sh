@@ -3,7 +3,7 @@
 # Once before: aws batch register-job-definition --cli-input-json file://job-definition.json
 set -eu
 queue=${PUBDATA_BATCH_QUEUE:?the name of the job queue} size=${PUBDATA_BATCH_SIZE:-10}
-plan=$(pubdata plan --write --json "$@" | sed -n 's/.*"plan":"\([^"]*\)".*/\1/p')
+plan=$(pubdata plan --write --json "$@" | sed -n 's/.*"plan": *"\([^"]*\)".*/\1/p')
 [ -n "$plan" ] || { echo "there is no plan" >&2; exit 60; }
 submit() {
     wave=$1

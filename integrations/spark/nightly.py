@@ -4,8 +4,6 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
 from pubdata_spark import main  # noqa: E402
 
-if __name__ == "__main__":
-    sys.exit(main())
+sys.exit(main())

@@ -13,9 +13,7 @@ import stat
 import subprocess
 import sys
 
-BATCH_BYTES = 200_000_000
 DONE, BLOCKED = 0, 20  # after 20 the commit says why a task is not renewed
-FINAL = (40,)  # another try ends alike
 
 
 def batches(work, kind, batch_bytes):
@@ -66,7 +64,7 @@ def doing(binary_name, plan, threads, executor_home, declarations):
             code, printed = start(binary, arguments, threads)
             if code not in (DONE, BLOCKED):
                 # Spark tries again, on another executor where it can.
-                hint = "another try will end alike" if code in FINAL else "worth another try"
+                hint = "another try will end alike" if code == 40 else "worth another try"
                 raise RuntimeError(f"pubdata {' '.join(arguments)}: exit code {code}, {hint}; its last words are in this executor's stderr")
             yield code, json.loads(printed)
 
@@ -110,7 +108,7 @@ def parser():
     parser.add_argument("--store", required=True, metavar="URL", help="what all machines share: s3://bucket/prefix, az://…, gs://…, file:///folder")
     parser.add_argument("--binary", required=True, metavar="PATH", help="the program, on the driver; executors get a copy")
     parser.add_argument("--mirror", action="append", default=[], metavar="URL", help="where files are instead of at the publishers; several times")
-    parser.add_argument("--batch-bytes", type=int, default=BATCH_BYTES, metavar="N", help="work of one Spark task, in bytes of sources (%(default)s)")
+    parser.add_argument("--batch-bytes", type=int, default=200_000_000, metavar="N", help="work of one Spark task, in bytes of sources (%(default)s)")
     parser.add_argument("--channel", default="nightly", help="the channel to compare with and to move (%(default)s)")
     parser.add_argument("--home", metavar="DIR", help="the driver's folder: ledger, state of URLs, snapshots; keep it from night to night")
     parser.add_argument("--executor-home", metavar="DIR", help="the executors' folder (default: with the files of the application)")

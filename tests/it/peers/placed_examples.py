@@ -4,6 +4,7 @@ import ast
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 import yaml
@@ -35,6 +36,11 @@ assert [word for word in container["command"] if word.startswith("Ref::")] == ["
 commands.append(container["command"][2].replace("$1", "build"))
 
 for script in ["kubernetes/night.sh", "aws-batch/night.sh"]:
+    # As the program prints it, in lines.
+    document = json.dumps({"format": "pubdata.plan", "plan": "s3://bucket/plans/1.json", "work": []}, indent=2)
+    find = re.search(r"sed -n '[^']*'", (root / script).read_text()).group(0)
+    found = subprocess.run(["sh", "-c", find], input=document, capture_output=True, text=True, check=True).stdout
+    assert found == "s3://bucket/plans/1.json\n", f"{script}: {found!r}"
     commands += re.findall(r"pubdata (?:plan|commit)[^|)\n]*", (root / script).read_text())
 
 dag = ast.parse((root / "airflow/pubdata_night.py").read_text())
