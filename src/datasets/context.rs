@@ -9,9 +9,9 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::{Build, RowsRead, Split, Table};
-use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
+use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges, ReadAt};
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::bucket_name;
+use crate::ids::{Digest, bucket_name};
 use crate::issue::{Issue, Severity};
 use crate::normalise;
 use crate::pipeline::{Declaration, Declarations, Source, expand, is_packed};
@@ -30,6 +30,7 @@ pub struct Context<'a> {
     inputs: Mutex<Inputs>,
     rows: Mutex<RowsRead>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
+    elsewhere: Option<&'a Elsewhere>,
     /// Reads only these records: how one record is made again from its own bytes.
     only: Option<Ranges>,
     /// Where the rows of a bucket are, and its number.
@@ -48,6 +49,9 @@ pub struct SourceFrame {
     malformed: Vec<(Malformed, SourcePointer)>,
 }
 
+/// Archives that are not, or not all, on this machine, by digest.
+pub type Elsewhere = BTreeMap<Digest, Arc<dyn ReadAt>>;
+
 /// A source whose file is an archive of documents.
 pub struct SourceArchive {
     /// Number of the snapshot, for pointers.
@@ -57,6 +61,19 @@ pub struct SourceArchive {
 }
 
 impl SourceArchive {
+    /// Where its directory begins, behind all members.
+    pub fn directory_start(&self) -> u64 {
+        self.archive.directory_start()
+    }
+
+    /// Says which members are read next: those of an archive that is elsewhere come at once, in place of one by one.
+    ///
+    /// # Errors
+    /// `Store`, naming source, when they do not come.
+    pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
+        self.archive.expect(members).context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
+    }
+
     /// The members the declaration asks for, sorted by name.
     pub fn members(&self) -> &[Member] {
         self.archive.members()
@@ -95,7 +112,24 @@ impl<'a> Context<'a> {
         only: Option<&[SourcePointer]>,
     ) -> Self {
         let only = only.map(|pointers| decode::ranges_by_file(pointers.iter()));
-        Self { declaration, declarations, partition, bucket: WHOLE.to_owned(), inputs: Mutex::new(inputs), rows: Mutex::default(), locate, only, split: None }
+        Self {
+            declaration,
+            declarations,
+            partition,
+            bucket: WHOLE.to_owned(),
+            inputs: Mutex::new(inputs),
+            rows: Mutex::default(),
+            locate,
+            elsewhere: None,
+            only,
+            split: None,
+        }
+    }
+
+    /// With archives that are not, or not all, on this machine.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: &'a Elsewhere) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self }
     }
 
     /// With members that are numbered already.
@@ -316,6 +350,7 @@ impl<'a> Context<'a> {
                 inputs: Mutex::new(numbered),
                 rows: Mutex::default(),
                 locate: self.locate,
+                elsewhere: self.elsewhere,
                 only: self.only.clone(),
                 split,
             };
@@ -397,7 +432,10 @@ impl<'a> Context<'a> {
         let source = self.source(source_id)?;
         let pattern = source.members.as_deref().ok_or_else(|| Error::config(format!("source `{source_id}` declares no `members`")))?;
         let open = |(number, snapshot): (u64, Snapshot)| {
-            let archive = Archive::open(&(self.locate)(&snapshot), pattern, source.max_member_bytes);
+            let archive = match self.elsewhere.and_then(|elsewhere| elsewhere.get(&snapshot.sha256)) {
+                Some(file) => Archive::of(file.clone(), pattern, source.max_member_bytes),
+                None => Archive::open(&(self.locate)(&snapshot), pattern, source.max_member_bytes),
+            };
             Ok(SourceArchive { number, archive: archive.context(|| format!("{source_id} ({})", snapshot.url))?, snapshot })
         };
         self.snapshots(source_id).into_iter().map(open).collect()

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use polars::prelude::DataFrame;
 
 pub use buckets::{Split, SplitPart, ToSplit};
-pub use context::{Context, SourceArchive, SourceDocument, SourceFrame};
+pub use context::{Context, Elsewhere, SourceArchive, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;
 pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
@@ -30,6 +30,7 @@ pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
 pub use sec::fuzzing;
 pub use vocabulary::Vocabulary;
 
+use crate::decode::Member;
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 use crate::issue::Issue;
@@ -50,19 +51,31 @@ pub struct Builder {
 /// Makes all tables of a partition, or of one bucket of it.
 pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
 
+/// Reads what a build is divided by.
+pub type BuildShards = fn(&Context<'_>) -> Result<Box<dyn Sharded>>;
+
 /// How a pipeline makes its tables.
 #[derive(Clone, Copy)]
 pub enum Build {
     /// All tables of a partition at once, or bucket by bucket where the declaration says so.
     Whole(BuildWhole),
     /// Shard by shard, several side by side: for archives of very many members. What did not change is carried over.
-    Sharded(fn(&Context<'_>) -> Result<Box<dyn Sharded>>),
+    Sharded(BuildShards),
 }
 
 /// A build whose records fall into shards, and in each shard to subjects that do not depend on each other.
 pub trait Sharded: Send + Sync {
     /// The shards in the order of their keys. Each subject is in exactly one.
     fn shards(&self) -> &[Shard];
+
+    /// The archives whose members are read shard by shard.
+    fn archives(&self) -> Vec<&SourceArchive>;
+
+    /// The members that building a subject reads: of each archive, in the order of [`Sharded::archives`].
+    ///
+    /// # Errors
+    /// `Format`, when the subject is none.
+    fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>>;
 
     /// Makes the tables of some subjects of a shard. `inputs` numbers the members that are read.
     ///

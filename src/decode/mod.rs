@@ -31,7 +31,7 @@ pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
 pub use hash_partitioner::{HashPartitioner, read_partition};
 pub use header::{ColumnFindings, ColumnPlan};
-pub use members::{Archive, Member};
+pub use members::{Archive, Member, ReadAt};
 pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
 use text_frame::Sink;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};

@@ -8,7 +8,7 @@ use polars::prelude::{BooleanChunked, DataFrame};
 
 use super::RunSettings;
 use super::declaration_faults::refuse_faults;
-use crate::datasets::{self, BuildWhole, Context, RowsRead, Sharded, Table};
+use crate::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity, SourceFinding};
 use crate::normalise::pointers;
@@ -60,12 +60,26 @@ pub(super) fn build<'a>(
             let (inputs, read) = context.finish();
             Ok(BuildOutput::Tables(tables, inputs, read))
         }
-        (datasets::Build::Sharded(build), _) => {
-            let sharded = guarded(&declaration.pipeline_id, || build(&context))?;
-            let findings = context.finish().1.findings(&settings.declarations);
-            Ok(BuildOutput::Sharded(PreparedShards { sharded, findings }))
-        }
+        (datasets::Build::Sharded(build), _) => Ok(BuildOutput::Sharded(prepare(settings, context, build)?)),
     }
+}
+
+/// Prepares a sharded build whose archives are not, or not all, on this machine.
+pub(super) fn prepare_elsewhere(settings: &RunSettings, declaration: &Declaration, entry: &TaskEntry, elsewhere: &Elsewhere) -> Result<PreparedShards> {
+    refuse_faults(&settings.declarations, declaration)?;
+    let snapshots = Snapshots::look(&settings.home);
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let context = Context::new(&settings.declarations, declaration, None, Inputs::new(entry.inputs.clone()), &locate, None).with_elsewhere(elsewhere);
+    match datasets::builder(declaration)?.build {
+        datasets::Build::Sharded(build) => prepare(settings, context, build),
+        datasets::Build::Whole(_) => Err(Error::config(format!("`{}` is not built shard by shard any more", declaration.pipeline_id))),
+    }
+}
+
+fn prepare(settings: &RunSettings, context: Context<'_>, build: BuildShards) -> Result<PreparedShards> {
+    let sharded = guarded(&context.declaration.pipeline_id, || build(&context))?;
+    let findings = context.finish().1.findings(&settings.declarations);
+    Ok(PreparedShards { sharded, findings })
 }
 
 /// Whether a pipeline is built at once, neither shard by shard nor bucket by bucket.

@@ -8,7 +8,8 @@ use super::build::{PreparedShards, QUARANTINE, ValidatedTables, check, guarded};
 use super::drift;
 use super::report::SubjectCounts;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::datasets::{Shard, Sharded, Subject, Table};
+use crate::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
+use crate::decode::Member;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::provenance::Inputs;
@@ -113,6 +114,9 @@ impl TaskInUnits<'_> {
         self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
+        for (archive, members) in members_of(sharded, &changed)? {
+            archive.expect(members.into_iter())?;
+        }
         let tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
         let mut kept = BTreeMap::new();
         if !carried.is_empty() {
@@ -179,6 +183,17 @@ impl TaskInUnits<'_> {
         }
         Ok(WorkUnit { issues, blocked, ..WorkUnit::default() })
     }
+}
+
+/// What building some subjects reads of each archive.
+pub(super) fn members_of<'s>(sharded: &'s dyn Sharded, subjects: &[&Subject]) -> Result<Vec<(&'s SourceArchive, Vec<&'s Member>)>> {
+    let mut members: Vec<(&SourceArchive, Vec<&Member>)> = sharded.archives().into_iter().map(|archive| (archive, Vec::new())).collect();
+    for subject in subjects {
+        for ((_, of_archive), of_subject) in members.iter_mut().zip(sharded.members(subject)?) {
+            of_archive.extend(of_subject);
+        }
+    }
+    Ok(members)
 }
 
 /// Of a shard's subjects and their fingerprints.

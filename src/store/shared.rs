@@ -142,6 +142,14 @@ impl SharedStore {
         self.store.get_range(key, range).await.map_err(|error| Error::from(error).context(key.to_string()))
     }
 
+    /// Reads several ranges of a file, several at a time; ranges near each other come in one answer.
+    ///
+    /// # Errors
+    /// `Store`, when it is not there or cannot be read.
+    pub async fn read_ranges(&self, key: &Path, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Bytes>> {
+        self.store.get_ranges(key, ranges).await.map_err(|error| Error::from(error).context(key.to_string()))
+    }
+
     /// Gives the bytes of a file piece by piece; false when there is none.
     ///
     /// # Errors

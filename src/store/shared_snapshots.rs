@@ -1,7 +1,9 @@
 //! Puts snapshots where other machines find them, and takes them from there.
 
+use std::ops::Range;
 use std::time::Duration;
 
+use bytes::Bytes;
 use object_store::path::Path;
 
 use super::{SharedStore, Snapshots};
@@ -65,6 +67,14 @@ impl Snapshots {
                 .hint("delete it there; `pubdata plan --write` puts it there again"));
         }
         self.keep(partial, snapshot)
+    }
+
+    /// Reads ranges of a snapshot of a store, several at a time. Its digest says nothing of them: whoever reads them checks what they hold.
+    ///
+    /// # Errors
+    /// `Store`, when the store does not have it, or cannot be read.
+    pub async fn ranges(&self, store: &SharedStore, snapshot: &Snapshot, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        store.read_ranges(&self.key(snapshot)?, ranges).await
     }
 
     fn key(&self, snapshot: &Snapshot) -> Result<Path> {

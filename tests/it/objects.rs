@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 
 /// How the store fails.
@@ -36,6 +36,8 @@ struct Bucket {
     failed: BTreeSet<String>,
     /// Keys of files that were read.
     read: Vec<String>,
+    /// Bytes of each file that were given out, as a range or whole.
+    given: BTreeMap<String, usize>,
 }
 
 type Shared = Arc<Mutex<Bucket>>;
@@ -45,7 +47,7 @@ impl ObjectServer {
         let state: Shared = Arc::new(Mutex::new(Bucket { faults: faults.to_vec(), ..Bucket::default() }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(axum::serve(listener, Router::new().fallback(answer).with_state(state.clone())).into_future());
+        tokio::spawn(axum::serve(listener, Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(state.clone())).into_future());
         Self { endpoint, state }
     }
 
@@ -63,6 +65,12 @@ impl ObjectServer {
     /// Keys of files that were read since the last call, in order.
     pub fn read(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().read)
+    }
+
+    /// Bytes of a file that were given out since the last call.
+    pub fn given(&self, key_ending: &str) -> usize {
+        let given = std::mem::take(&mut self.state.lock().unwrap().given);
+        given.into_iter().filter(|(key, _)| key.ends_with(key_ending)).map(|(_, bytes)| bytes).sum()
     }
 
     /// Files of which a creation failed as it was told to.
@@ -91,7 +99,12 @@ async fn answer(State(state): State<Shared>, method: Method, uri: Uri, headers: 
             if method == Method::GET {
                 bucket.read.push(key.clone());
             }
-            get(&bucket, &key, &headers, method == Method::HEAD)
+            let answer = get(&bucket, &key, &headers, method == Method::HEAD);
+            if method == Method::GET {
+                let bytes = axum::body::HttpBody::size_hint(answer.body()).exact().unwrap_or(0);
+                *bucket.given.entry(key).or_default() += usize::try_from(bytes).unwrap();
+            }
+            answer
         }
     }
 }

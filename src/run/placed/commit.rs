@@ -151,7 +151,7 @@ impl Gathering<'_> {
                 };
                 Ok(in_units.fill(stage, units.len(), &read.by_source(), &gather, Some(&issues_file))?.0)
             }
-            Shape::Shards { findings } => {
+            Shape::Shards { findings, .. } => {
                 let known = in_units.known_parts();
                 let is_compared = IsCompared(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {

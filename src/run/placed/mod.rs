@@ -13,6 +13,7 @@
 mod commit;
 mod plan_file;
 mod receipt;
+mod remote;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use serde::Serialize;
 
 pub use commit::commit;
 pub use plan_file::PlanAddress;
-use plan_file::{Failure, PLAN_FORMAT_VERSION, PlacedTask, PlanFile, Shape, Unit, Work, program};
+use plan_file::{Failure, PLAN_FORMAT_VERSION, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work, program};
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
 use super::build::{BuildOutput, PreparedShards, build, is_whole};
@@ -30,7 +31,7 @@ use super::plan::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, shards};
-use crate::datasets::{Shard, ToSplit};
+use crate::datasets::{Shard, SourceArchive, ToSplit};
 use crate::error::Result;
 use crate::ids::{Digest, bucket_name};
 use crate::pipeline::Buckets;
@@ -194,7 +195,9 @@ fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &T
                     is_carried: known.get(shard.key.as_str()).is_some_and(|known| known.is_of(fingerprint)),
                 }
             };
-            Ok((Shape::Shards { findings }, sharded.shards().iter().map(of_shard).collect()))
+            let place = |archive: &SourceArchive| PlacedArchive { sha256: archive.snapshot.sha256, directory_start: archive.directory_start() };
+            let archives = sharded.archives().into_iter().map(place).collect();
+            Ok((Shape::Shards { findings, archives }, sharded.shards().iter().map(of_shard).collect()))
         }
     }
 }

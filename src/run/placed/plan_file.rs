@@ -64,6 +64,8 @@ pub(super) enum Shape {
     Shards {
         /// About the lists that decide the shards.
         findings: Vec<SourceFinding>,
+        /// The archives of which a unit reads a few members.
+        archives: Vec<PlacedArchive>,
     },
     /// After a first wave, which splits the sources.
     Buckets {
@@ -71,6 +73,14 @@ pub(super) enum Shape {
     },
     /// Not at all: its sources cannot be read.
     Unreadable(Failure),
+}
+
+/// An archive of which a unit reads a few members.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlacedArchive {
+    pub(super) sha256: Digest,
+    /// Where the directory of its members begins: whoever has the rest from there finds each of them.
+    pub(super) directory_start: u64,
 }
 
 /// A unit of a task: a bucket, a shard, or all of it.

@@ -1,23 +1,27 @@
 //! Does units of a plan: splits the file of a list, or builds a bucket, a shard or a whole task, and leaves parts and receipt in the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::plan_file::{Failure, PlanAddress, PlanFile, Shape, TaskToBuild};
+use super::plan_file::{Failure, PlacedArchive, PlanAddress, PlanFile, Shape, TaskToBuild};
 use super::receipt::{Outcome, Receipt, SplitInput};
+use super::remote::{REQUEST_BYTES, RemoteSnapshot};
 use super::{Judged, in_units};
-use crate::datasets::{RowsRead, Split, ToSplit};
+use crate::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
+use crate::decode::ReadAt;
 use crate::error::{Error, ErrorKind, IoExt, Result};
+use crate::ids::Digest;
 use crate::pipeline::Buckets;
 use crate::provenance::Snapshot;
 use crate::publish::{IsCompared, Stage, fault};
 use crate::run::RunSettings;
 use crate::run::buckets::context;
-use crate::run::build::{BuildOutput, build, caught};
-use crate::run::shards::KnownShard;
+use crate::run::build::{BuildOutput, build, caught, prepare_elsewhere};
+use crate::run::shards::{KnownShard, members_of};
 use crate::run::work_units::{WorkUnit, side_by_side};
 use crate::store::{Home, PlacedWork, Scratch, Snapshots};
 
@@ -164,7 +168,7 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
     let units = units.as_slice();
     let here = Here::of(&settings, task);
     let known = here.known(units).await?;
-    if known.len() < units.len() {
+    if known.len() < units.len() && !matches!(task.work.shape, Shape::Shards { .. }) {
         here.bring(task.snapshots_of_units().into_iter()).await?;
     }
     let in_units = in_units(&settings, task.planned, task.entry, base.as_ref(), plan.is_sample, &Judged::of(task.work));
@@ -179,15 +183,18 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
                 Ok((in_units.add_whole(stage, tables, &inputs, &read)?, read.by_source()))
             })
         }),
-        Shape::Shards { .. } => {
+        Shape::Shards { archives, .. } => {
             if known.len() == units.len() {
                 return here.all(units, known, &|_| Err(Error::store("every unit is known")));
             }
-            let BuildOutput::Sharded(prepared) = build(&settings, in_units.declaration, task.planned.partition.clone(), task.entry, None)? else {
-                return Err(Error::config(format!("`{task_id}` is not built shard by shard any more")));
-            };
+            let scratch = here.scratch("archives")?;
+            let remote = here.remote(archives, scratch.root()).await?;
+            here.bring(task.snapshots_of_units().into_iter().filter(|snapshot| !remote.contains_key(&snapshot.sha256))).await?;
+            let elsewhere = remote.iter().map(|(sha256, remote)| (*sha256, remote.clone() as Arc<dyn ReadAt>)).collect();
+            let prepared = tokio::task::block_in_place(|| prepare_elsewhere(&settings, in_units.declaration, task.entry, &elsewhere))?;
             let (sharded, of_release, runtime) = (&*prepared.sharded, in_units.known_parts(), Handle::current());
-            here.all(units, known, &|unit| {
+            here.bring_where_most_is_read(sharded, units, &known, &remote).await?;
+            let done = here.all(units, known, &|unit| {
                 let shard = sharded.shards().iter().find(|shard| shard.key == unit);
                 let shard = shard.ok_or_else(|| Error::format(format!("the sources have no shard `{unit}`")))?;
                 here.stage(unit, IsCompared(false), &|stage| {
@@ -195,7 +202,9 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
                     let unit = in_units.build_shard(sharded, shard, of_release.unwrap_or(&KnownShard::default()), stage, &runtime)?;
                     Ok((unit, BTreeMap::new()))
                 })
-            })
+            });
+            scratch.remove()?;
+            done
         }
         Shape::Buckets { to_split } => {
             let declaration = in_units.declaration;
@@ -260,13 +269,50 @@ impl<'a> Here<'a> {
     }
 
     /// Takes snapshots from the store; one that is here and was damaged since is taken again.
-    async fn bring(&self, needed: impl Iterator<Item = &'a Snapshot>) -> Result<()> {
+    async fn bring<'s>(&self, needed: impl Iterator<Item = &'s Snapshot>) -> Result<()> {
         let snapshots = Snapshots::open(&self.settings.home)?;
         for snapshot in needed {
             let is_here = snapshots.path(snapshot).is_file();
             snapshots.bring(self.settings.releases.store(), snapshot).await?;
             if is_here && let Some(damage) = snapshots.damage(snapshot)? {
                 return Err(Error::store(damage).hint("delete the file: it is taken from the store again, or fetched by the next `pubdata plan`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The archives that are not on this machine, each with its directory; `folder` keeps what comes of them.
+    async fn remote(&self, archives: &[PlacedArchive], folder: &Path) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
+        let (snapshots, mut remote) = (Snapshots::open(&self.settings.home)?, BTreeMap::new());
+        for archive in archives {
+            let snapshot = self.task.entry.inputs.iter().find(|snapshot| snapshot.sha256 == archive.sha256);
+            let snapshot = snapshot.ok_or_else(|| Error::config(format!("the plan has no snapshot {}", archive.sha256)))?;
+            if snapshots.path(snapshot).is_file() {
+                continue;
+            }
+            let at_store = RemoteSnapshot::new(self.settings.releases.store(), &snapshots, snapshot, folder)?;
+            at_store.fetch(std::slice::from_ref(&(archive.directory_start..snapshot.size_bytes))).await?;
+            remote.insert(archive.sha256, Arc::new(at_store));
+        }
+        Ok(remote)
+    }
+
+    /// Takes an archive whole after all, where asking for the members of some units costs more than half of it.
+    async fn bring_where_most_is_read(
+        &self,
+        sharded: &dyn Sharded,
+        units: &[String],
+        known: &BTreeMap<String, Receipt>,
+        remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>,
+    ) -> Result<()> {
+        let to_build = sharded.shards().iter().filter(|shard| units.contains(&shard.key) && !known.contains_key(&shard.key));
+        let subjects: Vec<&Subject> = to_build.flat_map(|shard| &shard.subjects).collect();
+        for (archive, members) in members_of(sharded, &subjects)? {
+            let Some(at_store) = remote.get(&archive.snapshot.sha256) else { continue };
+            let cost: u64 = members.iter().map(|member| member.range()).map(|range| range.end - range.start + REQUEST_BYTES).sum();
+            if cost > archive.snapshot.size_bytes / 2 {
+                self.bring(std::iter::once(&archive.snapshot)).await?;
+                at_store.use_whole(&Snapshots::look(&self.settings.home).path(&archive.snapshot))?;
             }
         }
         Ok(())

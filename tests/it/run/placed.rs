@@ -322,6 +322,49 @@ async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
     }
 }
 
+/// An archive as the SEC's, small: what a unit needs is little of it.
+fn many_registrants(place: &Place) -> usize {
+    place.edit_archive(FACTS, |members| {
+        let one = members["CIK0001045810.json"].clone();
+        for number in 0..40 {
+            // Fictional registrants, with text that does not compress to nothing.
+            let cik = 9_930_000 + number;
+            let noise: String = (0..2_000).map(|part| pubdata::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()).collect();
+            let padded = one.replacen("1045810", &cik.to_string(), 1).replacen("\"units\":", &format!("\"noise\":\"{noise}\",\"units\":"), 1);
+            members.insert(format!("CIK{cik:010}.json"), padded);
+        }
+    });
+    usize::try_from(std::fs::metadata(place.file(FACTS)).unwrap().len()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_archive_in_the_store_only_the_members_come_that_a_unit_reads() {
+    let server = ObjectServer::start(&[]).await;
+    tokio::task::spawn_blocking(move || {
+        let place = Place::new();
+        let size = many_registrants(&place);
+        let machines = Machines::on(&place, &server);
+        let plan = machines.plan();
+        let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+        server.given("");
+        answer(&mut machines.build("executor", &plan, figures, &figures.units[20..24])).expect(0);
+        let given = server.given(FACTS);
+        assert!(given > 0 && given < size / 5, "{given} of {size} bytes for four units of {}", figures.units.len());
+        let is_whole = || files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(FACTS));
+        assert!(!is_whole(), "what came of it is removed with the scratch folder");
+        answer(&mut machines.build("executor", &plan, figures, &figures.units)).expect(0);
+        let given = server.given(FACTS);
+        assert!(given >= size && given < size + size / 10, "most members are needed: the directory and all of it, {given} of {size} bytes");
+        machines.work("another", &plan);
+        let made = machines.commit("driver", &plan).expect(0).release_id();
+        let of_run = Place::new();
+        many_registrants(&of_run);
+        assert_eq!(made, of_run.run(&TASKS).expect(0).release_id());
+    })
+    .await
+    .unwrap();
+}
+
 #[test]
 fn what_nobody_has_touched_for_a_day_is_pruned_and_nothing_else() {
     let place = Place::new();

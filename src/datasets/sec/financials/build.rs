@@ -86,6 +86,15 @@ impl Sharded for Financials {
         &self.shards
     }
 
+    fn archives(&self) -> Vec<&SourceArchive> {
+        vec![&self.facts, &self.submissions]
+    }
+
+    fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>> {
+        let cik = subject.key.parse().map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
+        Ok(vec![self.facts_member(cik).into_iter().collect(), self.submissions_members(cik).iter().collect()])
+    }
+
     fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
         let mut companies = Vec::with_capacity(subjects.len());
         let (mut of_values, mut of_members) = (Vec::new(), Vec::new());

@@ -84,6 +84,15 @@ impl Sharded for Submissions {
         &self.shards
     }
 
+    fn archives(&self) -> Vec<&SourceArchive> {
+        vec![&self.archive]
+    }
+
+    fn members(&self, subject: &Subject) -> Result<Vec<Vec<&decode::Member>>> {
+        let cik = subject.key.parse().map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
+        Ok(vec![self.members_of(cik).collect()])
+    }
+
     fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
         let mut registrants = RegistrantTable::new(&shard.key);
         let mut filings = FilingTable::new(&shard.key);
