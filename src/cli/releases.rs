@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use super::trace::release_id;
 use super::{Global, output, release_page};
 use crate::error::Result;
-use crate::ids::ReleaseId;
+use crate::ids::{Digest, ReleaseId};
 use crate::publish::{self, PlannedMove, Pruned};
 use crate::run::RunSettings;
-use crate::store::{self, Cause, ChannelEntry, ReleaseDiff, Snapshots, StoredSnapshot};
+use crate::store::{self, Cause, ChannelEntry, PlacedWork, ReleaseDiff, SharedFile, Snapshots, StoredSnapshot};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -133,11 +133,11 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 true => publish::prunable(&settings.releases, *keep, now).await?,
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
-            let dropped = if *snapshots { droppable_snapshots(&settings, &pruned.releases).await? } else { Vec::new() };
+            let dropped = if *snapshots { DroppedSnapshots::of(&settings, &pruned).await? } else { DroppedSnapshots::default() };
             if !dry_run {
-                drop_snapshots(&settings, &dropped)?;
+                dropped.delete(&settings).await?;
             }
-            tell_prune(global, *dry_run, &pruned, &dropped);
+            tell_prune(global, *dry_run, &pruned, &dropped.told(&settings));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -193,14 +193,14 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
 }
 
 /// Tells what was deleted, or would be.
-fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[StoredSnapshot]) {
-    let paths: Vec<String> = snapshots.iter().map(|snapshot| snapshot.path.display().to_string()).collect();
+fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
+    let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
     let Pruned { releases, incomplete, placed } = pruned;
     if global.json {
         let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "placed": placed, "snapshots": paths });
         return output::document("prune", &fields);
     }
-    let bytes = snapshots.iter().map(|snapshot| snapshot.size_bytes).sum();
+    let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
     let placed_work = if placed.is_empty() { String::new() } else { format!("{} plans and staged work of plans, ", placed.len()) };
     let (releases_gone, unfinished, snapshots_gone) = (releases.len(), incomplete.len(), paths.len());
     let counts = format!("{releases_gone} releases, {unfinished} unfinished ones, {placed_work}{snapshots_gone} snapshots ({})", output::size(bytes));
@@ -226,18 +226,53 @@ async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<V
     Ok(channels)
 }
 
-/// The snapshots that no kept release was made from and that no URL has as its newest. `without` are releases that do not count as kept.
-async fn droppable_snapshots(settings: &RunSettings, without: &[ReleaseId]) -> Result<Vec<StoredSnapshot>> {
-    let referenced = publish::referenced_snapshots(&settings.releases, without).await?;
-    let snapshots = Snapshots::look(&settings.home);
-    let newest = snapshots.newest()?;
-    let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
-    Ok(snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect())
+/// Snapshots that nothing needs any more.
+#[derive(Default)]
+struct DroppedSnapshots {
+    of_home: Vec<StoredSnapshot>,
+    /// Of the store, where it is another place.
+    of_store: Vec<SharedFile>,
 }
 
-fn drop_snapshots(settings: &RunSettings, dropped: &[StoredSnapshot]) -> Result<()> {
-    let snapshots = Snapshots::open(&settings.home)?;
-    dropped.iter().try_for_each(|snapshot| snapshots.remove(snapshot))
+impl DroppedSnapshots {
+    /// Those of the home that no kept release was made from and that no URL has as its newest; those of the store that no kept release was made from and
+    /// that no plan names.
+    async fn of(settings: &RunSettings, pruned: &Pruned) -> Result<Self> {
+        let referenced = publish::referenced_snapshots(&settings.releases, &pruned.releases).await?;
+        let snapshots = Snapshots::look(&settings.home);
+        let newest = snapshots.newest()?;
+        let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
+        let mut dropped = Self { of_home: snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect(), of_store: Vec::new() };
+        let store = settings.releases.store();
+        if !store.is_home(&settings.home) {
+            let placed = PlacedWork::of(store);
+            let plans: Vec<String> = placed.plans().await?.into_iter().filter(|(name, _)| !pruned.placed.contains(name)).map(|(_, plan)| text(&plan)).collect();
+            let is_planned = |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
+            let of_store = placed.snapshots().await?.into_iter().filter(|(sha256, _)| !referenced.contains(sha256) && !is_planned(sha256));
+            dropped.of_store = of_store.map(|(_, file)| file).collect();
+        }
+        Ok(dropped)
+    }
+
+    async fn delete(&self, settings: &RunSettings) -> Result<()> {
+        let snapshots = Snapshots::open(&settings.home)?;
+        self.of_home.iter().try_for_each(|snapshot| snapshots.remove(snapshot))?;
+        for snapshot in &self.of_store {
+            PlacedWork::of(settings.releases.store()).remove_snapshot(snapshot).await?;
+        }
+        Ok(())
+    }
+
+    /// Where each is, and its bytes.
+    fn told(&self, settings: &RunSettings) -> Vec<(String, u64)> {
+        let of_home = self.of_home.iter().map(|snapshot| (snapshot.path.display().to_string(), snapshot.size_bytes));
+        let of_store = self.of_store.iter().map(|file| (format!("{}/{}", settings.releases.store().url(), file.key), file.size_bytes));
+        of_home.chain(of_store).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn print_diff(diff: &ReleaseDiff) {
@@ -267,7 +302,7 @@ fn words_of(cause: &Cause) -> String {
         Cause::TaskAdded => "built for the first time".to_owned(),
         Cause::TaskRemoved => "no longer built".to_owned(),
         Cause::SourceChanged { url, from, to, .. } => {
-            let short = |digest: &Option<crate::ids::Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.short(12));
+            let short = |digest: &Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.short(12));
             format!("source changed: {url} ({} → {})", short(from), short(to))
         }
         Cause::DeclarationChanged => "declaration changed".to_owned(),

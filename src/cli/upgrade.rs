@@ -6,12 +6,13 @@ use super::{Global, output};
 use crate::error::{ErrorKind, Result};
 use crate::publish::STAGED_FORMAT_VERSION;
 use crate::run::{self, KeptRelease, NextRun, UpgradeReport};
-use crate::store::{self, FormatReport, Treatment};
+use crate::store::{self, FormatReport, StagedFormats, Treatment};
 
 pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
     // What a newer version wrote is told of before anything is read.
     let (home, releases) = global.looking()?;
-    let mut report = UpgradeReport::of_formats(&home, store::formats(&home, &releases, STAGED_FORMAT_VERSION).await?);
+    let staged = StagedFormats { build: STAGED_FORMAT_VERSION, plan: run::PLAN_FORMAT_VERSION, receipt: run::RECEIPT_FORMAT_VERSION };
+    let mut report = UpgradeReport::of_formats(&home, store::formats(&home, &releases, staged).await?);
     if !report.is_refused() {
         report = run::upgrade(&global.reading("nightly")?, report.formats).await?;
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
 use polars::prelude::DataFrame;
@@ -199,13 +200,28 @@ impl<'a> Split<'a> {
 fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
     let partitioner = HashPartitioner { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, path_of: &path_of };
-    let (mut columns, mut filled) = (Vec::new(), BTreeSet::new());
-    let mut take = |frame: DataFrame| {
-        columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
-        filled.extend(partitioner.take(&frame)?);
-        Ok(())
-    };
-    let malformed = context.decode_part(part, CHUNK_ROWS, &mut take)?;
+    let mut columns = Vec::new();
+    // Rows are written while the next are decoded: a list of millions is often one file, and one file is decoded by one thread.
+    let (decoded, filled) = std::thread::scope(|scope| {
+        let (sender, frames) = sync_channel::<DataFrame>(1);
+        let writer = scope.spawn(move || -> Result<BTreeSet<u32>> {
+            let mut filled = BTreeSet::new();
+            for frame in frames {
+                filled.extend(partitioner.take(&frame)?);
+            }
+            Ok(filled)
+        });
+        let mut take = |frame: DataFrame| {
+            columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
+            sender.send(frame).map_err(|_| Error::store("rows cannot be written"))
+        };
+        let decoded = context.decode_part(part, CHUNK_ROWS, &mut take);
+        drop(sender);
+        (decoded, writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    // Where rows could not be written, decoding ended because of it.
+    let filled = filled?;
+    let malformed = decoded?;
     if columns.is_empty() {
         return Err(Error::format(format!("{}: no frame was decoded", part.snapshot.url)));
     }

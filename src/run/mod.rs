@@ -56,7 +56,10 @@ pub use execute::{run, unwritten_run};
 pub use exit_code::ExitCode;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};
 pub use new::{Decision, GuessedColumn, GuessedWord, NewReport, NewSettings, Trial, new_list};
-pub use placed::{PlanAddress, Share, UnitReport, Wave, WrittenPlan, build_units, commit, settings_of_plan, split_inputs, work_of_share, write_plan};
+pub use placed::{
+    PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WrittenPlan, build_units, commit, settings_of_plan, split_inputs,
+    work_of_share, write_plan,
+};
 pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use replay::Replay;

@@ -60,11 +60,19 @@ fn report(name: &'static str, place: &'static str, newest: u32, kind: Kind, foun
     FormatReport { name, place, newest, found, treatment }
 }
 
-/// Looks at every file of ours that has a format. `staged` is the newest format of builds that are in no release yet.
+/// The newest formats of what is in no release yet.
+#[derive(Debug, Clone, Copy)]
+pub struct StagedFormats {
+    pub build: u32,
+    pub plan: u32,
+    pub receipt: u32,
+}
+
+/// Looks at every file of ours that has a format.
 ///
 /// # Errors
 /// `Store`, when a folder or the store cannot be read.
-pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Vec<FormatReport>> {
+pub async fn formats(home: &Home, releases: &Releases, staged: StagedFormats) -> Result<Vec<FormatReport>> {
     let state = home.state_dir();
     let (mut manifests, mut parts) = (Versions::new(), Versions::new());
     for id in releases.list().await? {
@@ -75,8 +83,9 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
         }
     }
     let (channels, unrenewed) = (of_folder(releases, "channels").await?, of_folder(releases, "unrenewed").await?);
+    let (plans, receipts) = (of_folder(releases, "plans").await?, of_named(releases, "staging", "unit.json").await?);
     let segments = files_below(&home.stream_dir().join("log"))?;
-    Ok(vec![
+    let mut reports = vec![
         // A newer one is refused when it is opened.
         report("home", "", HOME_FORMAT_VERSION, Kind::Kept, [(HOME_FORMAT_VERSION, 1)].into()),
         report("ledger", "ledger.jsonl", LEDGER_FORMAT_VERSION, Kind::Kept, of_lines(&home.ledger_file())?),
@@ -90,16 +99,39 @@ pub async fn formats(home: &Home, releases: &Releases, staged: u32) -> Result<Ve
         report("state of the feeds", "stream/state.json", events::STATE_FORMAT_VERSION, Kind::Kept, of_files(&[home.stream_dir().join("state.json")])?),
         report("state of URLs", "state/urls/", snapshots::URL_STATE_FORMAT_VERSION, Kind::Made, of_files(&files_below(&state.join("urls"))?)?),
         report("copies of parts", "state/tables/", copies::FORMAT_VERSION, Kind::Made, of_copies(&state.join("tables"))?),
-        report("staged builds", "staging/", staged, Kind::Made, of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?),
-    ])
+        report("plans", "plans/", staged.plan, Kind::Made, plans),
+        report("receipts of units", "staging/*/*/unit.json", staged.receipt, Kind::Made, receipts),
+        report("staged builds", "staging/", staged.build, Kind::Made, of_files(&named(&files_below(&home.staging_dir())?, "build.json"))?),
+    ];
+    if !releases.store.is_home(home) {
+        reports.push(report("API keys of the store", "keys/", keys::FORMAT_VERSION, Kind::Kept, of_folder(releases, "keys").await?));
+        reports.push(report("event log of the store", "stream/log/", EVENT_FORMAT_VERSION, Kind::Made, of_batches(releases).await?));
+    }
+    Ok(reports)
 }
 
 async fn of_folder(releases: &Releases, folder: &str) -> Result<Versions> {
+    of_named(releases, folder, ".json").await
+}
+
+/// Of the files of a folder whose names end so.
+async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Versions> {
     let mut versions = Versions::new();
-    for file in releases.store.list(&Path::from(folder)).await? {
+    for file in releases.store.list(&Path::from(folder)).await?.into_iter().filter(|file| file.key.ends_with(ending)) {
         if let Some(bytes) = releases.store.read(&Path::from(file.key)).await? {
             count(&mut versions, &bytes);
         }
+    }
+    Ok(versions)
+}
+
+/// Batches of events have no head: one that begins with an event is of the first format.
+async fn of_batches(releases: &Releases) -> Result<Versions> {
+    let mut versions = Versions::new();
+    for file in releases.store.list(&Path::from("stream/log")).await? {
+        let batch = releases.store.read(&Path::from(file.key)).await?.unwrap_or_default();
+        let first = batch.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        *versions.entry(u32::from(serde_json::from_slice::<events::Line>(first).is_ok())).or_insert(0) += 1;
     }
     Ok(versions)
 }

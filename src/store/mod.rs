@@ -43,7 +43,7 @@ pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
     StreamFiling, last_event_at,
 };
-pub use formats::{FormatReport, Treatment, formats};
+pub use formats::{FormatReport, StagedFormats, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};

@@ -6,11 +6,13 @@ use std::path::Path as FilePath;
 use bytes::Bytes;
 use object_store::path::Path;
 
-use super::SharedStore;
+use super::{SharedFile, SharedStore};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 
 const RECEIPT: &str = "unit.json";
+/// Hexadecimal digits of a digest, with which the name of a snapshot begins.
+const DIGEST_TEXT_BYTES: usize = 64;
 
 /// The plans and receipts of a store.
 ///
@@ -109,6 +111,36 @@ impl<'a> PlacedWork<'a> {
     /// `Store`, when it cannot be read.
     pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
         self.store.read(&receipt_key(work, unit)).await
+    }
+
+    /// The snapshots that stand in the store for the work of plans, by name.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn snapshots(&self) -> Result<Vec<(Digest, SharedFile)>> {
+        let files = self.store.list(&Path::from("snapshots")).await?;
+        let digest = |file: &SharedFile| file.key.rsplit('/').next()?.get(..DIGEST_TEXT_BYTES)?.parse().ok();
+        Ok(files.into_iter().filter_map(|file| Some((digest(&file)?, file))).collect())
+    }
+
+    /// The text of each plan.
+    ///
+    /// # Errors
+    /// `Store`, when one cannot be read.
+    pub async fn plans(&self) -> Result<Vec<(String, Bytes)>> {
+        let mut plans = Vec::new();
+        for file in self.store.list(&Path::from("plans")).await? {
+            plans.extend(self.store.read(&Path::from(file.key.as_str())).await?.map(|plan| (file.key.clone(), plan)));
+        }
+        Ok(plans)
+    }
+
+    /// Deletes a snapshot of the store.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be deleted.
+    pub async fn remove_snapshot(&self, snapshot: &SharedFile) -> Result<()> {
+        self.store.delete(&Path::from(snapshot.key.as_str())).await
     }
 
     /// Plans, and staged work of plans, to which nothing was added since an instant, by name, sorted.

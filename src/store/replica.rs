@@ -37,18 +37,13 @@ pub struct Replica {
     looks: u32,
 }
 
-/// Whether a store is the home itself, so that there is nothing to be copied.
-fn is_home(home: &Home, store: &SharedStore) -> bool {
-    store.folder() == Some(home.root())
-}
-
 impl Replica {
     /// The copy of a store in a home; none where the store is the home.
     ///
     /// # Errors
     /// `Store`, when the folder of the copy cannot be made.
     pub fn of(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
-        if is_home(home, store) {
+        if store.is_home(home) {
             return Ok(None);
         }
         let copy = Self::home_of(home, store)?;
@@ -60,7 +55,7 @@ impl Replica {
     /// # Errors
     /// As [`Replica::of`].
     pub fn home_of(home: &Home, store: &SharedStore) -> Result<Home> {
-        if is_home(home, store) { Ok(home.clone()) } else { Home::open(&home.state_dir().join("replica")) }
+        if store.is_home(home) { Ok(home.clone()) } else { Home::open(&home.state_dir().join("replica")) }
     }
 
     /// Takes what has changed in the store.
@@ -179,7 +174,7 @@ impl SharedLog {
     /// # Errors
     /// `Busy`, when another follower is at work in the home; `Store`, when store or log cannot be read.
     pub async fn open(home: &Home, store: &SharedStore, now: Timestamp) -> Result<Option<Self>> {
-        if is_home(home, store) {
+        if store.is_home(home) {
             return Ok(None);
         }
         let mut last_seq = 0;
@@ -233,7 +228,7 @@ impl SharedLog {
 /// # Errors
 /// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when others change them all the time.
 pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&Keys) -> Result<T>) -> Result<T> {
-    if is_home(home, store) {
+    if store.is_home(home) {
         return change(&Keys::open(home));
     }
     for _ in 0..TRIES {
@@ -258,7 +253,7 @@ pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&K
 /// # Errors
 /// `Store`, when they cannot be read.
 pub async fn list_keys(home: &Home, store: &SharedStore) -> Result<Vec<super::ApiKey>> {
-    if is_home(home, store) {
+    if store.is_home(home) {
         return Keys::open(home).list();
     }
     match shared_keys(home, store).await?.1 {

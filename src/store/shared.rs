@@ -116,6 +116,11 @@ impl SharedStore {
         self.folder.as_deref()
     }
 
+    /// Whether it is a home itself: then nothing of it is on two machines.
+    pub fn is_home(&self, home: &Home) -> bool {
+        self.folder() == Some(home.root())
+    }
+
     /// The address that names the store to another process.
     pub fn url(&self) -> &str {
         &self.url

@@ -1,7 +1,5 @@
 //! The cells of a row and what their texts say: dates, money, classes.
 
-use std::collections::HashMap;
-
 use polars::prelude::*;
 
 use super::settings::{DateFormat, Settings};
@@ -11,16 +9,27 @@ use crate::provenance::POINTERS;
 
 /// The text columns of a decoded source, by our names.
 pub(super) struct Cells<'f> {
-    columns: HashMap<&'f str, &'f StringChunked>,
+    columns: PlHashMap<&'f str, &'f StringChunked>,
+    /// Of columns `name_n`: by n, under their name without it.
+    repeated: PlHashMap<u32, PlHashMap<&'f str, &'f StringChunked>>,
     settings: &'f Settings,
     pointers: Vec<Vec<u64>>,
 }
 
 impl<'f> Cells<'f> {
     pub(super) fn new(frame: &'f DataFrame, settings: &'f Settings) -> Result<Self> {
-        let texts = frame.columns().iter().filter_map(|column| Some((column.name().as_str(), column.str().ok()?)));
+        let texts = || frame.columns().iter().filter_map(|column| Some((column.name().as_str(), column.str().ok()?)));
+        let mut repeated: PlHashMap<u32, PlHashMap<&str, &StringChunked>> = PlHashMap::new();
+        for (name, column) in texts() {
+            // As the number is written: `name_01` is no repetition.
+            if let Some((name, number)) = name.rsplit_once('_').filter(|(_, number)| !number.starts_with(['0', '+']))
+                && let Ok(number) = number.parse()
+            {
+                repeated.entry(number).or_default().insert(name, column);
+            }
+        }
         let pointers = pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect();
-        Ok(Self { columns: texts.collect(), settings, pointers })
+        Ok(Self { columns: texts().collect(), repeated, settings, pointers })
     }
 
     pub(super) fn height(&self) -> usize {
@@ -29,7 +38,7 @@ impl<'f> Cells<'f> {
 
     /// One row; of `repeat` n, columns `name_n` come before `name`.
     pub(super) fn row(&self, row: usize, repeat: Option<u32>) -> Row<'_> {
-        Row { cells: self, row, repeat }
+        Row { cells: self, row, repeat, repeated: repeat.and_then(|repeat| self.repeated.get(&repeat)) }
     }
 }
 
@@ -39,12 +48,13 @@ pub(super) struct Row<'c> {
     cells: &'c Cells<'c>,
     row: usize,
     repeat: Option<u32>,
+    repeated: Option<&'c PlHashMap<&'c str, &'c StringChunked>>,
 }
 
 impl<'c> Row<'c> {
     /// The text of a cell; none when it is empty, withheld or of a column that the source does not have.
     pub(super) fn text(&self, name: &str) -> Option<&'c str> {
-        let own = self.repeat.and_then(|repeat| self.cells.columns.get(format!("{name}_{repeat}").as_str()));
+        let own = self.repeated.and_then(|repeated| repeated.get(name));
         let text = own.or_else(|| self.cells.columns.get(name))?.get(self.row)?.trim();
         (!text.is_empty() && !self.cells.settings.withheld.iter().any(|withheld| withheld == text)).then_some(text)
     }

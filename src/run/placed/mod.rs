@@ -21,8 +21,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use commit::commit;
+pub use plan_file::PLAN_FORMAT_VERSION;
 pub use plan_file::PlanAddress;
-use plan_file::{Failure, PLAN_FORMAT_VERSION, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work, program};
+use plan_file::{Failure, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work, program};
+pub use receipt::RECEIPT_FORMAT_VERSION;
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
 use super::build::{BuildOutput, PreparedShards, build, is_whole};

@@ -12,7 +12,7 @@ use crate::run::work_units::WorkUnit;
 use crate::store::PlacedWork;
 
 /// Format of receipts; the plan's program is the only one that reads them.
-const RECEIPT_FORMAT_VERSION: u32 = 1;
+pub const RECEIPT_FORMAT_VERSION: u32 = 1;
 
 /// A receipt, as it stands in the store.
 #[derive(Serialize, Deserialize)]

@@ -128,7 +128,7 @@ fn damaged_snapshots_and_what_is_known_of_urls_are_fetched_again() {
 
 #[test]
 fn what_is_made_again_when_it_is_needed_is_never_missed() {
-    try_kinds(&["copies of parts", "staged builds"]);
+    try_kinds(&["copies of parts", "plans", "receipts of units", "staged builds"]);
 }
 
 #[test]

@@ -168,6 +168,8 @@ pub fn kinds() -> Vec<Kind> {
         kind("state of the feeds", |ground| one(ground, "stream/state.json"), "state.json is damaged", &[("follow", 60), ("upgrade", 60)], Cure::Delete),
         kind("state of URLs", |ground| files_below(&ground.home().join("state/urls")), "", &[], Cure::Run),
         kind("copies of parts", |ground| one(ground, "state/tables/nightly/0123456789abcdef.arrow"), "", &[], Cure::Run),
+        kind("plans", |ground| one(ground, &format!("plans/{}.json", "0".repeat(64))), "", &[], Cure::Run),
+        kind("receipts of units", |ground| one(ground, &format!("staging/{}/000/unit.json", "0".repeat(64))), "", &[], Cure::Run),
         kind("staged builds", staged, "", &[], Cure::Run),
         kind("settings", |ground| one(ground, "pubdata.toml"), "pubdata.toml: ", &[], Cure::Delete),
     ]

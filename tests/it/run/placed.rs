@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use pubdata::publish::fault::{TASK_FAULT_POINTS, VARIABLE};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::objects::{Fault, ObjectServer};
 use crate::support::{Answer, Place, answer, files_below};
@@ -320,6 +320,67 @@ async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
         });
         assert_eq!(made.await.unwrap(), expected, "{faults:?}");
     }
+}
+
+#[test]
+fn a_damaged_receipt_is_named_with_its_way_out_and_upgrade_tells_the_formats() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    machines.work("executor", &plan);
+    let formats = |store: &str| {
+        let report = machines.ask("driver", &["upgrade", "--store", store]).expect(0).json();
+        let of = |name: &str| report["formats"].as_array().unwrap().iter().find(|format| format["name"] == name).map(|format| format["found"].clone());
+        ["plans", "receipts of units", "API keys of the store"].map(of)
+    };
+    let units: usize = plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum();
+    assert_eq!(formats(&machines.store), [Some(json!({ "1": 1 })), Some(json!({ "1": units })), Some(json!({}))]);
+
+    let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+    let unit = format!("/{}/unit.json", figures.units[0]);
+    let receipts = || files_below(&place.root().join("store/staging")).into_iter().filter(|path| path.to_string_lossy().ends_with(&unit));
+    let receipt = receipts().find(|path| std::fs::read_to_string(path).unwrap().contains("sec.financials")).unwrap();
+    std::fs::write(&receipt, "{").unwrap();
+    for refused in [machines.commit("driver", &plan), answer(&mut machines.build("executor", &plan, figures, &figures.units[..1]))] {
+        let words = [&format!("the receipt of sec.financials unit {} is damaged", figures.units[0]), "delete its unit.json below staging/"];
+        assert!(refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(*word)), "{refused:?}");
+    }
+    assert_eq!(formats(&machines.store)[1], Some(json!({ "0": 1, "1": units - 1 })), "made again when it is needed");
+    std::fs::remove_file(&receipt).unwrap();
+    machines.work("executor", &plan);
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+}
+
+#[test]
+fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let copies = || files_below(&place.root().join("store/snapshots"));
+    let first = machines.plan();
+    machines.work("executor", &first);
+    machines.commit("driver", &first).expect(0);
+    let of_first = copies();
+    second_night(&place);
+    let second = machines.plan();
+    let of_second: Vec<PathBuf> = copies().into_iter().filter(|path| !of_first.contains(path)).collect();
+    assert_eq!(of_second.len(), 2, "the permits and the facts");
+    let prune = |arguments: &[&str]| {
+        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--snapshots", "--store", &machines.store], arguments].concat()).expect(0);
+        let gone: Vec<String> = serde_json::from_value(answer.json()["snapshots"].clone()).unwrap();
+        gone.into_iter().filter(|path| path.starts_with("file://")).collect::<Vec<_>>()
+    };
+    assert_eq!(prune(&[]), Vec::<String>::new(), "the release needs the first, the plan the second");
+    machines.work("executor", &second);
+    machines.commit("driver", &second).expect(0);
+    assert_eq!(prune(&[]), Vec::<String>::new(), "the plan of the first night still names its own");
+    let plan = first.address.strip_prefix("file://").unwrap();
+    std::fs::remove_file(plan).unwrap();
+    let dry = prune(&["--dry-run"]);
+    assert_eq!(dry.len(), 2, "{dry:?}");
+    assert_eq!(prune(&[]), dry);
+    assert!(of_second.iter().all(|path| path.exists()) && dry.iter().all(|url| !PathBuf::from(url.strip_prefix("file://").unwrap()).exists()), "{dry:?}");
+    // What is gone is put there again by whoever plans with it.
+    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
 }
 
 /// An archive as the SEC's, small: what a unit needs is little of it.

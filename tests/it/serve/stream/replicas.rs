@@ -88,6 +88,48 @@ async fn filings(client: &mut Client<tokio::net::TcpStream>, last: u64, seen: &m
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_damaged_in_the_store_is_named_and_a_server_goes_on_with_what_it_knows() {
+    let world = World::new().await;
+    let url = format!("file://{}", world.folder.path().display());
+    let store = SharedStore::at(&url).unwrap();
+    let folders = ["follower", "server"].map(|name| tempfile::Builder::new().prefix(name).tempdir().unwrap());
+    let follower = Home::open(folders[0].path()).unwrap();
+    let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
+    let new = NewKey { name: "client".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+    let made = change_keys(&follower, &store, |keys| keys.create(new.clone(), &plans, Timestamp::now())).await.unwrap();
+    let server = free_address();
+    let _program = start(folders[1].path(), server, &["--store", &url, "--poll-seconds", "0.2"]);
+    until("it is ready", || ask(server, PATH, &made.key).is_some_and(|(status, _)| status == 200));
+
+    let damaged = world.folder.path().join("keys/0000000002.json");
+    std::fs::write(&damaged, "\0garbage{").unwrap();
+    let home = folders[0].path().display().to_string();
+    let told = |command: &[&str], code: i32, words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_pubdata")).args(command).args(["--home", &home, "--store", &url]).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        assert!(output.status.code() == Some(code) && String::from_utf8_lossy(&text).contains(words), "{command:?}: {}", String::from_utf8_lossy(&text));
+    };
+    told(&["keys", "list"], 60, "is not a keys file");
+    told(&["upgrade"], 60, "API keys of the store");
+    let copied = folders[1].path().join("state/replica");
+    let is_copied = || crate::support::files_below(&copied).iter().any(|path| std::fs::read(path).unwrap().starts_with(b"\0garbage"));
+    until("the server has seen it", is_copied);
+    for _ in 0..20 {
+        assert_eq!(ask(server, PATH, &made.key).unwrap().0, 200);
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    std::fs::remove_file(&damaged).unwrap();
+    told(&["keys", "list"], 0, "client");
+
+    let batch = world.folder.path().join("stream/log/00000000000000000001.jsonl");
+    std::fs::create_dir_all(batch.parent().unwrap()).unwrap();
+    std::fs::write(&batch, "\0garbage{\n").unwrap();
+    let refused = SharedLog::open(&follower, &store, Timestamp::now()).await.err().unwrap();
+    assert!(refused.to_string().contains("is not the event that follows") && refused.way_out().unwrap().contains("delete stream/log"), "{refused}");
+    assert_eq!(ask(server, PATH, &made.key).unwrap().0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_of_one_store_are_as_one() {
     let world = World::new().await;
     let releases = world.releases();
