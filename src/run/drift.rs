@@ -2,9 +2,11 @@
 //! values a thousand times as large, a column that moved one place, the records of another list.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use super::RunSettings;
 use super::build::{QUARANTINE, names};
+use super::work_units::side_by_side;
 use crate::contract::Day;
 use crate::error::Result;
 use crate::normalise::grouped;
@@ -40,27 +42,29 @@ pub(super) fn parts_of<'m>(previous: &'m Manifest, task_id: &str) -> impl Iterat
         .filter(move |(_, part)| part.task_id == task_id)
 }
 
-/// Reads the rows of a task in the last release, to compare a build with. One part at a time is in memory. A part that cannot be read is no
+/// Reads the rows of a task in the last release, to compare a build with. One part for each thread is in memory. A part that cannot be read is no
 /// reason to publish nothing: what is left is compared.
 ///
 /// # Errors
 /// None of a damaged part; `Store`, when the store cannot be asked.
 pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: &str, stage: &Stage<'_>) -> Result<()> {
     let runtime = tokio::runtime::Handle::current();
-    // A thread of its own: one that drives the runtime must not wait for it.
-    std::thread::scope(|scope| {
-        let read = || {
-            for (dataset_id, part) in parts_of(previous, task_id) {
-                let bytes = runtime.block_on(settings.releases.part_if_present(&previous.release_id, part))?;
-                let added = bytes.map(|bytes| crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, &BTreeSet::new())));
-                if let Some(Err(error)) = added {
+    let parts: Vec<(&str, &Part)> = parts_of(previous, task_id).collect();
+    let failures = Mutex::new(Vec::new());
+    side_by_side(parts.len(), &|number| {
+        let (dataset_id, part) = parts[number];
+        match runtime.block_on(settings.releases.part_if_present(&previous.release_id, part)) {
+            Ok(Some(bytes)) => {
+                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, &BTreeSet::new()));
+                if let Err(error) = added {
                     tracing::warn!(task.id = task_id, part = part.path, "the last release cannot be compared with: {error}");
                 }
             }
-            Ok(())
-        };
-        scope.spawn(read).join().expect("reading does not panic")
-    })
+            Ok(None) => {}
+            Err(error) => failures.lock().expect("nothing panics while holding it").push(error),
+        }
+    });
+    failures.into_inner().expect("nothing panics while holding it").into_iter().next().map_or(Ok(()), Err)
 }
 
 /// Says what of a staged build is far from the last release, a text for each dataset; nothing where it may be published.

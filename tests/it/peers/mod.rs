@@ -2,6 +2,7 @@
 //! packages (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests say so and skip.
 
 mod api;
+mod azurite;
 mod expected;
 mod moto;
 mod readers;

@@ -55,8 +55,13 @@ impl Drop for Moto {
 #[test]
 fn a_store_of_s3_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_run() {
     let Some(moto) = Moto::start() else { return };
+    two_nights("s3://bucket/some/prefix", moto.environment());
+}
+
+/// Checks a store, has two nights placed on it, the second committed by two at once, and compares them with those of one machine.
+pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
     let place = Place::new();
-    let machines = Machines { store: "s3://bucket/some/prefix".to_owned(), environment: moto.environment(), ..Machines::new(&place) };
+    let machines = Machines { store: store.to_owned(), environment, ..Machines::new(&place) };
     let checked = machines.ask("driver", &["check", "--store", &machines.store]).expect(0).json();
     assert_eq!(checked["store"], machines.store.as_str());
     let expected = of_run(2);
