@@ -134,11 +134,16 @@ impl From<parquet::errors::ParquetError> for Error {
     }
 }
 
+const NO_CREDENTIALS: &str = "no credentials were found, and this is no machine of that cloud: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AZURE_STORAGE_ACCOUNT_KEY or GOOGLE_APPLICATION_CREDENTIALS";
+
 impl From<object_store::Error> for Error {
     fn from(error: object_store::Error) -> Self {
         let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let message = error.to_string();
+        // Where nobody gave credentials, the service is asked for that of a machine in the cloud, which is not there on others.
+        let without_credentials = message.contains("169.254.169.254").then_some(NO_CREDENTIALS);
         let hint = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).find_map(way_out_of);
-        Self { hint: hint.map(str::to_owned), ..Self::store(error.to_string()) }
+        Self { hint: without_credentials.or(hint).map(str::to_owned), ..Self::store(message) }
     }
 }
 

@@ -43,6 +43,9 @@ enum KeysCommand {
 
 pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
     let plans = Plans::load(&global.files()?)?;
+    if !matches!(arguments.command, KeysCommand::Create { .. }) {
+        global.needs_store()?;
+    }
     let home = global.home()?;
     let store = SharedStore::open(&home, global.store.as_deref())?;
     let now = Timestamp::now();
@@ -58,6 +61,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
             } else {
                 anstream::println!("{}", output::bold(&created.key));
                 anstream::println!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
+                anstream::println!("it counts for servers of {}", store.url());
             }
         }
         KeysCommand::List => {

@@ -43,7 +43,7 @@ use crate::error::{Error, ErrorKind, IoExt, Result};
 use crate::fetch::FetchSettings;
 use crate::pipeline::Declarations;
 use crate::run::{self as runs, AcceptedIds, Chosen, RunSettings};
-use crate::store::{Home, Releases, SETTINGS_FILE};
+use crate::store::{Home, Releases, SETTINGS_FILE, SharedStore};
 use settings::SettingsFile;
 
 /// The home where no word names one.
@@ -319,9 +319,19 @@ impl Global {
             return Err(Error::config(format!("there is no home at {}", self.home.display()))
                 .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
         }
+        self.needs_store()?;
         let home = self.home()?;
         let releases = Releases::open(&home, self.store.as_deref())?;
         Ok((home, releases))
+    }
+
+    /// Refuses a store in a folder that is not there: only who writes releases makes one.
+    fn needs_store(&self) -> Result<()> {
+        match self.store.as_deref().and_then(SharedStore::missing_folder) {
+            None => Ok(()),
+            Some(folder) => Err(Error::config(format!("there is no store at {}", folder.display()))
+                .hint("name it with --store or PUBDATA_STORE; `pubdata run` and `pubdata plan --write` make one; is its disk mounted?")),
+        }
     }
 
     /// What commands that make releases work with; a home that is not there is made.

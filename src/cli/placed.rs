@@ -82,6 +82,7 @@ impl OfPlan {
     fn open(&self, global: &Global) -> Result<(PlanAddress, RunSettings)> {
         let address: PlanAddress = self.plan.parse()?;
         let global = Global { store: address.store.clone().or_else(|| global.store.clone()), ..global.clone() };
+        global.needs_store()?;
         let settings = global.settings(global.declarations()?, "nightly")?;
         Ok((address, settings))
     }
@@ -122,7 +123,8 @@ impl Whose {
     /// By task.
     async fn work(&self, settings: &RunSettings, address: &PlanAddress, wave: Wave, named: Vec<String>, flag: &str) -> Result<BTreeMap<String, Vec<String>>> {
         match (&self.task, self.share) {
-            (Some(_), _) if named.is_empty() => Err(Error::config(format!("which of the task: {flag} is missing")).hint("the plan lists them")),
+            (Some(_), _) if named.is_empty() => Err(Error::config(format!("which of the task: {flag} is missing"))
+                .hint(format!("`pubdata plan --write --json` lists them; in place of {flag}, `--share 0/1` without --task is all of the plan"))),
             (Some(task), _) => Ok(BTreeMap::from([(task.clone(), named)])),
             (None, Some(share)) => run::work_of_share(settings, address, wave, share).await,
             (None, None) => Ok(BTreeMap::new()),

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 
 use super::trace::release_id;
 use super::{Global, output, release_page};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Digest, ReleaseId};
 use crate::publish::{self, PlannedMove, Pruned};
 use crate::run::RunSettings;
-use crate::store::{self, Cause, ChannelEntry, PlacedWork, ReleaseDiff, SharedFile, Snapshots, StoredSnapshot};
+use crate::store::{self, Cause, ChannelEntry, PlacedWork, ReleaseDiff, Releases, SharedFile, Snapshots, StoredSnapshot};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -128,6 +128,9 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         }
         ReleasesCommand::Prune { keep, snapshots, dry_run } => {
             let settings = global.reading("nightly")?;
+            if *snapshots {
+                refuse_without_releases(&settings).await?;
+            }
             let _lock = if *dry_run { None } else { Some(settings.home.lock()?) };
             let pruned = match dry_run {
                 true => publish::prunable(&settings.releases, *keep, now).await?,
@@ -235,10 +238,13 @@ struct DroppedSnapshots {
 }
 
 impl DroppedSnapshots {
-    /// Those of the home that no kept release was made from and that no URL has as its newest; those of the store that no kept release was made from and
-    /// that no plan names.
+    /// Those of the home that no kept release was made from, of the store or of the home itself, and that no URL has as its newest; those of the store
+    /// that no kept release was made from and that no plan names.
     async fn of(settings: &RunSettings, pruned: &Pruned) -> Result<Self> {
-        let referenced = publish::referenced_snapshots(&settings.releases, &pruned.releases).await?;
+        let mut referenced = publish::referenced_snapshots(&settings.releases, &pruned.releases).await?;
+        if !settings.releases.store().is_home(&settings.home) {
+            referenced.extend(publish::referenced_snapshots(&Releases::open(&settings.home, None)?, &[]).await?);
+        }
         let snapshots = Snapshots::look(&settings.home);
         let newest = snapshots.newest()?;
         let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
@@ -269,6 +275,16 @@ impl DroppedSnapshots {
         let of_store = self.of_store.iter().map(|file| (format!("{}/{}", settings.releases.store().url(), file.key), file.size_bytes));
         of_home.chain(of_store).collect()
     }
+}
+
+/// Where a store has no release, nothing says which snapshots are needed: it may be another one than was meant.
+async fn refuse_without_releases(settings: &RunSettings) -> Result<()> {
+    let store = settings.releases.store();
+    if store.is_home(&settings.home) || !settings.releases.list().await?.is_empty() {
+        return Ok(());
+    }
+    Err(Error::config(format!("the store {} has no release: nothing says which snapshots are needed", store.url()))
+        .hint("is it the right --store? Without --snapshots, no snapshot is deleted"))
 }
 
 fn text(bytes: &[u8]) -> String {

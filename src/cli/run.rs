@@ -230,7 +230,20 @@ fn print_plan(written: &WrittenPlan) {
     let units: usize = written.work.iter().map(|work| work.units.len()).sum();
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
     anstream::println!("\n{} {}", output::bold("plan"), written.plan);
-    anstream::println!("{inputs} files to split, {units} units to build in {} tasks; then `pubdata commit --plan …`", written.work.len());
+    anstream::println!("{inputs} files to split, {units} units to build in {} tasks:\n", written.work.len());
+    if inputs > 0 {
+        anstream::println!("  pubdata task split --plan {} --share 0/1", written.plan);
+    }
+    if units > 0 {
+        anstream::println!("  pubdata task build --plan {} --share 0/1", written.plan);
+    }
+    anstream::println!("  pubdata commit --plan {}\n", written.plan);
+    if units > 0 {
+        anstream::println!(
+            "{}",
+            output::dim("with 0/2 and 1/2 in place of 0/1, two machines do half each: all shares of split, then all of build, then commit")
+        );
+    }
 }
 
 fn print_sources(sources: &[FetchedSource]) {

@@ -79,6 +79,11 @@ impl ToSplit {
         self.parts.iter().map(|(_, part)| &part.snapshot)
     }
 
+    /// The archive's member that the file of a number is; none where it is no archive.
+    pub fn member(&self, number: usize) -> Option<&str> {
+        self.parts[number].1.member.as_deref()
+    }
+
     /// Whether a source is split; one that is not is read whole for each bucket.
     pub fn has(&self, source_id: &str) -> bool {
         self.parts.iter().any(|(split, _)| split == source_id)

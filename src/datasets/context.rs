@@ -476,7 +476,7 @@ pub(super) struct SourcePart {
     pub(super) snapshot: Snapshot,
     /// Of the file it is a part of.
     keys: BTreeMap<String, String>,
-    member: Option<String>,
+    pub(super) member: Option<String>,
     member_date: Option<String>,
     pub(super) member_number: u64,
 }

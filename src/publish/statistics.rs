@@ -151,6 +151,11 @@ impl Statistics {
     /// # Errors
     /// `Contract`, when there is no column `record_id`, or it is not text.
     pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+        Self::of_batch(contract, batch, u64::MAX)
+    }
+
+    /// As [`Statistics::of`], where records whose hashes are beyond the last are in no sample anyway.
+    fn of_batch(contract: &Contract, batch: &RecordBatch, last: u64) -> Result<Self> {
         let mut statistics = Self { rows: batch.num_rows() as u64, ..Self::default() };
         let schema = batch.schema();
         let is_compared = |name: &str| !["record_id", "validation_status", "warnings", POINTERS].contains(&name);
@@ -174,7 +179,9 @@ impl Statistics {
                 statistics.groups.entry((*group).to_owned()).or_default().insert(name.clone(), of_column);
             }
         }
-        let mut hashes: Vec<(u64, usize)> = record_ids(batch)?.iter().enumerate().map(|(row, id)| (hash(id.unwrap_or_default().as_bytes()), row)).collect();
+        let hashes = record_ids(batch)?.iter().enumerate().map(|(row, id)| (hash(id.unwrap_or_default().as_bytes()), row));
+        let mut hashes: Vec<(u64, usize)> = hashes.filter(|(hash, _)| *hash <= last).collect();
+        statistics.is_partial = hashes.len() < batch.num_rows();
         hashes.sort_unstable();
         let names = Arc::new(names);
         for (hash, row) in hashes {
@@ -204,7 +211,8 @@ impl Statistics {
                 let wanted = record_ids(&batch)?.iter().map(|id| Some(!id.is_some_and(|id| without.contains(subject_of(id))))).collect();
                 batch = arrow::compute::filter_record_batch(&batch, &wanted)?;
             }
-            statistics.merge(Self::of(contract, &batch)?);
+            let last = statistics.sample.last_key_value().filter(|_| statistics.sample.len() == SAMPLE).map_or(u64::MAX, |(hash, _)| *hash);
+            statistics.merge(Self::of_batch(contract, &batch, last)?);
         }
         Ok(statistics)
     }

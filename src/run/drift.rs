@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::RunSettings;
 use super::build::{QUARANTINE, names};
-use super::work_units::side_by_side;
+use super::side_by_side::side_by_side;
 use crate::contract::Day;
 use crate::error::Result;
 use crate::normalise::grouped;

@@ -34,6 +34,7 @@ mod report;
 mod requests;
 mod selection;
 mod shards;
+mod side_by_side;
 mod source_fetcher;
 mod source_rows;
 mod stage;

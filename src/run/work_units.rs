@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::build::{caught, expectations, names, refused, rows_of};
 use super::report::SubjectCounts;
+use super::side_by_side::side_by_side;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver, drift};
 use crate::error::{Error, ErrorKind, Result};
@@ -197,23 +197,6 @@ impl TaskInUnits<'_> {
         }
         (blocked, notes)
     }
-}
-
-/// Does work on numbered units, as many at a time as there are threads.
-pub(super) fn side_by_side(units: usize, work: &(dyn Fn(usize) + Sync)) {
-    let next = AtomicUsize::new(0);
-    // Threads of their own: a pool's thread that waits inside one unit would begin another on the same stack.
-    std::thread::scope(|scope| {
-        for _ in 0..rayon::current_num_threads().min(units) {
-            scope.spawn(|| {
-                // Units are what runs side by side: inside one, handing small columns to other threads costs more than it gains.
-                let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
-                while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < units) {
-                    work(number);
-                }
-            });
-        }
-    });
 }
 
 /// Our own disk and settings count before what a source holds; of several damaged members the first is named, with their number.

@@ -55,9 +55,8 @@ impl<'a> PlacedWork<'a> {
     /// `Config`, when there is none of that hash; `Store`, when it cannot be read or is damaged.
     pub async fn plan(&self, hash: &Digest) -> Result<Bytes> {
         let Some(plan) = self.store.read(&plan_key(hash)).await? else {
-            return Err(
-                Error::config(format!("there is no plan {hash} in {}", self.store.url())).hint("`pubdata plan --write` makes one and prints its address")
-            );
+            return Err(Error::config(format!("there is no plan {hash} in {}", self.store.url()))
+                .hint("`pubdata plan --write` makes one and prints its address, which names the store too; a hash alone needs --store"));
         };
         if Digest::of(&plan) != *hash {
             return Err(Error::store(format!("{} is damaged: its bytes have another hash", plan_key(hash))).hint("plan again: `pubdata plan --write`"));

@@ -6,6 +6,8 @@
 //! stream/log/<first seq>.jsonl events of one batch, twenty digits; the next one begins where it ends
 //! ```
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -87,6 +89,9 @@ impl Replica {
         let path = self.copy.keys_file();
         match newest {
             Some((generation, keys)) => {
+                if self.generation == 0 {
+                    self.warn_of_own_keys(&keys);
+                }
                 super::write_file(&path, &keys)?;
                 self.generation = generation;
             }
@@ -101,6 +106,20 @@ impl Replica {
             None => {}
         }
         Ok(())
+    }
+
+    /// Tells of keys of the home that count no more, because the store has keys and these are not among them.
+    fn warn_of_own_keys(&self, shared: &Bytes) {
+        let ids = |keys: &Bytes| Keys::parse(keys, "keys").map(|keys| keys.into_iter().map(|key| key.id).collect::<BTreeSet<String>>()).unwrap_or_default();
+        let own = read_if_there(&self.own).ok().flatten().map(|own| ids(&own)).unwrap_or_default();
+        let lost = own.difference(&ids(shared)).count();
+        if lost > 0 {
+            tracing::warn!(
+                home = %self.own.root().display(),
+                "{lost} API keys of this home do not count: the store has keys, and these are not among them; make them with `pubdata keys create --store {}`",
+                self.store.url()
+            );
+        }
     }
 
     async fn refresh_log(&mut self, is_listed: bool, now: Timestamp) -> Result<()> {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::buffered::BufWriter;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode};
+use object_store::{ClientConfigKey, ObjectStore, ObjectStoreExt, PutMode};
 
 use tokio::io::AsyncWriteExt;
 
@@ -74,6 +74,12 @@ impl SharedStore {
         Self::open_url(url).context(|| format!("store `{url}`"))
     }
 
+    /// The folder that the URL of a store names and that is not there: opening it makes it.
+    pub fn missing_folder(url: &str) -> Option<PathBuf> {
+        let path = Path::from_url_path(url.strip_prefix("file:///")?).ok()?;
+        Some(FilePath::new("/").join(path.as_ref())).filter(|folder| !folder.is_dir())
+    }
+
     fn open_url(url: &str) -> Result<Self> {
         if let Some(rest) = url.strip_prefix("file:///") {
             let path = Path::from_url_path(rest).map_err(|error| Error::config(format!("not a folder: {error}")))?;
@@ -95,7 +101,16 @@ impl SharedStore {
             _ => "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
         };
         let store: Arc<dyn ObjectStore> = match scheme {
-            "s3" => Arc::new(PrefixStore::new(AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(refused(hint))?, prefix)),
+            "s3" => {
+                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+                let is_plain = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://"));
+                let is_allowed = builder.get_config_value(&AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)).is_some_and(|value| value == "true");
+                if is_plain && !is_allowed {
+                    return Err(Error::config("AWS_ENDPOINT begins with http://: what is sent could be read on the way")
+                        .hint("use https://, or set AWS_ALLOW_HTTP=true where that network is your own"));
+                }
+                Arc::new(PrefixStore::new(builder.build().map_err(refused(hint))?, prefix))
+            }
             "az" => Arc::new(PrefixStore::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map_err(refused(hint))?, prefix)),
             _ => Arc::new(PrefixStore::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map_err(refused(hint))?, prefix)),
         };

@@ -31,6 +31,10 @@ pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &Sh
     let file = PlanFile::read(settings, address).await?;
     let run_id = format!("plan-{}", address.hash.short(20));
     let started_at = jiff::Timestamp::now();
+    let home = settings.home.root().display().to_string();
+    if home != file.home {
+        tracing::warn!("the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first learn nothing of it", file.home);
+    }
     refuse_unfinished(settings, &file, address).await?;
     // What an earlier commit of the plan wrote is written again.
     let issues = issues_file(&settings.home, &run_id);
@@ -96,7 +100,7 @@ async fn refuse_unfinished(settings: &RunSettings, file: &PlanFile, address: &Pl
     }
     let hash = address.hash.short(20);
     Err(Error::new(ErrorKind::Unfinished, format!("{units} units of plan {hash} are not done, nothing is published: {}", commands.join("; ")))
-        .hint("build them (`pubdata task build --plan … --task … --unit …`) and commit again"))
+        .hint("do them (all shares of `pubdata task split` and of `pubdata task build`, or by --task, --input and --unit) and commit again"))
 }
 
 /// Whether a file cannot be split: no unit of the task can be built then.

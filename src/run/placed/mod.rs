@@ -107,6 +107,7 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
         format_version: PLAN_FORMAT_VERSION,
         program,
         declarations: settings.declarations.files.digest(),
+        home: settings.home.root().display().to_string(),
         channel: settings.channel.clone(),
         generation: current.map(|current| current.generation),
         base: plan.current.as_ref().map(|current| current.release_id.clone()),

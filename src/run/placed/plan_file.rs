@@ -25,6 +25,8 @@ pub(super) struct PlanFile {
     pub(super) program: Digest,
     /// Of the files it declares by.
     pub(super) declarations: Digest,
+    /// The home that planned, which has the ledger and what was accepted.
+    pub(super) home: String,
     pub(super) channel: String,
     /// The channel's generation, and the release it points at, from which what has not changed is carried over.
     pub(super) generation: Option<u64>,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use tokio::runtime::Handle;
@@ -18,6 +18,9 @@ use crate::store::{SharedStore, Snapshots};
 /// What a request costs besides its bytes, in bytes that would come in the same time: ten requests are under way at once, each answered within 20 ms, on a
 /// line of 100 MB/s.
 pub(super) const REQUEST_BYTES: u64 = 200_000;
+/// Bytes that are in memory on their way, and of one of them at most.
+const BYTES_AT_ONCE: u64 = 32 << 20;
+const PIECE_BYTES: u64 = 8 << 20;
 
 /// A snapshot in a store. Its bytes stand at their places in a file of this machine once they have come; the rest of that file is empty.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub(super) struct RemoteSnapshot {
     snapshot: Snapshot,
     runtime: Handle,
     local: File,
+    local_path: PathBuf,
     /// What has come: beginnings and ends, none of which touch.
     here: Mutex<BTreeMap<u64, u64>>,
     /// The whole snapshot, where it has come after all.
@@ -48,9 +52,15 @@ impl RemoteSnapshot {
             snapshot: snapshot.clone(),
             runtime: Handle::current(),
             local,
+            local_path: path,
             here: Mutex::default(),
             whole: OnceLock::new(),
         })
+    }
+
+    /// The file that has what has come, at its places: who reads no other bytes reads the snapshot.
+    pub(super) fn local_path(&self) -> &Path {
+        &self.local_path
     }
 
     /// Has some of its bytes come.
@@ -65,12 +75,23 @@ impl RemoteSnapshot {
             let here = self.here.lock().expect("nothing panics while holding it");
             ranges.iter().filter(|range| !range.is_empty() && !is_within(&here, range)).cloned().collect()
         };
-        if missing.is_empty() {
-            return Ok(());
+        let cut = |range: Range<u64>| (range.start..range.end).step_by(PIECE_BYTES as usize).map(move |start| start..range.end.min(start + PIECE_BYTES));
+        let (mut pieces, mut bytes) = (Vec::new(), 0);
+        for piece in missing.into_iter().flat_map(cut) {
+            bytes += piece.end - piece.start;
+            pieces.push(piece);
+            if bytes >= BYTES_AT_ONCE {
+                self.fetch_at_once(std::mem::take(&mut pieces)).await?;
+                bytes = 0;
+            }
         }
-        let pieces = self.snapshots.ranges(&self.store, &self.snapshot, &missing).await?;
+        if pieces.is_empty() { Ok(()) } else { self.fetch_at_once(pieces).await }
+    }
+
+    async fn fetch_at_once(&self, ranges: Vec<Range<u64>>) -> Result<()> {
+        let pieces = self.snapshots.ranges(&self.store, &self.snapshot, &ranges).await?;
         let url = &self.snapshot.url;
-        for (range, piece) in missing.into_iter().zip(pieces) {
+        for (range, piece) in ranges.into_iter().zip(pieces) {
             if piece.len() as u64 != range.end - range.start {
                 return Err(Error::store(format!("snapshot of {url}: {} bytes came in place of {}", piece.len(), range.end - range.start)));
             }

@@ -12,7 +12,7 @@ use super::receipt::{Outcome, Receipt, SplitInput};
 use super::remote::{REQUEST_BYTES, RemoteSnapshot};
 use super::{Judged, in_units};
 use crate::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
-use crate::decode::ReadAt;
+use crate::decode::{Archive, ReadAt};
 use crate::error::{Error, ErrorKind, IoExt, Result};
 use crate::ids::Digest;
 use crate::pipeline::Buckets;
@@ -22,7 +22,8 @@ use crate::run::RunSettings;
 use crate::run::buckets::context;
 use crate::run::build::{BuildOutput, build, caught, prepare_elsewhere};
 use crate::run::shards::{KnownShard, members_of};
-use crate::run::work_units::{WorkUnit, side_by_side};
+use crate::run::side_by_side::side_by_side;
+use crate::run::work_units::WorkUnit;
 use crate::store::{Home, PlacedWork, Scratch, Snapshots};
 
 /// What became of a unit.
@@ -87,7 +88,7 @@ impl std::str::FromStr for Share {
         let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((number, of)) if number < of => Ok(Self { number, of }),
-            _ => Err(Error::config(format!("`{text}` is not a share of the work")).hint("0/8 is the first of eight, 7/8 the last")),
+            _ => Err(Error::config(format!("`{text}` is not a share of the work")).hint("shares are counted from 0: 0/8 is the first of eight, 7/8 the last")),
         }
     }
 }
@@ -141,12 +142,15 @@ pub async fn split_inputs(settings: &RunSettings, address: &PlanAddress, task_id
     let here = Here::of(&settings, task);
     let names: Vec<String> = units.iter().map(|(name, _)| name.clone()).collect();
     let known = here.known(&names).await?;
-    let to_do = || units.iter().filter(|(name, _)| !known.contains_key(name));
-    here.bring(to_do().map(|(_, input)| files[*input])).await?;
-    here.all(&names, known, &|name| {
+    let to_do = units.iter().filter(|(name, _)| !known.contains_key(name)).map(|(_, input)| (files[*input], to_split.member(*input)));
+    let scratch = here.scratch("members")?;
+    let remote = here.bring_members(to_do, scratch.root()).await?;
+    let done = here.all(&names, known, &|name| {
         let input = units.iter().find(|(unit, _)| unit == name).map_or(0, |(_, input)| *input);
-        here.split(to_split, buckets, name, input)
-    })
+        here.split(to_split, buckets, &remote, name, input)
+    });
+    scratch.remove()?;
+    done
 }
 
 /// Builds units of a task, by key.
@@ -297,6 +301,35 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
+    /// Takes files that are split: of an archive only the members that are wanted, where they are less than half of it.
+    async fn bring_members<'s>(
+        &self,
+        wanted: impl Iterator<Item = (&'s Snapshot, Option<&'s str>)>,
+        folder: &Path,
+    ) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
+        let (snapshots, mut remote) = (Snapshots::open(&self.settings.home)?, BTreeMap::<Digest, Arc<RemoteSnapshot>>::new());
+        for (snapshot, member) in wanted {
+            let is_here = snapshots.path(snapshot).is_file();
+            if let Some(member) = member.filter(|_| !is_here) {
+                let at_store = match remote.get(&snapshot.sha256) {
+                    Some(known) => known.clone(),
+                    None => Arc::new(RemoteSnapshot::new(self.settings.releases.store(), &snapshots, snapshot, folder)?),
+                };
+                // An archive that cannot be read so is told of by who reads it whole.
+                let archive = tokio::task::block_in_place(|| Archive::of(at_store.clone(), "*", u64::MAX)).ok();
+                let places = archive.and_then(|archive| Some((archive.member(member)?.range(), archive.directory_start()..snapshot.size_bytes)));
+                if let Some((range, directory)) = places.filter(|(range, _)| range.end - range.start < snapshot.size_bytes / 2) {
+                    at_store.fetch(&[range, directory]).await?;
+                    remote.insert(snapshot.sha256, at_store);
+                    continue;
+                }
+                remote.remove(&snapshot.sha256);
+            }
+            self.bring(std::iter::once(snapshot)).await?;
+        }
+        Ok(remote)
+    }
+
     /// Takes an archive whole after all, where asking for the members of some units costs more than half of it.
     async fn bring_where_most_is_read(
         &self,
@@ -367,13 +400,14 @@ impl<'a> Here<'a> {
     }
 
     /// Splits a file, and puts its rows into the store in the order of their buckets.
-    fn split(&self, to_split: &ToSplit, buckets: &Buckets, unit: &str, input: usize) -> Result<Outcome> {
+    fn split(&self, to_split: &ToSplit, buckets: &Buckets, remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>, unit: &str, input: usize) -> Result<Outcome> {
         let home = self.scratch(unit)?;
         let scratch = Scratch::begin(&home, &self.task.planned.task_id, "split")?;
         scratch.make(buckets.count)?;
         let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::look(&self.settings.home);
-        let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
+        let at_store = |snapshot: &Snapshot| remote.get(&snapshot.sha256).map(|remote| remote.local_path().to_owned());
+        let locate = |snapshot: &Snapshot| at_store(snapshot).unwrap_or_else(|| snapshots.path(snapshot));
         let declaration = &self.settings.declarations.pipelines[&self.task.planned.pipeline_id];
         let context = context(self.settings, declaration, self.task.entry, &locate).numbered(to_split.inputs().clone());
         let part = to_split.split(input, &context, buckets, None, &path_of)?;
@@ -427,7 +461,7 @@ pub(super) async fn split_inputs_of(placed: PlacedWork<'_>, task: &TaskToBuild<'
             None => {
                 let task_id = &task.planned.task_id;
                 return Err(Error::new(ErrorKind::Unfinished, format!("input {number} of {task_id} is not split yet"))
-                    .hint(format!("first `pubdata task split --plan … --task {task_id} --input {number}`")));
+                    .hint(format!("first all shares of `pubdata task split`, or `pubdata task split --plan … --task {task_id} --input {number}`")));
             }
         }
     }

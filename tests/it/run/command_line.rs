@@ -45,6 +45,13 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
         (&["import", "license.fl_dbpr", &file, "--date", "2026-02-30"], "--date 2026-02-30 is no day"),
         (&["accept", "license.fl_dbpr", "--until", "tomorrow"], "YYYY-MM-DD"),
         (&["import", "license.fl_dbpr"], "<FILE>"),
+        (&["serve", "--bind", "8080"], "`127.0.0.1:8080` is that port"),
+        (&["serve", "--bind", ":8080"], "`127.0.0.1:8080` is that port"),
+        (&["serve", "--bind", "10.0.0.5"], "it lacks its port, as in `10.0.0.5:8080`"),
+        (&["serve", "--bind", "::1"], "it lacks its port, as in `[::1]:8080`"),
+        (&["serve", "--bind", "localhost:8080"], "`127.0.0.1:8080` is that machine"),
+        (&["schema", "show", "geo.zcta_metrics"], "did you mean `geo.zcta_metric`?"),
+        (&["schema", "json", "pubdata.stats"], "did you mean `pubdata.status`?"),
     ] {
         let answer = place.pubdata(arguments).expect(40);
         assert!(answer.stderr.contains(says), "{arguments:?}: {}", answer.stderr);
@@ -53,6 +60,14 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
     for command in ["import", "accept"] {
         assert!(place.pubdata(&[command, "--help"]).expect(0).stdout.contains("Exit codes:"), "{command}");
     }
+}
+
+#[test]
+fn a_channel_without_a_release_names_those_that_have_one() {
+    let place = Place::new();
+    place.run(&["permit.nola"]).expect(0);
+    let told = place.pubdata(&["status", "--channel", "stable"]).expect(0);
+    assert!(told.stdout.contains("channel stable has no release; there are: nightly"), "{}", told.stdout);
 }
 
 #[test]

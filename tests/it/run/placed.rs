@@ -15,6 +15,7 @@ use crate::support::{Answer, Place, answer, files_below};
 const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
 const PERMITS: &str = "72f9-bi28/rows.csv@accessType=DOWNLOAD";
 const FACTS: &str = "companyfacts.zip";
+const REGISTRY: &str = "cordata.zip";
 
 /// Machines that share a store: one that plans and commits, and one that builds.
 pub struct Machines<'a> {
@@ -51,8 +52,13 @@ impl<'a> Machines<'a> {
 
     #[track_caller]
     pub fn plan(&self) -> Plan {
+        self.plan_of(&TASKS)
+    }
+
+    #[track_caller]
+    fn plan_of(&self, tasks: &[&str]) -> Plan {
         let mirror = self.place.mirror().display().to_string();
-        let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0).json();
+        let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], tasks].concat()).expect(0).json();
         let list = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|item| item[key].to_string().trim_matches('"').to_owned()).collect();
         let work = written["work"].as_array().unwrap().iter().map(|work| Work {
             task_id: work["task_id"].as_str().unwrap().to_owned(),
@@ -383,6 +389,60 @@ fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() 
     machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
 }
 
+/// A store that was mistyped, or whose disk is not mounted, is no empty one.
+#[test]
+fn a_store_that_is_not_there_is_refused_by_who_reads_and_deletes_nothing() {
+    let place = Place::new();
+    place.run(&["permit.nola"]).expect(0);
+    second_night(&place);
+    place.run(&["permit.nola"]).expect(0);
+    let snapshots = || files_below(&place.home().join("snapshots"));
+    let before = snapshots();
+    let typo = place.root().join("stoer");
+    let url = format!("file://{}", typo.display());
+    for command in [&["releases", "list"][..], &["status"], &["upgrade"], &["keys", "list"], &["releases", "prune", "--snapshots"]] {
+        let refused = place.pubdata(&[command, &["--store", &url]].concat()).expect(40);
+        assert!(refused.stderr.contains("there is no store at") && refused.stderr.contains("mounted"), "{command:?}: {}", refused.stderr);
+    }
+    let plan = format!("{url}/plans/{}.json", "0".repeat(64));
+    place.pubdata(&["task", "build", "--plan", &plan, "--share", "0/1"]).expect(40);
+    assert!(!typo.exists());
+
+    let prune = |url: &str| place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--store", url]);
+    std::fs::create_dir(&typo).unwrap();
+    let refused = prune(&url).expect(40);
+    assert!(refused.stderr.contains("has no release") && refused.stderr.contains("--store"), "{}", refused.stderr);
+    let machines = Machines::new(&place);
+    let plan = machines.plan_of(&["permit.nola"]);
+    machines.work("executor", &plan);
+    machines.commit("driver", &plan).expect(0);
+    prune(&machines.store).expect(0);
+    assert_eq!(snapshots(), before, "the releases of the home need them");
+    place.pubdata(&["verify"]).expect(0);
+
+    let plain = place.command(&["check", "--store", "s3://bucket"]).env("AWS_ENDPOINT", "http://127.0.0.1:9").output().unwrap();
+    let told = String::from_utf8_lossy(&plain.stderr).into_owned();
+    assert!(plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"), "{told}");
+}
+
+#[test]
+fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let mirror = place.mirror().display().to_string();
+    let told = place.pubdata(&[&["plan", "--write", "--store", &machines.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0);
+    let typed: Vec<Vec<&str>> = told.stdout.lines().filter_map(|line| Some(line.strip_prefix("  pubdata ")?.split(' ').collect())).collect();
+    assert_eq!(typed.iter().map(|words| words[0]).collect::<Vec<_>>(), ["task", "task", "commit"], "{}", told.stdout);
+    for words in &typed[..2] {
+        place.pubdata(words).expect(0);
+    }
+    let other = machines.ask("another", &typed[2]).expect(0);
+    assert!(other.stderr.contains("the plan was made with the home"), "{}", other.stderr);
+    assert_eq!(other.release_id(), of_run(1)[0]);
+    let own = place.pubdata(&typed[2]).expect(0);
+    assert!(!own.stderr.contains("the plan was made with the home"), "{}", own.stderr);
+}
+
 /// An archive as the SEC's, small: what a unit needs is little of it.
 fn many_registrants(place: &Place) -> usize {
     place.edit_archive(FACTS, |members| {
@@ -421,6 +481,48 @@ async fn of_an_archive_in_the_store_only_the_members_come_that_a_unit_reads() {
         let of_run = Place::new();
         many_registrants(&of_run);
         assert_eq!(made, of_run.run(&TASKS).expect(0).release_id());
+    })
+    .await
+    .unwrap();
+}
+
+/// A registry as Florida's, with three members of some size.
+fn long_registry(place: &Place) -> usize {
+    place.edit_archive(REGISTRY, |members| {
+        let record = members["cordata1.txt"].clone();
+        for member in ["cordata1.txt", "cordata3.txt", "cordata9.txt"] {
+            for number in 0..1_500 {
+                // Fictional numbers, and names that do not compress to nothing. Source of the layout: `pipelines/business/fl_sunbiz.toml`.
+                let digit = &member[7..8];
+                let name: String = (0..3).map(|part| pubdata::ids::Digest::of(format!("{member} {number} {part}").as_bytes()).to_string()).collect();
+                members.get_mut(member).unwrap().push_str(&format!("L99{digit}{number:08}{name}{}", &record[12 + 192..]));
+            }
+        }
+    });
+    usize::try_from(std::fs::metadata(place.file(REGISTRY)).unwrap().len()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_archive_in_the_store_only_the_member_comes_that_is_split() {
+    let server = ObjectServer::start(&[]).await;
+    tokio::task::spawn_blocking(move || {
+        let place = Place::new();
+        let size = long_registry(&place);
+        let machines = Machines::on(&place, &server);
+        let plan = machines.plan_of(&["business.fl_sunbiz"]);
+        let registry = &plan.work[0];
+        server.given("");
+        // The members stand first, in the order of their names.
+        let split = |inputs: &str| machines.ask("executor", &["task", "split", "--plan", &plan.address, "--task", &registry.task_id, "--input", inputs]);
+        split("1").expect(0);
+        let given = server.given(REGISTRY);
+        assert!(given > 0 && given < size * 4 / 5, "{given} of {size} bytes for one member of three");
+        assert!(!files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(REGISTRY)));
+        machines.work("executor", &plan);
+        let made = machines.commit("driver", &plan).expect(0).release_id();
+        let of_run = Place::new();
+        long_registry(&of_run);
+        assert_eq!(made, of_run.run(&["business.fl_sunbiz"]).expect(0).release_id());
     })
     .await
     .unwrap();
