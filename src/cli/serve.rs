@@ -73,7 +73,7 @@ pub(super) struct ServeArgs {
 
 /// Reads an address with its port; what is left out is named.
 fn address(text: &str) -> std::result::Result<SocketAddr, String> {
-    let like = match (text.parse::<u16>(), text.trim_start_matches(':').parse::<u16>(), text.parse::<std::net::IpAddr>()) {
+    let like = match (text.parse::<u16>(), text.strip_prefix(':').unwrap_or(text).parse::<u16>(), text.parse::<std::net::IpAddr>()) {
         (Ok(port), ..) | (_, Ok(port), _) => format!("; `127.0.0.1:{port}` is that port, for this machine only"),
         (.., Ok(std::net::IpAddr::V4(address))) => format!("; it lacks its port, as in `{address}:8080`"),
         (.., Ok(std::net::IpAddr::V6(address))) => format!("; it lacks its port, as in `[{address}]:8080`"),

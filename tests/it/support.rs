@@ -339,13 +339,18 @@ pub fn only_member(path: &Path) -> (String, String) {
 
 /// The members of an archive, by name.
 pub fn members(path: &Path) -> BTreeMap<String, String> {
+    member_bytes(path).into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect()
+}
+
+/// The members of an archive whose text is in whatever encoding, by name.
+pub fn member_bytes(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut archive = zip::ZipArchive::new(Cursor::new(std::fs::read(path).unwrap())).unwrap();
     let count = archive.len();
     let read = |number| {
         let mut member = archive.by_index(number).unwrap();
-        let mut text = String::new();
-        member.read_to_string(&mut text).unwrap();
-        (member.name().unwrap().into_owned(), text)
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).unwrap();
+        (member.name().unwrap().into_owned(), bytes)
     };
     (0..count).map(read).collect()
 }
