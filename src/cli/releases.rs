@@ -66,7 +66,7 @@ enum ReleasesCommand {
         /// Releases to keep of each channel's history.
         #[arg(long, default_value_t = 7)]
         keep: usize,
-        /// Also deletes snapshots that no kept release was made from, except the newest of each URL.
+        /// Also deletes snapshots that no kept release was made from, except the newest of each URL; of a --store also copies that no plan names.
         #[arg(long)]
         snapshots: bool,
         /// Says what would be deleted, and changes nothing.
