@@ -136,7 +136,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 true => publish::prunable(&settings.releases, *keep, now).await?,
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
-            let dropped = if *snapshots { DroppedSnapshots::of(&settings, &pruned).await? } else { DroppedSnapshots::default() };
+            let dropped = if *snapshots { DroppedSnapshots::of(&settings, &pruned, now).await? } else { DroppedSnapshots::default() };
             if !dry_run {
                 dropped.delete(&settings).await?;
             }
@@ -239,8 +239,8 @@ struct DroppedSnapshots {
 
 impl DroppedSnapshots {
     /// Those of the home that no kept release was made from, of the store or of the home itself, and that no URL has as its newest; those of the store
-    /// that no kept release was made from and that no plan names.
-    async fn of(settings: &RunSettings, pruned: &Pruned) -> Result<Self> {
+    /// that no kept release was made from and that no plan names, a day after they came: another home may be about to write the plan.
+    async fn of(settings: &RunSettings, pruned: &Pruned, now: jiff::Timestamp) -> Result<Self> {
         let mut referenced = publish::referenced_snapshots(&settings.releases, &pruned.releases).await?;
         if !settings.releases.store().is_home(&settings.home) {
             referenced.extend(publish::referenced_snapshots(&Releases::open(&settings.home, None)?, &[]).await?);
@@ -254,7 +254,11 @@ impl DroppedSnapshots {
             let placed = PlacedWork::of(store);
             let plans: Vec<String> = placed.plans().await?.into_iter().filter(|(name, _)| !pruned.placed.contains(name)).map(|(_, plan)| text(&plan)).collect();
             let is_planned = |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
-            let of_store = placed.snapshots().await?.into_iter().filter(|(sha256, _)| !referenced.contains(sha256) && !is_planned(sha256));
+            let of_store = placed
+                .snapshots()
+                .await?
+                .into_iter()
+                .filter(|(sha256, file)| now.duration_since(file.modified) > publish::PLACED_GRACE && !referenced.contains(sha256) && !is_planned(sha256));
             dropped.of_store = of_store.map(|(_, file)| file).collect();
         }
         Ok(dropped)

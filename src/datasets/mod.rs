@@ -12,6 +12,7 @@ mod nces;
 mod permit;
 mod rows_read;
 mod sec;
+mod source_archive;
 mod tax;
 mod vocabulary;
 mod zip_code;
@@ -21,13 +22,14 @@ use std::collections::BTreeMap;
 use polars::prelude::DataFrame;
 
 pub use buckets::{Split, SplitPart, ToSplit};
-pub use context::{Context, Elsewhere, SourceArchive, SourceDocument, SourceFrame};
+pub use context::{Context, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;
 pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use sec::fuzzing;
+pub use source_archive::{Elsewhere, SourceArchive};
 pub use vocabulary::Vocabulary;
 
 use crate::decode::Member;

@@ -35,7 +35,7 @@ pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use operations::{
-    PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
+    PLACED_GRACE, PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
 };
 pub use part::verify as verify_part;
 pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};

@@ -12,7 +12,7 @@ use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWor
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// A plan may be worked on for a night, and what a late process of it still needs must be there.
-const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+pub const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
 #[derive(Debug, Clone, PartialEq, Serialize)]

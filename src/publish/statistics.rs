@@ -320,7 +320,7 @@ impl<'a> Cells<'a> {
 
     /// Gives every cell with its row.
     fn each(&self, mut take: impl FnMut(usize, Cell)) {
-        // Most columns of most datasets are text, and most of their cells repeat the one before.
+        // Texts often repeat the one before.
         if let Some(texts) = self.array.as_string_opt::<i32>() {
             let mut last: Option<(&str, Cell)> = None;
             for (row, text) in texts.iter().enumerate() {

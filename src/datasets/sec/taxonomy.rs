@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use crate::contract::LIST_SEPARATOR;
 use crate::datasets::Fault;
-use crate::datasets::context::{SourceArchive, finding};
-use crate::datasets::{Build, Builder, Context, Table, settings};
+use crate::datasets::context::finding;
+use crate::datasets::{Build, Builder, Context, SourceArchive, Table, settings};
 use crate::decode::Member;
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};

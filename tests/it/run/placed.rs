@@ -382,6 +382,12 @@ fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() 
     assert_eq!(prune(&[]), Vec::<String>::new(), "the plan of the first night still names its own");
     let plan = first.address.strip_prefix("file://").unwrap();
     std::fs::remove_file(plan).unwrap();
+    assert_eq!(prune(&[]), Vec::<String>::new(), "they are of today: another home may be about to plan with them");
+    for file in copies() {
+        // Snapshots are for reading only; of a folder each copy is a link to the same file.
+        let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
+        std::fs::File::open(file).unwrap().set_modified(two_days_ago).unwrap();
+    }
     let dry = prune(&["--dry-run"]);
     assert_eq!(dry.len(), 2, "{dry:?}");
     assert_eq!(prune(&[]), dry);
