@@ -63,8 +63,14 @@ class Disk:
 def one_machine(options, home, night):
     with Disk(options.work) as disk:
         report, seconds, processor, memory = ask(options, home, ["run", *TASKS, "--mirror", str(night)])
-    print(f"| {night.name}, one machine | {seconds:.0f} s | {processor:.0f} s | {memory / 1e6:.0f} MB | {disk.most / 1e9:.1f} GB | {report['release_id']} |", flush=True)
+    print(f"| {night.name}, one machine | {seconds:.0f} s | {processor:.0f} s | {memory / 1e6:.0f} MB | {disk.most / 1e9:.1f} GB | {tasks_of(report)} | {report['release_id']} |", flush=True)
     return report
+
+
+def tasks_of(report):
+    """How long each task took, the longest first; those of less than a second are left out."""
+    took = sorted(((task["duration_ms"] / 1000, task["task_id"]) for task in report["tasks"]), reverse=True)
+    return ", ".join(f"{task_id} {seconds:.0f} s" for seconds, task_id in took if seconds >= 1)
 
 
 def batches(work, kind, name, most):
@@ -85,30 +91,31 @@ def batches(work, kind, name, most):
 def executors(options, folder, night, count):
     """A night on so many executors, each on a processor of its own, and what one executor does after the other."""
     store, driver = f"file://{folder.resolve()}/store", folder / "driver"
-    written, planning, _, _ = ask(options, driver, ["plan", "--write", *TASKS, "--mirror", str(night), "--store", store])
-    begun, processor, memory = time.monotonic(), [], []
-    for wave, kind, name, flag in [("split", "inputs", "number", "--input"), ("build", "units", "key", "--unit")]:
-        left = queue.Queue()
-        for batch in batches(written["work"], kind, name, options.batch_mb * 1e6):
-            left.put(batch)
+    with Disk(options.work) as disk:
+        written, planning, _, _ = ask(options, driver, ["plan", "--write", *TASKS, "--mirror", str(night), "--store", store])
+        begun, processor, memory = time.monotonic(), [], []
+        for wave, kind, name, flag in [("split", "inputs", "number", "--input"), ("build", "units", "key", "--unit")]:
+            left = queue.Queue()
+            for batch in batches(written["work"], kind, name, options.batch_mb * 1e6):
+                left.put(batch)
 
-        def work(number):
-            while True:
-                try:
-                    _, task, names = left.get_nowait()
-                except queue.Empty:
-                    return
-                arguments = ["task", wave, "--plan", written["plan"], "--task", task, flag, ",".join(names)]
-                _, _, used, most = ask(options, folder / f"executor-{number}", arguments, cpu=number, threads=1)
-                processor.append(used)
-                memory.append(most)
+            def work(number):
+                while True:
+                    try:
+                        _, task, names = left.get_nowait()
+                    except queue.Empty:
+                        return
+                    arguments = ["task", wave, "--plan", written["plan"], "--task", task, flag, ",".join(names)]
+                    _, _, used, most = ask(options, folder / f"executor-{number}", arguments, cpu=number, threads=1)
+                    processor.append(used)
+                    memory.append(most)
 
-        with concurrent.futures.ThreadPoolExecutor(count) as pool:
-            list(pool.map(work, range(count)))
-    seconds = time.monotonic() - begun
-    report, committing, _, _ = ask(options, driver, ["commit", "--plan", written["plan"]])
+            with concurrent.futures.ThreadPoolExecutor(count) as pool:
+                list(pool.map(work, range(count)))
+        seconds = time.monotonic() - begun
+        report, committing, _, _ = ask(options, driver, ["commit", "--plan", written["plan"]])
     print(
-        f"| {night.name}, {count} executors | {planning:.0f} + {seconds:.0f} + {committing:.0f} s | {sum(processor):.0f} s | {max(memory) / 1e6:.0f} MB | {len(memory)} processes | {report['release_id']} |",
+        f"| {night.name}, {count} executors | {planning:.0f} + {seconds:.0f} + {committing:.0f} s | {sum(processor):.0f} s | {max(memory) / 1e6:.0f} MB in one of {len(memory)} processes | {disk.most / 1e9:.1f} GB | – | {report['release_id']} |",
         flush=True,
     )
     return report["release_id"], seconds
@@ -117,19 +124,20 @@ def executors(options, folder, night, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nights", nargs="+", type=Path, help="mirrors made by generate.py, one night after the other")
-    parser.add_argument("--work", type=Path, required=True, help="a new folder for homes and stores")
+    parser.add_argument("--work", type=Path, required=True, help="a new folder for homes and stores, which are removed once measured")
     parser.add_argument("--binary", default="pubdata")
     parser.add_argument("--executors", type=int, nargs="*", default=[], help="also place the first night on so many executors")
     parser.add_argument("--batch-mb", type=float, default=150, help="bytes of its sources that one process of an executor is given")
     options = parser.parse_args()
     options.work.mkdir(parents=True)
-    print("| Night | Wall time | Processor time | Memory at most | Disk at most | Release |\n|---|---|---|---|---|---|")
+    print("| Night | Wall time | Processor time | Memory at most | Disk at most | Tasks | Release |\n|---|---|---|---|---|---|---|")
     reports = [one_machine(options, options.work / "home", night) for night in options.nights]
-    placed = [executors(options, options.work / f"executors-{count}", options.nights[0], count) for count in options.executors]
-    print("\n| Task | " + " | ".join(night.name for night in options.nights) + " |\n|---|" + "---|" * len(reports))
-    for task_id in sorted({task["task_id"] for report in reports for task in report["tasks"]}):
-        took = [next((task["duration_ms"] for task in report["tasks"] if task["task_id"] == task_id), 0) for report in reports]
-        print(f"| {task_id} | " + " | ".join(f"{milliseconds / 1000:.1f} s" for milliseconds in took) + " |")
+    shutil.rmtree(options.work / "home")
+    placed = []
+    for count in options.executors:
+        folder = options.work / f"executors-{count}"
+        placed.append(executors(options, folder, options.nights[0], count))
+        shutil.rmtree(folder)
     for (release_id, seconds), count in zip(placed, options.executors):
         print(f"\n{count} executors: {placed[0][1] / seconds:.2f} times as fast as {options.executors[0]}")
         if release_id != reports[0]["release_id"]:

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Serialize;
 
 use super::{Global, output};
 use crate::error::{Error, ErrorKind, Result};
@@ -39,11 +38,51 @@ pub(super) struct AfterRunArgs {
 }
 
 /// What came of telling somebody.
-#[derive(Serialize)]
 struct Told {
+    /// As its setting is called.
     to: &'static str,
-    /// None where it arrived.
-    error: Option<String>,
+    outcome: Result<()>,
+    /// What is said where nothing came of it.
+    failing: &'static str,
+}
+
+/// Whether a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunEnd {
+    Reached,
+    Failed,
+}
+
+impl RunEnd {
+    fn of(entry: &LedgerEntry) -> Self {
+        if entry.exit_code < monitor::FAILED_FROM { Self::Reached } else { Self::Failed }
+    }
+}
+
+impl AfterRunArgs {
+    /// Writes the file of metrics, where one is wanted.
+    async fn measure(&self, settings: &RunSettings) -> Option<Told> {
+        let path = self.metrics_file.as_deref()?;
+        let outcome = write_metrics(settings, path).await;
+        Some(Told { to: "metrics_file", outcome, failing: "the file of metrics was not written" })
+    }
+
+    /// Brings the message, where there is one, to hook and webhook, and asks the heartbeat, where the run ended.
+    async fn deliver(&self, settings: &RunSettings, message: Option<&Message>, run: RunEnd) -> Vec<Told> {
+        let mut told = Vec::new();
+        if let (Some(command), Some(message)) = (&self.hook, message) {
+            told.push(Told { to: "hook", outcome: hook(command.clone(), message.clone()).await, failing: "the hook did not do its work" });
+        }
+        if let (Some(url), Some(message)) = (&self.webhook, message) {
+            let outcome = fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await;
+            told.push(Told { to: "webhook", outcome, failing: "the webhook was not told" });
+        }
+        if let Some(url) = self.heartbeat.as_deref().filter(|_| run == RunEnd::Reached) {
+            let outcome = fetch::send_message(&settings.fetch, url, None).await;
+            told.push(Told { to: "heartbeat", outcome, failing: "the heartbeat was not sent" });
+        }
+        told
+    }
 }
 
 /// The run that the ledger ends with, as far as it can be read.
@@ -54,33 +93,21 @@ pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
 /// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it still does, there was none, or it failed for want
 /// of what the ledger is written with, too.
 pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_before: Option<&str>, failure: Option<&Error>) {
-    let warn = |what: &str, told: Result<()>| {
-        if let Err(error) = told {
-            tracing::warn!(%error, "{what}");
+    let warn = |told: Told| {
+        if let Err(error) = told.outcome {
+            tracing::warn!(%error, "{}", told.failing);
         }
     };
-    if let Some(path) = &arguments.metrics_file {
-        warn("the file of metrics was not written", write_metrics(settings, path).await);
-    }
+    arguments.measure(settings).await.into_iter().for_each(warn);
     let mut entries = match store::read_ledger(&settings.home) {
         Ok(entries) => entries,
-        Err(error) => return warn("nobody was told how the run went", Err(error)),
+        Err(error) => return tracing::warn!(%error, "nobody was told how the run went"),
     };
     if let Some(error) = failure.filter(|error| error.kind() == ErrorKind::Store && entries.last().map(|last| last.run_id.as_str()) == run_before) {
         entries.extend(run::unwritten_run(settings, error).await);
     }
     let Some(last) = entries.last().filter(|last| Some(last.run_id.as_str()) != run_before) else { return };
-    if let Some(message) = Message::of_last_run(&entries) {
-        if let Some(command) = &arguments.hook {
-            warn("the hook did not do its work", hook(command.clone(), message.clone()).await);
-        }
-        if let Some(url) = &arguments.webhook {
-            warn("the webhook was not told", fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await);
-        }
-    }
-    if let Some(url) = arguments.heartbeat.as_deref().filter(|_| is_ended(last)) {
-        warn("the heartbeat was not sent", fetch::send_message(&settings.fetch, url, None).await);
-    }
+    arguments.deliver(settings, Message::of_last_run(&entries).as_ref(), RunEnd::of(last)).await.into_iter().for_each(warn);
 }
 
 /// Tells all that want to know, as after a run, that this is a test. Exit code 0 where everything arrived, 40 otherwise.
@@ -88,37 +115,23 @@ pub(super) async fn tell(settings: &RunSettings, arguments: &AfterRunArgs, run_b
 /// # Errors
 /// `Config`, when nobody is to be told.
 pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &AfterRunArgs) -> Result<ExitCode> {
+    let mut told = Vec::from_iter(arguments.measure(settings).await);
     let message = Message::test(&settings.channel, Timestamp::now());
-    let mut told = Vec::new();
-    let mut note = |to, outcome: Result<()>| told.push(Told { to, error: outcome.err().map(|error| error.to_string()) });
-    if let Some(path) = &arguments.metrics_file {
-        note("metrics_file", write_metrics(settings, path).await);
-    }
-    if let Some(command) = &arguments.hook {
-        note("hook", hook(command.clone(), message.clone()).await);
-    }
-    if let Some(url) = &arguments.webhook {
-        note("webhook", fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await);
-    }
-    if let Some(url) = &arguments.heartbeat {
-        note("heartbeat", fetch::send_message(&settings.fetch, url, None).await);
-    }
+    told.extend(arguments.deliver(settings, Some(&message), RunEnd::Reached).await);
     if told.is_empty() {
         return Err(Error::config("nobody is told how runs go").hint("set --hook, --webhook, --heartbeat or --metrics-file, or their keys in pubdata.toml"));
     }
-    let has_failed = told.iter().any(|told| told.error.is_some());
+    let has_failed = told.iter().any(|told| told.outcome.is_err());
     if global.json {
+        let told: Vec<_> =
+            told.iter().map(|told| serde_json::json!({ "to": told.to, "error": told.outcome.as_ref().err().map(ToString::to_string) })).collect();
         output::document("test_message", &serde_json::json!({ "channel": settings.channel, "told": told }));
     } else {
-        for Told { to, error } in &told {
-            anstream::println!("{to}: {}", error.as_deref().unwrap_or("done"));
+        for Told { to, outcome, .. } in &told {
+            anstream::println!("{to}: {}", outcome.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned()));
         }
     }
     Ok(ExitCode::from(if has_failed { ErrorKind::Config.exit_code() } else { 0 }))
-}
-
-fn is_ended(entry: &LedgerEntry) -> bool {
-    entry.exit_code < monitor::FAILED_FROM
 }
 
 async fn hook(command: String, message: Message) -> Result<()> {

@@ -112,6 +112,12 @@ pub(super) fn grouped(number: u64) -> String {
     crate::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
+/// A number of things, of which one is called `noun`.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", grouped(number as u64))
+}
+
 /// A size in the largest unit that leaves a number above 1.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 
 use super::trace::release_id;
 use super::{Global, output, release_page};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{Digest, ReleaseId};
-use crate::publish::{self, PlannedMove, Pruned};
+use crate::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
 use crate::run::RunSettings;
-use crate::store::{self, Cause, ChannelEntry, PlacedWork, ReleaseDiff, Releases, SharedFile, Snapshots, StoredSnapshot};
+use crate::store::{self, Cause, ChannelEntry, ReleaseDiff};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -129,18 +129,19 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::Prune { keep, snapshots, dry_run } => {
             let settings = global.reading("nightly")?;
             if *snapshots {
-                refuse_without_releases(&settings).await?;
+                UnneededSnapshots::refuse_without_releases(&settings.home, &settings.releases).await?;
             }
             let _lock = if *dry_run { None } else { Some(settings.home.lock()?) };
             let pruned = match dry_run {
                 true => publish::prunable(&settings.releases, *keep, now).await?,
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
-            let dropped = if *snapshots { DroppedSnapshots::of(&settings, &pruned, now).await? } else { DroppedSnapshots::default() };
+            let unneeded =
+                if *snapshots { UnneededSnapshots::of(&settings.home, &settings.releases, &pruned, now).await? } else { UnneededSnapshots::default() };
             if !dry_run {
-                dropped.delete(&settings).await?;
+                unneeded.remove(&settings.home, &settings.releases).await?;
             }
-            tell_prune(global, *dry_run, &pruned, &dropped.told(&settings));
+            tell_prune(global, *dry_run, &pruned, &unneeded.places(&settings.releases));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -204,9 +205,14 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
         return output::document("prune", &fields);
     }
     let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
-    let placed_work = if placed.is_empty() { String::new() } else { format!("{} plans and staged work of plans, ", placed.len()) };
-    let (releases_gone, unfinished, snapshots_gone) = (releases.len(), incomplete.len(), paths.len());
-    let counts = format!("{releases_gone} releases, {unfinished} unfinished ones, {placed_work}{snapshots_gone} snapshots ({})", output::size(bytes));
+    let placed_work = if placed.is_empty() { String::new() } else { format!("{} and staged work of plans, ", output::counted(placed.len(), "plan")) };
+    let counts = format!(
+        "{}, {} unfinished, {placed_work}{} ({})",
+        output::counted(releases.len(), "release"),
+        incomplete.len(),
+        output::counted(paths.len(), "snapshot"),
+        output::size(bytes)
+    );
     if !is_dry_run {
         return anstream::println!("deleted {counts}");
     }
@@ -227,72 +233,6 @@ async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<V
         }
     }
     Ok(channels)
-}
-
-/// Snapshots that nothing needs any more.
-#[derive(Default)]
-struct DroppedSnapshots {
-    of_home: Vec<StoredSnapshot>,
-    /// Of the store, where it is another place.
-    of_store: Vec<SharedFile>,
-}
-
-impl DroppedSnapshots {
-    /// Those of the home that no kept release was made from, of the store or of the home itself, and that no URL has as its newest; those of the store
-    /// that no kept release was made from and that no plan names, a day after they came: another home may be about to write the plan.
-    async fn of(settings: &RunSettings, pruned: &Pruned, now: jiff::Timestamp) -> Result<Self> {
-        let mut referenced = publish::referenced_snapshots(&settings.releases, &pruned.releases).await?;
-        if !settings.releases.store().is_home(&settings.home) {
-            referenced.extend(publish::referenced_snapshots(&Releases::open(&settings.home, None)?, &[]).await?);
-        }
-        let snapshots = Snapshots::look(&settings.home);
-        let newest = snapshots.newest()?;
-        let is_needed = |snapshot: &StoredSnapshot| referenced.contains(&snapshot.sha256) || newest.contains(&snapshot.sha256);
-        let mut dropped = Self { of_home: snapshots.all()?.into_iter().filter(|snapshot| !is_needed(snapshot)).collect(), of_store: Vec::new() };
-        let store = settings.releases.store();
-        if !store.is_home(&settings.home) {
-            let placed = PlacedWork::of(store);
-            let plans: Vec<String> = placed.plans().await?.into_iter().filter(|(name, _)| !pruned.placed.contains(name)).map(|(_, plan)| text(&plan)).collect();
-            let is_planned = |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
-            let of_store = placed
-                .snapshots()
-                .await?
-                .into_iter()
-                .filter(|(sha256, file)| now.duration_since(file.modified) > publish::PLACED_GRACE && !referenced.contains(sha256) && !is_planned(sha256));
-            dropped.of_store = of_store.map(|(_, file)| file).collect();
-        }
-        Ok(dropped)
-    }
-
-    async fn delete(&self, settings: &RunSettings) -> Result<()> {
-        let snapshots = Snapshots::open(&settings.home)?;
-        self.of_home.iter().try_for_each(|snapshot| snapshots.remove(snapshot))?;
-        for snapshot in &self.of_store {
-            PlacedWork::of(settings.releases.store()).remove_snapshot(snapshot).await?;
-        }
-        Ok(())
-    }
-
-    /// Where each is, and its bytes.
-    fn told(&self, settings: &RunSettings) -> Vec<(String, u64)> {
-        let of_home = self.of_home.iter().map(|snapshot| (snapshot.path.display().to_string(), snapshot.size_bytes));
-        let of_store = self.of_store.iter().map(|file| (format!("{}/{}", settings.releases.store().url(), file.key), file.size_bytes));
-        of_home.chain(of_store).collect()
-    }
-}
-
-/// Where a store has no release, nothing says which snapshots are needed: it may be another one than was meant.
-async fn refuse_without_releases(settings: &RunSettings) -> Result<()> {
-    let store = settings.releases.store();
-    if store.is_home(&settings.home) || !settings.releases.list().await?.is_empty() {
-        return Ok(());
-    }
-    Err(Error::config(format!("the store {} has no release: nothing says which snapshots are needed", store.url()))
-        .hint("is it the right --store? Without --snapshots, no snapshot is deleted"))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn print_diff(diff: &ReleaseDiff) {

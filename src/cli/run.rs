@@ -119,7 +119,7 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
         }
         output::table(&rows);
         if let Some(written) = &written {
-            print_plan(written);
+            print_plan(global, written);
         }
     }
     // What is wrong with files is told by the commit; the plan is there.
@@ -226,18 +226,19 @@ fn shortened(reasons: &[String]) -> String {
 }
 
 /// Prints where a plan is and what it asks for.
-fn print_plan(written: &WrittenPlan) {
+fn print_plan(global: &Global, written: &WrittenPlan) {
     let units: usize = written.work.iter().map(|work| work.units.len()).sum();
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
+    let places = global.places();
     anstream::println!("\n{} {}", output::bold("plan"), written.plan);
     anstream::println!("{inputs} files to split, {units} units to build in {} tasks:\n", written.work.len());
     if inputs > 0 {
-        anstream::println!("  pubdata task split --plan {} --share 0/1", written.plan);
+        anstream::println!("  pubdata {places}task split --plan {} --share 0/1", written.plan);
     }
     if units > 0 {
-        anstream::println!("  pubdata task build --plan {} --share 0/1", written.plan);
+        anstream::println!("  pubdata {places}task build --plan {} --share 0/1", written.plan);
     }
-    anstream::println!("  pubdata commit --plan {}\n", written.plan);
+    anstream::println!("  pubdata {places}commit --plan {}\n", written.plan);
     if units > 0 {
         anstream::println!(
             "{}",

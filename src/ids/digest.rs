@@ -19,6 +19,11 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// A digest of which the bytes are known.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 digest bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

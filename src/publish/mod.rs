@@ -28,15 +28,15 @@ pub mod fault;
 mod operations;
 mod part;
 mod row_groups;
+mod snapshots;
 mod stage;
 mod statistics;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
-pub use operations::{
-    PLACED_GRACE, PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, referenced_snapshots, rollback,
-};
+pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
 pub use part::verify as verify_part;
+pub use snapshots::{UnneededSnapshots, referenced_snapshots};
 pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
 pub use statistics::{Changes, ColumnStatistics, Statistics};

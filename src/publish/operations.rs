@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::{Digest, ReleaseId};
+use crate::ids::ReleaseId;
 use crate::store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWork, Releases};
 
 /// A release no channel ever pointed at may be one that another machine is about to point at.
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// A plan may be worked on for a night, and what a late process of it still needs must be there.
-pub const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -257,17 +257,4 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
 async fn published_at(releases: &Releases, release_id: &ReleaseId) -> Result<jiff::Timestamp> {
     let published_at = releases.manifest(release_id).await?.published_at;
     published_at.parse().map_err(|_| Error::store(format!("release {release_id}: `{published_at}` is not a time")))
-}
-
-/// The snapshots that some release refers to: all others may be dropped. `without` are releases that do not count.
-///
-/// # Errors
-/// `Store`, when a manifest cannot be read.
-pub async fn referenced_snapshots(releases: &Releases, without: &[ReleaseId]) -> Result<BTreeSet<Digest>> {
-    let mut digests = BTreeSet::new();
-    for release_id in releases.list().await?.into_iter().filter(|release_id| !without.contains(release_id)) {
-        let manifest = releases.manifest(&release_id).await?;
-        digests.extend(manifest.tasks.values().flat_map(|task| &task.inputs).map(|input| input.sha256));
-    }
-    Ok(digests)
 }

@@ -7,6 +7,7 @@ mod coverage;
 mod days;
 mod geo;
 mod http;
+mod index;
 mod json;
 mod license;
 mod permit;

@@ -1,13 +1,16 @@
 //! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read without decoding a part: the file is mapped into memory, and the
 //! system brings in what is touched. A copy is derived from a part and named by the part's digest; losing it costs making it again.
 //!
+//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them.
+//!
 //! ```text
 //! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.arrow    an Arrow file, then the SHA-256 of its bytes
+//! HOME/state/tables/<channel>/<sha256 of the digests of a dataset's parts>-<of what the index is>.arrow
 //! ```
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
+use arrow::datatypes::Schema;
 use arrow::ipc::convert::try_fb_to_schema;
 use arrow::ipc::reader::{FileDecoder, read_footer_length};
 use arrow::ipc::root_as_footer;
@@ -22,7 +26,7 @@ use arrow::ipc::writer::FileWriter;
 use bytes::Bytes;
 use memmap2::Mmap;
 
-use super::Manifest;
+use super::{Manifest, Part};
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, Hasher};
 
@@ -34,9 +38,9 @@ const LONGEST_WRITING: Duration = Duration::from_secs(3600);
 /// Length and mark at the end of an Arrow file.
 const TRAILER_BYTES: usize = 10;
 
-/// The rows of a copy, in place, and the file they are in.
+/// What a copy holds, in place, and the file it is in.
 pub struct Copy {
-    pub batch: RecordBatch,
+    pub batches: Vec<RecordBatch>,
     pub file: MappedFile,
 }
 
@@ -80,17 +84,22 @@ impl Copies {
         size_bytes >= self.least_bytes
     }
 
-    fn path(&self, part: &Digest, columns: &[&str]) -> PathBuf {
-        let form = Digest::of(format!("{FORMAT_VERSION} {} {}", env!("CARGO_PKG_VERSION"), columns.join(" ")).as_bytes());
-        self.folder.join(format!("{part}-{}.arrow", form.short(16)))
+    fn path(&self, of: &Digest, form: &str) -> PathBuf {
+        let form = Digest::of(format!("{FORMAT_VERSION} {} {form}", env!("CARGO_PKG_VERSION")).as_bytes());
+        self.folder.join(format!("{of}-{}.arrow", form.short(16)))
     }
 
-    /// Opens the copy of a part; none when there is none, or not as it was written.
+    /// Whether there is a file; it may be damaged.
+    pub fn is_there(&self, of: &Digest, form: &str) -> bool {
+        self.path(of, form).exists()
+    }
+
+    /// Opens the copy of a part, or the index of parts, in some form; none when there is none, or not as it was written.
     ///
     /// # Errors
     /// `Store`, when it is there and cannot be read.
-    pub fn open(&self, part: &Digest, columns: &[&str]) -> Result<Option<Copy>> {
-        let path = self.path(part, columns);
+    pub fn open(&self, of: &Digest, form: &str) -> Result<Option<Copy>> {
+        let path = self.path(of, form);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.at("open", &path)?,
@@ -102,28 +111,33 @@ impl Copies {
         map(file).context(|| path.display().to_string()).map(Some)
     }
 
-    /// Writes the copy of a part, for reading only, and opens it.
+    /// Writes the copy of a part, or the index of parts, for reading only, and opens it. All batches have one schema.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn write(&self, part: &Digest, columns: &[&str], batch: &RecordBatch) -> Result<Copy> {
-        let path = self.path(part, columns);
-        let mut writer = FileWriter::try_new(Vec::with_capacity(batch.get_array_memory_size()), &batch.schema())?;
-        writer.write(batch)?;
-        writer.finish()?;
-        let mut content = writer.into_inner()?;
-        content.extend_from_slice(Digest::of(&content).as_bytes());
+    pub fn write(&self, of: &Digest, form: &str, schema: &Schema, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<Copy> {
+        let path = self.path(of, form);
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         // Not synced: what a crash cuts short does not have its digest.
         let unfinished = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
-        fs::write(&unfinished, &content).and_then(|()| seal(&unfinished)).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
+        let file = BufWriter::with_capacity(1 << 20, File::create(&unfinished).at("create", &unfinished)?);
+        let mut writer = FileWriter::try_new(Hashing { file, hasher: Hasher::default() }, schema)?;
+        for batch in batches {
+            writer.write(&batch?)?;
+        }
+        writer.finish()?;
+        let Hashing { mut file, hasher } = writer.into_inner()?;
+        file.write_all(hasher.finish().as_bytes()).and_then(|()| file.flush()).at("write", &unfinished)?;
+        drop(file);
+        seal(&unfinished).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
         map(File::open(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
     /// Removes copies of parts that no release of these has, and what a server that was killed left unfinished. Who has one open keeps it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
-        let parts = manifests.iter().flat_map(|manifest| manifest.datasets.values()).flat_map(|dataset| &dataset.parts);
-        let wanted: BTreeSet<String> = parts.map(|part| part.sha256.to_string()).collect();
+        let datasets = || manifests.iter().flat_map(|manifest| manifest.datasets.values());
+        let of_parts = datasets().flat_map(|dataset| &dataset.parts).map(|part| part.sha256);
+        let wanted: BTreeSet<String> = of_parts.chain(datasets().map(|dataset| of_all(&dataset.parts))).map(|digest| digest.to_string()).collect();
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let is_left = path.extension().is_none_or(|extension| extension != "arrow") && age(&path).is_some_and(|age| age > LONGEST_WRITING);
@@ -132,6 +146,30 @@ impl Copies {
                 tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
             }
         }
+    }
+}
+
+/// The name of what is made from all parts of a dataset.
+pub fn of_all(parts: &[Part]) -> Digest {
+    let lines: String = parts.iter().map(|part| format!("{} {}\n", part.path, part.sha256)).collect();
+    Digest::of(lines.as_bytes())
+}
+
+/// A file whose content is hashed on its way.
+struct Hashing {
+    file: BufWriter<File>,
+    hasher: Hasher,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -182,9 +220,11 @@ fn map(file: File) -> Result<Copy> {
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| not_arrow(&"it has no schema"))?)?;
     // SAFETY: the bytes are those of arrays that this program made, by their digest; looking at each again would read the whole file.
     let decoder = unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };
-    let block = footer.recordBatches().and_then(|blocks| blocks.iter().next()).ok_or_else(|| not_arrow(&"it has no rows"))?;
     let place = |number: i64| usize::try_from(number).map_err(|error| not_arrow(&error));
-    let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
-    let batch = decoder.read_record_batch(block, &bytes)?.ok_or_else(|| not_arrow(&"it has no rows"))?;
-    Ok(Copy { batch, file })
+    let mut batches = Vec::new();
+    for block in footer.recordBatches().into_iter().flatten() {
+        let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
+        batches.extend(decoder.read_record_batch(block, &bytes)?);
+    }
+    Ok(Copy { batches, file })
 }

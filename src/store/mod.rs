@@ -34,7 +34,7 @@ mod unrenewed;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
-pub use copies::{Copies, Copy, MappedFile};
+pub use copies::{Copies, Copy, MappedFile, of_all};
 pub use declared_texts::declared_path;
 pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use disk_use::{DiskUse, disk_use, free_bytes};

@@ -29,7 +29,8 @@ async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let Some(businesses) = Businesses::load(reader).await? else { return Ok(()) };
     businesses.rows.prepare(reader).await?;
     businesses.officers.prepare(reader).await?;
-    tracing::debug!(bytes = businesses.size_bytes(), "indexed businesses");
+    tracing::debug!(bytes = businesses.index.size_bytes(), "indexed businesses");
+    tables.watch(&businesses.index);
     tables.insert(businesses);
     Ok(())
 }

@@ -97,12 +97,12 @@ impl Filter<'_> {
         let is_among = |list: &Vec<&str>, value: Option<&str>| value.is_some_and(|value| list.contains(&value));
         self.only.as_ref().is_none_or(|only| only.contains(&row))
             && self.parts.as_ref().is_none_or(|parts| parts[businesses.rows.part_of(row)])
-            && self.statuses.as_ref().is_none_or(|list| is_among(list, businesses.statuses.get(index)))
-            && self.types.as_ref().is_none_or(|list| is_among(list, businesses.types.get(index)))
-            && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.jurisdictions.at(row)))
-            && self.city.is_none_or(|wanted| wanted == Some(businesses.cities.at(row)))
-            && self.zip.is_none_or(|wanted| wanted == Some(businesses.zips.at(row)))
-            && (self.formed.is_open() || self.formed.has(known_day(businesses.formed[index])))
+            && self.statuses.as_ref().is_none_or(|list| is_among(list, businesses.index.statuses.get(index)))
+            && self.types.as_ref().is_none_or(|list| is_among(list, businesses.index.types.get(index)))
+            && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
+            && self.city.is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
+            && self.zip.is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
+            && (self.formed.is_open() || self.formed.has(known_day(businesses.index.formed[index])))
     }
 }
 
@@ -150,9 +150,9 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
         parts: parts.contains(&false).then_some(parts),
         statuses: call.listed("status"),
         types: call.listed("entity_type"),
-        jurisdiction: query.get("jurisdiction").map(|text| businesses.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
-        city: place("city").map(|city| businesses.cities.find(&city)),
-        zip: query.get("zip").map(|zip| businesses.zips.find(zip)),
+        jurisdiction: query.get("jurisdiction").map(|text| businesses.index.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
+        city: place("city").map(|city| businesses.index.cities.find(&city)),
+        zip: query.get("zip").map(|zip| businesses.index.zips.find(zip)),
         formed: DayRange::of(call, "formed_from", "formed_to")?,
         only: number.map(|number| states.iter().flat_map(|state| businesses.with_number(state, number)).copied().collect()),
     };
@@ -163,18 +163,18 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
     };
     let mut hits: Option<(Vec<RowHit>, bool)> = None;
     if let Some(agent) = agent {
-        let found =
-            NameQuery::new(agent, Forms::OfStates).map_or_else(Default::default, |query| businesses.agents.search(&query, mode, &|row| filter.takes(row)));
+        let found = NameQuery::new(agent, Forms::OfStates)
+            .map_or_else(Default::default, |query| businesses.index.agents.search(&query, mode, &|row| filter.takes(row)));
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
         hits = Some(found);
     }
     if let Some(name) = name {
         let has_assumed = query.get("include_dba") != Some("false");
         let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
-        hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.names.search(&query, mode, &takes)));
+        hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.index.names.search(&query, mode, &takes)));
     }
     match hits {
-        Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.formed[row as usize]), is_cut)),
+        Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.index.formed[row as usize]), is_cut)),
         None => {
             let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
             Ok((rows.into_iter().map(Ranked::exact).collect(), false))

@@ -10,14 +10,15 @@ use crate::serve::business::datasets::Entity;
 use crate::serve::business::datasets::Officer;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::problem::{Problem, Result as ApiResult};
+use crate::serve::index::file::{Column, Index, stored};
+use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::key_columns::{days, read_part};
+use crate::serve::release::key_columns::{days, indexed, read_part};
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
 use crate::serve::release::table::{Table, Texts};
-use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::search::names::Name;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
 
@@ -32,17 +33,25 @@ const COLUMNS: &[&str] = &[
 pub struct Businesses {
     pub rows: Numbered<Entity>,
     pub officers: Children<Officer>,
+    pub index: Index<BusinessIndex>,
+}
+
+/// What businesses are found by.
+#[derive(Debug)]
+pub struct BusinessIndex {
     pub names: RowNames,
     pub agents: SharedNames,
     by_id: HashIndex,
     by_number: HashIndex,
     pub types: DictionaryColumn,
     pub statuses: DictionaryColumn,
-    pub formed: Vec<i32>,
+    pub formed: Column<i32>,
     pub jurisdictions: DictionaryCodes,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
 }
+
+stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, formed, jurisdictions, cities, zips });
 
 #[derive(Default)]
 struct Builder {
@@ -52,7 +61,7 @@ struct Builder {
     by_number: HashIndexBuilder,
     types: DictionaryColumn,
     statuses: DictionaryColumn,
-    formed: Vec<i32>,
+    formed: Column<i32>,
     jurisdictions: DictionaryCodes,
     cities: DictionaryCodes,
     zips: DictionaryCodes,
@@ -117,39 +126,18 @@ impl Businesses {
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Entity>::of(manifest)? else { return Ok(None) };
-        let mut made = Builder::default();
-        for (number, part) in rows.parts().iter().enumerate() {
-            let (state, start) = (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&state, start + first, table)).await?;
-        }
-        crate::serve::release::key_columns::indexed(move || {
-            Ok(Some(Self {
-                rows,
-                officers: Children::default(),
-                names: made.names.finish()?,
-                agents: made.agents.finish()?,
-                by_id: made.by_id.finish(),
-                by_number: made.by_number.finish(),
-                types: made.types,
-                statuses: made.statuses,
-                formed: made.formed,
-                jurisdictions: made.jurisdictions,
-                cities: made.cities,
-                zips: made.zips,
-            }))
-        })
-        .await
-        .map(|made| made.map(|made| Self { officers: Children::of(manifest), ..made }))
+        let index = reader.index(Entity::ID, "", BusinessIndex::make(reader, &rows)).await?;
+        Ok(Some(Self { rows, officers: Children::of(manifest), index }))
     }
 
     /// The row of an id, in any case.
     pub fn find(&self, entity_id: &str) -> Option<u32> {
-        self.by_id.find(&[&entity_id.to_ascii_uppercase()]).first().copied()
+        self.index.by_id.find(&[&entity_id.to_ascii_uppercase()]).first().copied()
     }
 
     /// The rows of a registry's number.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
-        self.by_number.find(&[state, &comparable_number(number)])
+        self.index.by_number.find(&[state, &comparable_number(number)])
     }
 
     /// The cells of a business as published, a JSON object.
@@ -164,12 +152,37 @@ impl Businesses {
 
     /// Whether the registry says that the entity is alive and in order.
     pub fn is_active(&self, row: u32) -> bool {
-        matches!(self.statuses.get(row as usize), Some("active" | "good_standing"))
+        matches!(self.index.statuses.get(row as usize), Some("active" | "good_standing"))
+    }
+}
+
+impl BusinessIndex {
+    async fn make(reader: PartReader<'_>, rows: &Numbered<Entity>) -> Result<Self> {
+        let mut made = Builder::default();
+        for (number, part) in rows.parts().iter().enumerate() {
+            let (state, start) = (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&state, start + first, table)).await?;
+        }
+        indexed(move || {
+            Ok(Self {
+                names: made.names.finish()?,
+                agents: made.agents.finish()?,
+                by_id: made.by_id.finish(),
+                by_number: made.by_number.finish(),
+                types: made.types,
+                statuses: made.statuses,
+                formed: made.formed,
+                jurisdictions: made.jurisdictions,
+                cities: made.cities,
+                zips: made.zips,
+            })
+        })
+        .await
     }
 
-    /// How much memory the index takes.
+    /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = 8 * self.formed.capacity() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
+        let columns = self.formed.size_bytes() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
         self.names.size_bytes() + self.agents.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }

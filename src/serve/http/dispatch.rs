@@ -15,7 +15,7 @@ use super::request_id::{RequestId, shown};
 use super::response::{insert, json_response, not_modified, problem_response};
 use crate::serve::http::allowance::Allowance;
 use crate::serve::http::auth::Client;
-use crate::serve::http::endpoint::{Access, Call, Endpoint};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
 use crate::serve::http::envelope;
 use crate::serve::http::parameters::Query;
 use crate::serve::http::problem::{Code, Problem, Result};
@@ -82,7 +82,11 @@ async fn serve_one(
     };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
     let _running = service.run(&client)?;
-    let release = service.catalog.resolve(&wanted(&query)?).await?;
+    let mut release = service.catalog.resolve(&wanted(&query)?).await?;
+    // What is answered from memory is in no file.
+    if matches!(endpoint.handler, Handler::Files(_)) {
+        release = service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
+    }
     let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
     if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {

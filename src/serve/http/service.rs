@@ -76,11 +76,12 @@ impl Service {
         let shared = Replica::home_of(&home, releases.store())?;
         let contracts = Arc::new(contracts);
         let copies = Copies::new(home.tables_dir(&settings.channel), settings.limits.least_copied_bytes);
-        let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes));
+        let program = program(&contracts, std::env::current_exe().and_then(std::fs::metadata).ok().as_ref());
+        let parts = Arc::new(PartCache::new(releases, copies, settings.limits.part_cache_bytes, program));
         let limits = settings.limits;
         let catalog = Catalog::new(parts.clone(), contracts.clone(), loads, &settings.channel, settings.limits.retained_bytes);
         Ok(Self {
-            program: program(&contracts, std::env::current_exe().and_then(std::fs::metadata).ok().as_ref()),
+            program,
             usage: Usage::new(clock()),
             contracts,
             catalog,

@@ -24,7 +24,8 @@ async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let Some(licenses) = Licenses::load(reader).await? else { return Ok(()) };
     licenses.rows.prepare(reader).await?;
     licenses.actions.prepare(reader).await?;
-    tracing::debug!(bytes = licenses.size_bytes(), "indexed licenses");
+    tracing::debug!(bytes = licenses.index.size_bytes(), "indexed licenses");
+    tables.watch(&licenses.index);
     tables.insert(licenses);
     Ok(())
 }

@@ -58,7 +58,7 @@ pub fn lists_of<'a>(licenses: &'a Licenses, state: &'a str) -> impl Iterator<Ite
 
 /// The rows of a number in a state: as it is written or, when no board's is, without the prefix of the board. What only the holder states ends no search.
 pub fn rows_of_number(licenses: &Licenses, state: &str, number: &str, profession: Option<&str>) -> Vec<u32> {
-    let takes = |row: &u32| profession.is_none_or(|profession| licenses.professions.at(*row as usize) == profession);
+    let takes = |row: &u32| profession.is_none_or(|profession| licenses.index.professions.at(*row as usize) == profession);
     let mut found = BTreeSet::new();
     for form in [display(number), normalized(number, &[])] {
         found.extend(licenses.with_number(state, &form).iter().copied().filter(takes));

@@ -2,22 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::canonical::license_number;
 use crate::canonical::name::comparable;
 use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::Result;
 use crate::serve::days;
+use crate::serve::index::file::{Column, Index, Small, stored};
+use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::license::datasets::Action;
 use crate::serve::license::datasets::License;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part};
+use crate::serve::release::key_columns::{NO_DAY, days, indexed, known_day, read_part};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
-use crate::serve::release::rows::{Children, Numbered};
+use crate::serve::release::rows::{Children, Dataset, Numbered};
 use crate::serve::release::table::Table;
-use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::search::names::Name;
 use crate::serve::search::query::person_words;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder};
@@ -33,7 +36,7 @@ const COLUMNS: &[&str] = &[
 pub const SELF_REPORTED: &str = "self_reported";
 
 /// What one list of licenses holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LicenseList {
     /// The feed it is from.
     pub source_id: String,
@@ -56,6 +59,16 @@ pub struct LicenseList {
 pub struct Licenses {
     pub rows: Numbered<License>,
     pub actions: Children<Action>,
+    pub index: Index<LicenseIndex>,
+    /// By state and short name.
+    pub lists: BTreeMap<(String, String), LicenseList>,
+    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
+    quarantined: Vec<String>,
+}
+
+/// What licenses are found by.
+#[derive(Debug)]
+pub struct LicenseIndex {
     pub names: RowNames,
     by_id: HashIndex,
     /// By state and number, normalised and as it is written.
@@ -64,14 +77,14 @@ pub struct Licenses {
     pub statuses: DictionaryColumn,
     pub holder_types: DictionaryColumn,
     /// Day of the last renewal or the first issue.
-    pub renewed: Vec<i32>,
+    pub renewed: Column<i32>,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
-    /// By state and short name.
-    pub lists: BTreeMap<(String, String), LicenseList>,
-    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in upper case.
-    quarantined: Vec<String>,
+    /// By state and short name, without what the manifest says of them.
+    lists: Small<Vec<((String, String), LicenseList)>>,
 }
+
+stored!(LicenseIndex { names, by_id, by_number, professions, statuses, holder_types, renewed, cities, zips, lists });
 
 #[derive(Default)]
 struct Builder {
@@ -81,14 +94,14 @@ struct Builder {
     professions: DictionaryColumn,
     statuses: DictionaryColumn,
     holder_types: DictionaryColumn,
-    renewed: Vec<i32>,
+    renewed: Column<i32>,
     cities: DictionaryCodes,
     zips: DictionaryCodes,
     lists: BTreeMap<(String, String), LicenseList>,
 }
 
 /// The day as of which a list says what it says.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct ListDay {
     /// Days since 1970-01-01; none when no file of the list has a date.
     day: Option<i32>,
@@ -200,41 +213,21 @@ impl Licenses {
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<License>::of(manifest)? else { return Ok(None) };
-        let mut made = Builder::default();
+        let days: Vec<ListDay> = rows.parts().iter().map(|part| ListDay::of(manifest, part)).collect();
+        let index = reader.index(License::ID, &format!("{days:?}"), LicenseIndex::make(reader, &rows, &days)).await?;
+        let mut lists: BTreeMap<(String, String), LicenseList> = index.lists.iter().cloned().collect();
         for (number, part) in rows.parts().iter().enumerate() {
-            let list = (rows.partition_of(number, "state").to_owned(), rows.partition_of(number, "source").to_owned());
-            let start = rows.rows_of_part(number).start;
-            let day = ListDay::of(manifest, part);
-            let entry = made.lists.entry(list.clone()).or_default();
-            entry.quarantined += part.report.quarantined.values().sum::<u64>();
-            entry.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
+            let list = lists.entry(list_of(&rows, number)).or_default();
+            list.quarantined += part.report.quarantined.values().sum::<u64>();
+            list.cadence_days = manifest.tasks.get(&part.task_id).map_or(0, |task| task.cadence_days);
         }
         let quarantined = quarantined::ids::<License>(reader).await?;
-        crate::serve::release::key_columns::indexed(move || {
-            Ok(Some(Self {
-                rows,
-                actions: Children::default(),
-                names: made.names.finish()?,
-                by_id: made.by_id.finish(),
-                by_number: made.by_number.finish(),
-                professions: made.professions,
-                statuses: made.statuses,
-                holder_types: made.holder_types,
-                renewed: made.renewed,
-                cities: made.cities,
-                zips: made.zips,
-                lists: made.lists,
-                quarantined,
-            }))
-        })
-        .await
-        .map(|made| made.map(|made| Self { actions: Children::of(manifest), ..made }))
+        Ok(Some(Self { rows, actions: Children::of(manifest), index, lists, quarantined }))
     }
 
     /// The row of an id, in any case.
     pub fn find(&self, license_id: &str) -> Option<u32> {
-        self.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
+        self.index.by_id.find(&[&license_id.to_ascii_uppercase()]).first().copied()
     }
 
     /// Whether a record of a list was set aside whose id ends with the number, in one of these forms.
@@ -248,7 +241,7 @@ impl Licenses {
 
     /// The licenses of a state with a number, which is normalised or as it is written.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
-        self.by_number.find(&[state, number])
+        self.index.by_number.find(&[state, number])
     }
 
     /// Whether a board says that there is a license, and not only its holder.
@@ -259,16 +252,46 @@ impl Licenses {
 
     /// The status of a license as of its list's date.
     pub fn status(&self, row: u32) -> &str {
-        self.statuses.at(row as usize)
+        self.index.statuses.at(row as usize)
     }
 
     pub fn is_active(&self, row: u32) -> bool {
         self.status(row) == "active"
     }
+}
 
-    /// How much memory the index takes.
+/// State and short name of the list that a part is of.
+fn list_of(rows: &Numbered<License>, part: usize) -> (String, String) {
+    (rows.partition_of(part, "state").to_owned(), rows.partition_of(part, "source").to_owned())
+}
+
+impl LicenseIndex {
+    async fn make(reader: PartReader<'_>, rows: &Numbered<License>, days: &[ListDay]) -> Result<Self> {
+        let mut made = Builder::default();
+        for (number, (part, day)) in rows.parts().iter().zip(days.iter().copied()).enumerate() {
+            let (list, start) = (list_of(rows, number), rows.rows_of_part(number).start);
+            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
+        }
+        indexed(move || {
+            Ok(Self {
+                names: made.names.finish()?,
+                by_id: made.by_id.finish(),
+                by_number: made.by_number.finish(),
+                professions: made.professions,
+                statuses: made.statuses,
+                holder_types: made.holder_types,
+                renewed: made.renewed,
+                cities: made.cities,
+                zips: made.zips,
+                lists: Small(made.lists.into_iter().collect()),
+            })
+        })
+        .await
+    }
+
+    /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = 10 * self.renewed.capacity() + self.cities.size_bytes() + self.zips.size_bytes();
+        let columns = self.renewed.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
         self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }

@@ -7,6 +7,8 @@ use arrow::array::Array;
 use crate::canonical::address::city_key;
 use crate::canonical::license_number;
 use crate::error::{Error, Result};
+use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::serve::index::key_hash::hash;
 use crate::serve::permit::datasets::Contact;
 use crate::serve::permit::datasets::EVIDENCE;
 use crate::serve::permit::datasets::Link;
@@ -20,7 +22,6 @@ use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Numbered};
 use crate::serve::release::table::Table;
-use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder, hash};
 use crate::serve::search::row_names::{SharedBuilder, SharedNames};
 use crate::store::Part;
 

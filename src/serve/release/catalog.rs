@@ -114,8 +114,9 @@ impl Catalog {
             }
         };
         if let Some(known) = current.as_ref().filter(|current| current.entry.generation == entry.generation) {
+            let release = self.intact(known.release.clone()).await?;
             if known.unrenewed != unrenewed {
-                let release = Arc::new(known.release.marked(unrenewed.as_ref()));
+                let release = Arc::new(release.marked(unrenewed.as_ref()));
                 self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
             }
             return Ok(None);
@@ -225,6 +226,36 @@ impl Catalog {
             self.lock_retained().measure(&release.manifest, before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before)));
         }
         Ok(release)
+    }
+
+    /// The release with indexes that can be read: one whose files were changed while it was served is loaded anew.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be loaded.
+    pub async fn intact(&self, release: Arc<Release>) -> Result<Arc<Release>> {
+        if release.is_intact() {
+            return Ok(release);
+        }
+        let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let id = &release.manifest.release_id;
+        let current = self.current.load_full().filter(|current| current.release.manifest.release_id == *id);
+        // Another who asked may have had it loaded.
+        let known = current.as_ref().map(|current| current.release.clone()).or_else(|| self.take_retained(id));
+        if let Some(known) = known.filter(|known| known.is_intact()) {
+            return Ok(known);
+        }
+        tracing::warn!("an index of release {id} was changed while it was served; it is made again");
+        let loaded = Release::load(&self.parts, &self.contracts, &self.loads, id).await?;
+        let Some(current) = current else {
+            let loaded = Arc::new(loaded);
+            self.lock_retained().end(id, Some(&loaded));
+            return Ok(loaded);
+        };
+        let loaded = Arc::new(loaded.marked(current.unrenewed.as_ref()));
+        let (entry, unrenewed) = (current.entry.clone(), current.unrenewed.clone());
+        // The channel may have moved on in the meantime.
+        self.current.compare_and_swap(&Some(current), Some(Arc::new(Current { entry, unrenewed, release: loaded.clone() })));
+        Ok(loaded)
     }
 
     async fn retained(&self, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {

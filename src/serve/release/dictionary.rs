@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::serve::index::file::{Column, Restored, Saved, Small, Stored, stored};
 
 /// A number that no text has.
 pub const ABSENT: u16 = u16::MAX;
@@ -50,6 +51,19 @@ impl Dictionary {
     }
 }
 
+impl Stored for Dictionary {
+    fn save(self, to: &mut Saved) {
+        Small(self.texts).save(to);
+    }
+
+    fn restore(from: &mut Restored) -> Result<Self> {
+        let Small(texts) = Small::<Vec<String>>::restore(from)?;
+        let mut dictionary = Self::default();
+        texts.iter().try_for_each(|text| dictionary.number(Some(text)).map(drop))?;
+        Ok(dictionary)
+    }
+}
+
 /// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the contract describes.
 ///
 /// # Errors
@@ -61,9 +75,11 @@ pub fn numbered(number: usize) -> Result<u16> {
 /// A text column with few different values.
 #[derive(Debug, Default)]
 pub struct DictionaryColumn {
-    numbers: Vec<u16>,
+    numbers: Column<u16>,
     words: Dictionary,
 }
+
+stored!(DictionaryColumn { numbers, words });
 
 impl DictionaryColumn {
     /// Adds a row.

@@ -1,17 +1,32 @@
 //! A column of texts kept as small numbers, for filters that ask only whether two texts are equal. Spellings that mean the same share a
 //! code.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::error::{Error, Result};
+use crate::serve::index::file::{Column, Restored, Saved, Small, Stored};
 
 /// A text column of which only equality matters: four bytes for each row. Texts that are spelled differently and mean the same have one code.
 #[derive(Debug, Default)]
 pub struct DictionaryCodes {
-    of_rows: Vec<u32>,
+    of_rows: Column<u32>,
     /// Codes by spelling as published and as compared; 0 is no text.
     known: HashMap<Box<str>, u32>,
     count: u32,
+}
+
+impl Stored for DictionaryCodes {
+    fn save(self, to: &mut Saved) {
+        self.of_rows.save(to);
+        let known: BTreeMap<Box<str>, u32> = self.known.into_iter().collect();
+        Small(Vec::from_iter(known)).save(to);
+    }
+
+    fn restore(from: &mut Restored) -> Result<Self> {
+        let (of_rows, Small(known)) = (Column::restore(from)?, Small::<Vec<(Box<str>, u32)>>::restore(from)?);
+        let count = known.iter().map(|(_, code)| *code).max().unwrap_or(0);
+        Ok(Self { of_rows, known: known.into_iter().collect(), count })
+    }
 }
 
 impl DictionaryCodes {
@@ -60,6 +75,6 @@ impl DictionaryCodes {
     }
 
     pub fn size_bytes(&self) -> usize {
-        4 * self.of_rows.capacity() + 40 * self.known.capacity()
+        self.of_rows.size_bytes() + 40 * self.known.capacity()
     }
 }

@@ -13,20 +13,30 @@ use super::part_reader::PartReader;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
-use crate::store::{Manifest, Unrenewed};
+use crate::serve::index::file::Index;
+use crate::store::{Manifest, MappedFile, Unrenewed};
 
 /// What families keep of a release, one of each type: nothing below the route table knows all of them.
 #[derive(Default)]
-pub struct Tables(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct Tables {
+    by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    /// The files that indexes are mapped from.
+    mapped: Vec<Arc<MappedFile>>,
+}
 
 impl Tables {
     /// Keeps a table.
     pub fn insert<T: Any + Send + Sync>(&mut self, table: T) {
-        self.0.insert(TypeId::of::<T>(), Box::new(table));
+        self.by_type.insert(TypeId::of::<T>(), Box::new(table));
+    }
+
+    /// Keeps an eye on the file that an index of a table is mapped from.
+    pub fn watch<T>(&mut self, index: &Index<T>) {
+        self.mapped.extend(index.mapped().cloned());
     }
 
     fn get<T: Any>(&self) -> Option<&T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+        self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }
 
@@ -62,6 +72,11 @@ impl Release {
         let mut manifest = self.manifest.clone();
         manifest.mark(unrenewed);
         Self { manifest, tables: self.tables.clone(), freshness: FreshnessCache::default() }
+    }
+
+    /// Whether its indexes can be read: a mapped file can be changed behind our back.
+    pub fn is_intact(&self) -> bool {
+        self.tables.mapped.iter().all(|file| file.is_as_mapped())
     }
 
     /// A family's table; none when the release lacks its dataset.

@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
@@ -12,7 +13,8 @@ use tokio::sync::{OnceCell, Semaphore};
 
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, RecordId, ReleaseId};
-use crate::store::{Copies, Copy, Manifest, Part, Record, Releases, find_record};
+use crate::serve::index::file::{Index, Saved, Stored};
+use crate::store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, of_all};
 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;
@@ -63,6 +65,8 @@ pub struct PartCache {
     releases: Releases,
     copies: Copies,
     limit_bytes: usize,
+    /// Names the build of the program, which decides what an index is.
+    program: Digest,
     reading: Semaphore,
     kept: Mutex<Kept>,
 }
@@ -85,8 +89,8 @@ struct Entry {
 type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
 
 impl PartCache {
-    pub fn new(releases: Releases, copies: Copies, limit_bytes: usize) -> Self {
-        Self { releases, copies, limit_bytes, reading: Semaphore::new(READING), kept: Mutex::default() }
+    pub fn new(releases: Releases, copies: Copies, limit_bytes: usize, program: Digest) -> Self {
+        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), kept: Mutex::default() }
     }
 
     /// Returns a part, from memory or read now.
@@ -132,7 +136,8 @@ impl PartCache {
         let failed = |error| Error::store(format!("reading a part failed: {error}"));
         if let Some(columns) = T::COPIED {
             let (copies, part) = (self.copies.clone(), part.clone());
-            let opened = tokio::task::spawn_blocking(move || copies.open(&part.sha256, columns)?.map(|copy| T::from_copy(copy, &part.path)).transpose());
+            let opened =
+                tokio::task::spawn_blocking(move || copies.open(&part.sha256, &columns.join(" "))?.map(|copy| T::from_copy(copy, &part.path)).transpose());
             match opened.await.map_err(failed)? {
                 Ok(Some(held)) => return Ok(held),
                 Ok(None) => {}
@@ -146,7 +151,8 @@ impl PartCache {
             let held = T::read(bytes, &part.path)?;
             let Some(columns) = T::COPIED.filter(|_| copies.is_large(held.size_bytes())) else { return Ok(held) };
             let copied = held.to_copy().and_then(|copy| {
-                let copy = copy.map(|copy| copies.write(&part.sha256, columns, &copy)).transpose()?;
+                let write = |batch: RecordBatch| copies.write(&part.sha256, &columns.join(" "), &batch.schema(), [Ok(batch)]);
+                let copy = copy.map(write).transpose()?;
                 copy.map(|copy| T::from_copy(copy, &part.path)).transpose()
             });
             match copied {
@@ -158,6 +164,41 @@ impl PartCache {
             }
         });
         reading.await.map_err(failed)?
+    }
+
+    /// Whether there is a copy of a part; it may be damaged.
+    pub fn has_copy<T: CachedPart>(&self, part: &Part) -> bool {
+        T::COPIED.is_some_and(|columns| self.copies.is_there(&part.sha256, &columns.join(" ")))
+    }
+
+    /// The index of a dataset's parts, mapped from its file, or made now and kept in one where the parts are large. `decided_by` is what decides it beside
+    /// parts and program.
+    ///
+    /// # Errors
+    /// What `make` returns.
+    pub async fn index<T: Stored + Send + 'static>(&self, parts: &[Part], decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<Index<T>> {
+        let size_bytes: u64 = parts.iter().map(|part| part.size_bytes).sum();
+        if !self.copies.is_large(usize::try_from(size_bytes).unwrap_or(usize::MAX)) {
+            return make.await.map(Index::made);
+        }
+        let failed = |error| Error::store(format!("indexing failed: {error}"));
+        let (copies, name, form) = (self.copies.clone(), of_all(parts), Index::<T>::form(&self.program, decided_by));
+        let opened = tokio::task::spawn_blocking(move || (copies.open(&name, &form).and_then(|copy| copy.map(Index::of_copy).transpose()), copies, form));
+        let (opened, copies, form) = opened.await.map_err(failed)?;
+        match opened {
+            Ok(Some(index)) => return Ok(index),
+            Ok(None) => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+        let made = make.await?;
+        let writing = tokio::task::spawn_blocking(move || {
+            let saved = Saved::of(made);
+            copies.write(&name, &form, &Saved::schema(), saved.batches()).and_then(Index::of_copy).or_else(|error| {
+                tracing::warn!("no file of an index for a quick start: {error}");
+                Index::of_saved(saved)
+            })
+        });
+        writing.await.map_err(failed)?
     }
 
     /// Removes copies of parts that none of these releases has.

@@ -1,5 +1,6 @@
 //! The parts of one release, read through the cache that all releases share.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use super::part_cache::{CachedPart, PartCache};
 use super::record_ids::RecordIds;
 use crate::error::Result;
 use crate::ids::RecordId;
+use crate::serve::index::file::{Index, Stored};
 use crate::store::{Manifest, Part, Record};
 
 /// Reads parts of a release.
@@ -49,6 +51,15 @@ impl<'a> PartReader<'a> {
     /// As for [`PartReader::get`].
     pub async fn read<T: CachedPart>(self, part: &Part) -> Result<T> {
         self.cache.read(&self.manifest.release_id, part).await
+    }
+
+    /// The index of a dataset's parts: mapped from its file, or made now. `decided_by` is what decides it beside them.
+    ///
+    /// # Errors
+    /// What `make` returns.
+    pub async fn index<T: Stored + Send + 'static>(self, dataset_id: &str, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<Index<T>> {
+        let parts = self.manifest.datasets.get(dataset_id).map(|dataset| dataset.parts.as_slice()).unwrap_or_default();
+        self.cache.index(parts, decided_by, make).await
     }
 
     /// Finds a record; none where the part has not got it. What ids a part has is kept, so that asking again for what is not there reads nothing.

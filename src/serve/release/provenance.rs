@@ -116,7 +116,7 @@ impl<'a> ProvenanceWriter<'a> {
     /// The file that a row comes from.
     pub fn source(&self, row_sources: &RowSources, row: usize) -> Option<&'a Snapshot> {
         let head = row_sources.of(row)?;
-        self.inputs.iter().find(|input| *input.source_id == *head.source_id && input.sha256 == head.digest)
+        self.inputs.iter().find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
     /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
@@ -124,8 +124,8 @@ impl<'a> ProvenanceWriter<'a> {
     pub fn write(&self, json: &mut Json, row_sources: &RowSources, row: usize, validation_status: &str, record_id: &str) {
         let (source_id, snapshot) = match row_sources.of(row) {
             Some(head) => {
-                let of_source = || self.inputs.iter().filter(|input| *input.source_id == *head.source_id);
-                (&*head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
+                let of_source = || self.inputs.iter().filter(|input| input.source_id == head.source_id);
+                (head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
             }
             None => ("", None),
         };

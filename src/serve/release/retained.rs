@@ -41,7 +41,7 @@ impl Retained {
     /// A release that is kept, and is now the last to go.
     pub fn get(&mut self, id: &ReleaseId) -> Option<Arc<Release>> {
         let index = self.kept.iter().position(|release| release.manifest.release_id == *id)?;
-        let release = self.kept.remove(index);
+        let release = Some(self.kept.remove(index)).filter(|release| release.is_intact())?;
         self.kept.push(release.clone());
         Some(release)
     }

@@ -1,31 +1,37 @@
 //! Which publisher's file each row comes from: what the row's first pointer names. Kept apart from the release, because a part that two
 //! releases share may have been built from an archive of which each has another night's copy.
 
-use std::sync::Arc;
-
 use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::provenance::POINTERS;
+use crate::serve::index::file::{Column, stored};
+use crate::serve::release::dictionary::DictionaryColumn;
 
 /// A row that says what no file holds, such as that a metric was never reported.
 const NO_SOURCE: u32 = u32::MAX;
+const DIGEST_BYTES: usize = 32;
 
 /// The files that rows come from, by row.
 #[derive(Debug, Default)]
 pub struct RowSources {
-    of_rows: Vec<u32>,
-    files: Vec<RowSource>,
+    of_rows: Column<u32>,
+    /// Of each file.
+    source_ids: DictionaryColumn,
+    /// Of each file, one after the other.
+    digests: Column<u8>,
 }
 
+stored!(RowSources { of_rows, source_ids, digests });
+
 /// What a row's first pointer names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowSource {
-    pub source_id: Arc<str>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowSource<'a> {
+    pub source_id: &'a str,
     /// Of the file, or of a member of it.
     pub digest: Digest,
 }
@@ -61,10 +67,13 @@ impl RowSources {
                     continue;
                 }
                 let head = (source_ids.value(first), snapshots.value(first));
-                match read.of_rows.last() {
+                match read.of_rows.last().copied() {
                     // Neighbours mostly come from the same file.
-                    Some(&known) if last == Some(head) && known != NO_SOURCE => read.of_rows.push(known),
-                    _ => read.push(head.0, head.1, path)?,
+                    Some(known) if last == Some(head) && known != NO_SOURCE => read.of_rows.push(known),
+                    _ => {
+                        let digest = head.1.parse().map_err(|error| Error::store(format!("{path}: {error}")))?;
+                        read.push(RowSource { source_id: head.0, digest }).context(|| path.to_owned())?;
+                    }
                 }
                 last = Some(head);
             }
@@ -72,15 +81,15 @@ impl RowSources {
         Ok(read)
     }
 
-    fn push(&mut self, source_id: &str, snapshot: &str, path: &str) -> Result<()> {
-        let digest: Digest = snapshot.parse().map_err(|error| Error::store(format!("{path}: {error}")))?;
+    fn push(&mut self, file: RowSource<'_>) -> Result<()> {
         // Looking further back would only save a little memory.
-        let is_last = self.files.last().is_some_and(|head| head.digest == digest && *head.source_id == *source_id);
+        let is_last = self.files().checked_sub(1).is_some_and(|last| self.file(last) == file);
         if !is_last {
-            let known = self.files.last().filter(|head| *head.source_id == *source_id).map(|head| head.source_id.clone());
-            self.files.push(RowSource { source_id: known.unwrap_or_else(|| source_id.into()), digest });
+            self.source_ids.push(Some(file.source_id))?;
+            self.digests.extend(file.digest.as_bytes());
         }
-        self.of_rows.push(u32::try_from(self.files.len() - 1).map_err(|_| Error::store(format!("{path}: more files than rows can name")))?);
+        let last = u32::try_from(self.files() - 1).ok().filter(|number| *number != NO_SOURCE);
+        self.of_rows.push(last.ok_or_else(|| Error::store("more files than rows can name"))?);
         Ok(())
     }
 
@@ -89,42 +98,52 @@ impl RowSources {
     /// # Errors
     /// `Store`, when there are more files than rows can name.
     pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
-        let Some(head) = other.of(row) else {
-            self.of_rows.push(NO_SOURCE);
-            return Ok(());
-        };
-        if self.files.last() != Some(head) {
-            self.files.push(head.clone());
+        match other.of(row) {
+            Some(file) => self.push(file),
+            None => {
+                self.of_rows.push(NO_SOURCE);
+                Ok(())
+            }
         }
-        self.of_rows.push(u32::try_from(self.files.len() - 1).map_err(|_| Error::store("more files than rows can name"))?);
-        Ok(())
     }
 
     /// The number of each row's file, and the files as JSON.
     pub fn to_copy(&self) -> (UInt32Array, String) {
-        let row_sources: Vec<(&str, String)> = self.files.iter().map(|head| (&*head.source_id, head.digest.to_string())).collect();
-        (self.of_rows.clone().into(), serde_json::to_string(&row_sources).expect("texts have a JSON form"))
+        let files: Vec<(&str, String)> = (0..self.files()).map(|number| self.file(number)).map(|file| (file.source_id, file.digest.to_string())).collect();
+        (self.of_rows.to_vec().into(), serde_json::to_string(&files).expect("texts have a JSON form"))
     }
 
     /// Takes what [`RowSources::to_copy`] made.
     ///
     /// # Errors
     /// `Store`, when it is something else.
-    pub fn from_copy(of_rows: &UInt32Array, row_sources: &str) -> Result<Self> {
-        let row_sources: Vec<(String, String)> = serde_json::from_str(row_sources).map_err(|error| Error::store(error.to_string()))?;
-        let head = |(source_id, digest): (String, String)| {
-            let digest = digest.parse().map_err(|error| Error::store(format!("{error}")))?;
-            Ok(RowSource { source_id: source_id.into(), digest })
-        };
-        Ok(Self { of_rows: of_rows.values().to_vec(), files: row_sources.into_iter().map(head).collect::<Result<_>>()? })
+    pub fn from_copy(of_rows: &UInt32Array, files: &str) -> Result<Self> {
+        let files: Vec<(String, String)> = serde_json::from_str(files).map_err(|error| Error::store(error.to_string()))?;
+        let mut read = Self { of_rows: of_rows.values().to_vec().into(), ..Self::default() };
+        for (source_id, digest) in files {
+            let digest: Digest = digest.parse().map_err(|error| Error::store(format!("{error}")))?;
+            read.source_ids.push(Some(&source_id))?;
+            read.digests.extend(digest.as_bytes());
+        }
+        Ok(read)
+    }
+
+    fn files(&self) -> usize {
+        self.digests.len() / DIGEST_BYTES
+    }
+
+    fn file(&self, number: usize) -> RowSource<'_> {
+        let bytes = self.digests[number * DIGEST_BYTES..][..DIGEST_BYTES].try_into().expect("a digest has 32 bytes");
+        RowSource { source_id: self.source_ids.at(number), digest: Digest::from_bytes(bytes) }
     }
 
     pub fn size_bytes(&self) -> usize {
-        4 * self.of_rows.capacity() + 96 * self.files.capacity()
+        self.of_rows.size_bytes() + self.digests.size_bytes() + size_of::<u16>() * self.files()
     }
 
     /// The file of a row; none of a row that says what no file holds.
-    pub fn of(&self, row: usize) -> Option<&RowSource> {
-        self.files.get(self.of_rows[row] as usize)
+    pub fn of(&self, row: usize) -> Option<RowSource<'_>> {
+        let number = self.of_rows[row];
+        (number != NO_SOURCE).then(|| self.file(number as usize))
     }
 }

@@ -65,8 +65,9 @@ impl<D: Dataset> CachedPart for Rows<D> {
         Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
     }
 
-    fn from_copy(Copy { batch: copy, file }: Copy, path: &str) -> Result<Self> {
+    fn from_copy(Copy { mut batches, file }: Copy, path: &str) -> Result<Self> {
         let not_ours = || Error::store(format!("{path}: its copy does not say which file a row comes from"));
+        let copy = batches.pop().ok_or_else(not_ours)?;
         let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
         let row_sources = RowSources::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
         Ok(Self { table: Table::of(copy, path), row_sources, mapped: Some(file), dataset: PhantomData })
@@ -276,7 +277,8 @@ impl<D: Dataset> Numbered<D> {
         values.into_iter().collect()
     }
 
-    /// Opens every part that is large enough to be read from a copy, so that none has to be decoded when an answer needs it.
+    /// Makes the copies that are not there yet of parts that are large, so that none has to be decoded when an answer needs it; those that are there are
+    /// opened by and by.
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
@@ -309,9 +311,19 @@ const PREPARING: usize = 2;
 
 async fn prepare<D: Dataset>(reader: PartReader<'_>, parts: impl Iterator<Item = &Part>) -> Result<()> {
     let large: Vec<&Part> = parts.filter(|part| part.size_bytes >= LARGE_PART_BYTES).collect();
-    for some in large.chunks(PREPARING) {
+    let (copied, others): (Vec<&Part>, Vec<&Part>) = large.into_iter().partition(|part| reader.cache().has_copy::<Rows<D>>(part));
+    for some in others.chunks(PREPARING) {
         try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
     }
+    // To look whether a copy is as it was written takes its time.
+    let (cache, release_id, copied) = (reader.cache().clone(), reader.manifest().release_id.clone(), copied.into_iter().cloned().collect::<Vec<Part>>());
+    tokio::spawn(async move {
+        for part in copied {
+            if let Err(error) = cache.get::<Rows<D>>(&release_id, &part).await {
+                tracing::warn!("{error}");
+            }
+        }
+    });
     Ok(())
 }
 

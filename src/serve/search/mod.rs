@@ -1,6 +1,5 @@
 //! Finds names: one engine for registrants, businesses and licenses, with the same words and the same scale of scores for all.
 
-pub mod hash_index;
 pub mod names;
 pub mod query;
 pub mod rank;

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::serve::search::hash_index::{HashIndex, HashIndexBuilder, hash};
+use crate::serve::index::file::{Column, Small, stored};
+use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::serve::index::key_hash::hash;
 
 /// Ends a name in the text.
 const END: u8 = 0;
@@ -22,24 +24,28 @@ const MANY: u8 = u8::MAX - 1;
 /// The names and where their words are.
 #[derive(Debug, Default)]
 pub struct Names {
-    text: Vec<u8>,
+    text: Column<u8>,
     /// Where each name begins.
-    starts: Vec<u32>,
+    starts: Column<u32>,
     /// How many words each has, its legal form apart.
-    lengths: Vec<u8>,
+    lengths: Column<u8>,
     /// Whether all are organisations', none with hundreds of words.
-    is_plain: bool,
+    is_plain: Small<bool>,
     /// Numbers of the names, sorted by their text.
-    sorted: Vec<u32>,
+    sorted: Column<u32>,
     /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
-    by_word: Vec<u32>,
+    by_word: Column<u32>,
     /// The number of each word.
     words: HashIndex,
     /// Where each word's names begin, and their end.
-    word_starts: Vec<u32>,
-    /// A place in the text of each word and its number, sorted by the word; empty unless words may be unfinished.
-    sorted_words: Vec<(u32, u32)>,
+    word_starts: Column<u32>,
+    /// Numbers of the words, sorted by the word; empty unless words may be unfinished.
+    sorted_words: Column<u32>,
+    /// A place in the text of each of these.
+    word_places: Column<u32>,
 }
+
+stored!(Names { text, starts, lengths, is_plain, sorted, by_word, words, word_starts, sorted_words, word_places });
 
 /// A name in the form it is compared in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,11 +107,9 @@ impl NamesBuilder {
     /// # Errors
     /// `Store`, when there are more words than can be numbered.
     pub fn finish(self) -> Result<Names> {
-        let Self { mut text, mut starts, has_begun_words } = self;
-        text.shrink_to_fit();
-        starts.shrink_to_fit();
+        let Self { text, starts, has_begun_words } = self;
         let sorted = sorted(&text, &starts);
-        let mut names = Names { text, starts, sorted, ..Names::default() };
+        let mut names = Names { text: text.into(), starts: starts.into(), sorted: sorted.into(), ..Names::default() };
         let places = names.list_words()?;
         if has_begun_words {
             names.sort_words(places);
@@ -213,15 +217,16 @@ impl Names {
                 *place += 1;
             }
         }
-        self.is_plain = lengths.iter().all(|length| *length < MANY);
-        (self.lengths, self.by_word, self.words, self.word_starts) = (lengths, by_word, words.finish(), word_starts);
+        self.is_plain = Small(lengths.iter().all(|length| *length < MANY));
+        (self.lengths, self.by_word, self.words, self.word_starts) = (lengths.into(), by_word.into(), words.finish(), word_starts.into());
         Ok(places)
     }
 
     fn sort_words(&mut self, places: Vec<u32>) {
         let mut sorted: Vec<(u32, u32)> = places.into_iter().zip(0..).collect();
         sorted.par_sort_unstable_by(|a, b| self.word_at(a.0).cmp(self.word_at(b.0)));
-        self.sorted_words = sorted;
+        self.sorted_words = sorted.iter().map(|(_, word)| *word).collect::<Vec<_>>().into();
+        self.word_places = sorted.into_iter().map(|(place, _)| place).collect::<Vec<_>>().into();
     }
 
     /// The word at a place of the text; the marks within a name come before a blank, letters and digits after it.
@@ -252,7 +257,7 @@ impl Names {
 
     /// Splits numbers into those of persons, or of other names that have to be read, and the rest. Of many names the kind is looked up only where they differ.
     pub fn split(&self, numbers: Vec<u32>, is_first: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<u32>) {
-        if self.is_plain { (Vec::new(), numbers) } else { numbers.into_iter().partition(|number| is_first(*number)) }
+        if *self.is_plain { (Vec::new(), numbers) } else { numbers.into_iter().partition(|number| is_first(*number)) }
     }
 
     /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with hundreds of words.
@@ -276,10 +281,10 @@ impl Names {
         if self.sorted_words.is_empty() {
             return self.with_word(begun).to_vec();
         }
-        let start = self.sorted_words.partition_point(|(place, _)| self.word_at(*place) < begun.as_bytes());
-        let words = self.sorted_words[start..].iter().take_while(|(place, _)| self.word_at(*place).starts_with(begun.as_bytes()));
-        let of_word = |(_, word): &(u32, u32)| &self.by_word[self.word_starts[*word as usize] as usize..self.word_starts[*word as usize + 1] as usize];
-        let mut numbers = words.map(of_word).collect::<Vec<_>>().concat();
+        let start = self.word_places.partition_point(|place| self.word_at(*place) < begun.as_bytes());
+        let count = self.word_places[start..].iter().take_while(|place| self.word_at(**place).starts_with(begun.as_bytes())).count();
+        let of_word = |word: &u32| &self.by_word[self.word_starts[*word as usize] as usize..self.word_starts[*word as usize + 1] as usize];
+        let mut numbers = self.sorted_words[start..start + count].iter().map(of_word).collect::<Vec<_>>().concat();
         // In runs that ascend, which this sort takes as they are.
         numbers.sort();
         numbers
@@ -307,8 +312,8 @@ impl Names {
     }
 
     pub fn size_bytes(&self) -> usize {
-        let numbers = self.starts.capacity() + self.sorted.capacity() + self.by_word.capacity() + self.word_starts.capacity();
-        self.text.capacity() + self.lengths.capacity() + 4 * numbers + self.words.size_bytes() + 8 * self.sorted_words.capacity()
+        let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.sorted_words, &self.word_places];
+        self.text.size_bytes() + self.lengths.size_bytes() + self.words.size_bytes() + numbers.map(Column::size_bytes).iter().sum::<usize>()
     }
 }
 

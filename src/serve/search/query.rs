@@ -96,7 +96,7 @@ pub struct Query {
 
 /// Hash of a name as it is written, without regard to case and blanks around it.
 pub fn spelling_hash(text: &str) -> u32 {
-    crate::serve::search::hash_index::hash(&[text.trim().to_uppercase().as_str()]) as u32
+    crate::serve::index::key_hash::hash(&[text.trim().to_uppercase().as_str()]) as u32
 }
 
 /// The words of a person's name, initials apart.

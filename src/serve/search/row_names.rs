@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use crate::canonical::name::{Forms, SearchedName, searched};
 use crate::error::{Error, Result};
-use crate::serve::search::hash_index::hash;
+use crate::serve::index::file::{Column, Small, stored};
+use crate::serve::index::key_hash::hash;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
 use crate::serve::search::query::{MatchMode, NameMatch, Query, person_words, spelling_hash};
 
 /// Whose or what name it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum NameKind {
     /// The row's own name.
     Own,
@@ -21,6 +23,10 @@ pub enum NameKind {
 }
 
 impl NameKind {
+    fn of_number(number: u8) -> Self {
+        [Self::Own, Self::Former, Self::Assumed].into_iter().find(|kind| *kind as u8 == number).unwrap_or(Self::Principal)
+    }
+
     /// What it costs that the name is not the row's own, in ten-thousandths.
     fn handicap(self) -> i32 {
         match self {
@@ -60,11 +66,15 @@ impl RowHit {
 pub struct RowNames {
     names: Names,
     /// Hashes of the names as they are written.
-    raw: Vec<u32>,
-    rows: u32,
-    /// Row and kind of the names after those of the rows themselves.
-    others: Vec<(u32, NameKind)>,
+    raw: Column<u32>,
+    rows: Small<u32>,
+    /// Rows of the names after those of the rows themselves.
+    others: Column<u32>,
+    /// What kind each of these is, as a number.
+    kinds: Column<u8>,
 }
+
+stored!(RowNames { names, raw, rows, others, kinds });
 
 /// Names of rows on their way into an index.
 #[derive(Debug, Default)]
@@ -102,7 +112,7 @@ impl RowNamesBuilder {
     /// `Store`, when there are too many names.
     pub fn finish(mut self) -> Result<RowNames> {
         let rows = u32::try_from(self.raw.len()).map_err(|_| Error::store("more rows than an index can number"))?;
-        let mut others = Vec::with_capacity(self.others.len());
+        let (mut others, mut kinds) = (Vec::with_capacity(self.others.len()), Vec::with_capacity(self.others.len()));
         for (row, kind, text) in self.others {
             match text.split_once(',').filter(|_| kind == NameKind::Principal) {
                 Some((last, given)) => self.names.push(Name::Person { last: &person_words(last).join(" "), given: &person_words(given).join(" ") })?,
@@ -112,19 +122,19 @@ impl RowNamesBuilder {
                 }
             };
             self.raw.push(spelling_hash(&text));
-            others.push((row, kind));
+            others.push(row);
+            kinds.push(kind as u8);
         }
-        self.raw.shrink_to_fit();
-        Ok(RowNames { names: self.names.finish()?, raw: self.raw, rows, others })
+        Ok(RowNames { names: self.names.finish()?, raw: self.raw.into(), rows: Small(rows), others: others.into(), kinds: kinds.into() })
     }
 }
 
 impl RowNames {
     /// Finds rows, each once with the name that fits best; in no order. Returns whether there may be more.
     pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32, NameKind) -> bool) -> (Vec<RowHit>, bool) {
-        let owner = |number: u32| match number.checked_sub(self.rows) {
+        let owner = |number: u32| match number.checked_sub(*self.rows) {
             None => (number, NameKind::Own),
-            Some(other) => self.others[other as usize],
+            Some(other) => (self.others[other as usize], NameKind::of_number(self.kinds[other as usize])),
         };
         let found = self.names.search(
             query,
@@ -146,7 +156,7 @@ impl RowNames {
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.names.size_bytes() + 4 * self.raw.capacity() + 8 * self.others.capacity()
+        self.names.size_bytes() + self.raw.size_bytes() + self.others.size_bytes() + self.kinds.size_bytes()
     }
 }
 
@@ -155,9 +165,11 @@ impl RowNames {
 pub struct SharedNames {
     names: Names,
     /// Place of each name's first row.
-    starts: Vec<u32>,
-    rows: Vec<u32>,
+    starts: Column<u32>,
+    rows: Column<u32>,
 }
+
+stored!(SharedNames { names, starts, rows });
 
 /// Shared names on their way into an index.
 #[derive(Debug, Default)]
@@ -206,9 +218,8 @@ impl SharedBuilder {
             }
         }
         starts.push(self.pairs.len() as u32);
-        let mut rows: Vec<u32> = self.pairs.into_iter().map(|(_, row)| row).collect();
-        rows.shrink_to_fit();
-        Ok(SharedNames { names, starts, rows })
+        let rows: Vec<u32> = self.pairs.into_iter().map(|(_, row)| row).collect();
+        Ok(SharedNames { names, starts: starts.into(), rows: rows.into() })
     }
 }
 
@@ -233,7 +244,7 @@ impl SharedNames {
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.names.size_bytes() + 4 * (self.starts.capacity() + self.rows.capacity())
+        self.names.size_bytes() + self.starts.size_bytes() + self.rows.size_bytes()
     }
 }
 

@@ -61,6 +61,8 @@ pub static FAMILY: Family = Family {
 };
 
 async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {
-    tables.insert(SecTables::load(reader, contracts).await?);
+    let sec = SecTables::load(reader, contracts).await?;
+    sec.registrants.iter().for_each(|registrants| tables.watch(registrants));
+    tables.insert(sec);
     Ok(())
 }

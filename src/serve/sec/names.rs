@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::conformed_name::spelled_out;
 use crate::canonical::name::{Forms, searched};
 use crate::error::Result;
+use crate::serve::index::file::{Column, stored};
 use crate::serve::search::query::{MatchMode, NORMALIZED, NameMatch, Query};
 use crate::serve::search::rank::{BEST, put_first};
 use crate::serve::search::row_names::{NameKind, RowHit, RowNames, RowNamesBuilder};
@@ -76,12 +77,17 @@ pub struct Named<'a> {
 #[derive(Debug, Default)]
 pub struct Names {
     names: RowNames,
-    /// The row of each name, and its number among the row's former names; in the order of the listing, present names first, so that the first that are
+    /// The number of each name among its row's former names, or [`NONE`]; in the order of the listing, present names first, so that the first that are
     /// looked at are those of large companies.
-    of_names: Vec<(u32, Option<u32>)>,
-    /// By row.
-    listing: Vec<Option<u32>>,
+    formers: Column<u32>,
+    /// By row, or [`NONE`].
+    listing: Column<u32>,
 }
+
+/// No former name, and not listed.
+const NONE: u32 = u32::MAX;
+
+stored!(Names { names, formers, listing });
 
 impl Names {
     /// Indexes the names of all rows.
@@ -90,34 +96,35 @@ impl Names {
     /// `Store`, when there are too many names.
     pub fn new<'a>(rows: impl Iterator<Item = Named<'a>>) -> Result<Self> {
         let rows: Vec<Named<'a>> = rows.collect();
-        let listing: Vec<Option<u32>> = rows.iter().map(|named| named.listing).collect();
+        let listing: Vec<u32> = rows.iter().map(|named| named.listing.unwrap_or(NONE)).collect();
         let mut order: Vec<u32> = (0..).take(rows.len()).collect();
-        order.sort_by_key(|row| listing[*row as usize].unwrap_or(u32::MAX));
+        order.sort_by_key(|row| listing[*row as usize]);
         let mut names = RowNamesBuilder::of_companies();
-        let mut of_names = Vec::with_capacity(rows.len());
+        let mut formers = Vec::with_capacity(rows.len());
         for row in &order {
             names.add(*row, NameKind::Own, &spelled_out(rows[*row as usize].name));
-            of_names.push((*row, None));
+            formers.push(NONE);
         }
         for row in &order {
             for (number, former) in (0..).zip(&rows[*row as usize].former_names) {
                 names.add(*row, NameKind::Former, &spelled_out(former));
-                of_names.push((*row, Some(number)));
+                formers.push(number);
             }
         }
-        Ok(Self { names: names.finish()?, of_names, listing })
+        Ok(Self { names: names.finish()?, formers: formers.into(), listing: listing.into() })
     }
 
     /// Finds registrants, the first `count` in order: by score, listed ones before others, by their listing, then by name. Returns whether there may be more.
     pub fn search<'a>(&self, text: &str, count: usize, name: impl Fn(u32) -> &'a str) -> (Vec<Found>, bool) {
         let Some(query) = Query::new(&spelled_out(text), Forms::OfAnyCountry) else { return (Vec::new(), false) };
         let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed, &|_, _| true);
-        let listing = |hit: &RowHit| self.listing[hit.row as usize].unwrap_or(u32::MAX);
+        let listing = |hit: &RowHit| self.listing[hit.row as usize];
         put_first(&mut hits, count, |a, b| match b.score.cmp(&a.score).then_with(|| listing(a).cmp(&listing(b))) {
             Ordering::Equal => name(a.row).cmp(name(b.row)).then(a.row.cmp(&b.row)),
             order => order,
         });
-        let found = |hit: &RowHit| Found { row: hit.row, matched: Match::Name(*hit), former: self.of_names[hit.name as usize].1 };
+        let found =
+            |hit: &RowHit| Found { row: hit.row, matched: Match::Name(*hit), former: Some(self.formers[hit.name as usize]).filter(|former| *former != NONE) };
         (hits.iter().map(found).collect(), is_cut)
     }
 }

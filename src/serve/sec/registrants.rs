@@ -6,8 +6,10 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
 use crate::ids::Cik;
+use crate::serve::index::file::{Column, Index, Small, stored};
 use crate::serve::json::Json;
 use crate::serve::release::dictionary::DictionaryColumn;
+use crate::serve::release::key_columns::indexed;
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::ProvenanceWriter;
@@ -40,7 +42,7 @@ const COLUMNS: [&str; 12] = [
 /// All registrants of a release, by CIK.
 #[derive(Debug, Default)]
 pub struct Registrants {
-    ciks: Vec<u64>,
+    ciks: Column<u64>,
     names: TextColumn,
     former_names: Lists,
     tickers: Lists,
@@ -52,9 +54,25 @@ pub struct Registrants {
     validation_statuses: DictionaryColumn,
     row_sources: RowSources,
     /// Tickers and symbols of share classes as they are compared, and the rows that have them.
-    by_ticker: Vec<(Box<str>, u32)>,
+    by_ticker: Small<Vec<(Box<str>, u32)>>,
     search: Names,
 }
+
+stored!(Registrants {
+    ciks,
+    names,
+    former_names,
+    tickers,
+    exchanges,
+    sics,
+    sic_descriptions,
+    fiscal_year_ends,
+    states,
+    validation_statuses,
+    row_sources,
+    by_ticker,
+    search,
+});
 
 /// One bucket as it is read.
 #[derive(Debug)]
@@ -107,14 +125,17 @@ impl Registrants {
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
-    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Option<Self>> {
+    pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Option<Index<Self>>> {
         let Some(dataset) = reader.manifest().datasets.get(DATASET_ID) else { return Ok(None) };
-        let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Bucket>(part)).collect();
-        let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
         let contract = contracts.get(DATASET_ID);
         let categories: Vec<String> = contract.into_iter().flat_map(|contract| contract.values_of("filer_category")).map(|known| known.value.clone()).collect();
-        let indexed = tokio::task::spawn_blocking(move || Self::of(&buckets, &categories)).await;
-        indexed.map_err(|error| Error::store(format!("indexing {DATASET_ID} failed: {error}")))?.map(Some)
+        let make = async {
+            let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Bucket>(part)).collect();
+            let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
+            let categories = categories.clone();
+            indexed(move || Self::of(&buckets, &categories)).await
+        };
+        reader.index(DATASET_ID, &categories.join(" "), make).await.map(Some)
     }
 
     /// `categories` of filers run from large to small.
@@ -242,20 +263,22 @@ fn comparable(ticker: &str) -> String {
 /// Texts one after the other.
 #[derive(Debug, Default)]
 struct TextColumn {
-    text: String,
-    ends: Vec<u32>,
+    text: Column<u8>,
+    ends: Column<u32>,
 }
+
+stored!(TextColumn { text, ends });
 
 impl TextColumn {
     fn push(&mut self, text: &str) -> Result<()> {
-        self.text.push_str(text);
+        self.text.extend(text.as_bytes());
         self.ends.push(u32::try_from(self.text.len()).map_err(|_| Error::store("more than 4 GB of names"))?);
         Ok(())
     }
 
     fn get(&self, index: usize) -> &str {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start as usize..self.ends[index] as usize]
+        std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize]).unwrap_or_default()
     }
 }
 
@@ -263,9 +286,11 @@ impl TextColumn {
 #[derive(Debug, Default)]
 struct Lists {
     /// The row of each text, ascending.
-    rows: Vec<u32>,
+    rows: Column<u32>,
     texts: TextColumn,
 }
+
+stored!(Lists { rows, texts });
 
 impl Lists {
     fn push<'a>(&mut self, row: u32, texts: impl Iterator<Item = &'a str>) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use super::lookup::check_name;
 use super::lookup::with_tickers;
+use futures_util::FutureExt;
+
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta, Page};
 use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
@@ -28,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     body: None,
     data: "Companies",
     validity: Validity::Release,
-    handler: Handler::Memory(search),
+    handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
 
 /// How far down a search can be paged: beyond it a better name helps more than another page.

@@ -10,6 +10,7 @@ use super::registrants::Registrants;
 use super::value_table::ValueTable;
 use crate::contract::Contracts;
 use crate::error::Result;
+use crate::serve::index::file::Index;
 use crate::serve::release::bucketed::Buckets;
 use crate::serve::release::loaded::Release;
 use crate::serve::release::part_reader::PartReader;
@@ -22,7 +23,7 @@ pub const REGISTRANTS: &str = "sec.registrant";
 /// The securities family's tables. A dataset that the release lacks is none or empty.
 #[derive(Debug, Default)]
 pub struct SecTables {
-    pub registrants: Option<Registrants>,
+    pub registrants: Option<Index<Registrants>>,
     pub members: Members,
     pub profiles: Buckets<ProfileTable>,
     pub values: Buckets<ValueTable>,
@@ -36,6 +37,11 @@ impl SecTables {
     /// Those of a release, which are always there.
     pub fn of(release: &Release) -> &Self {
         release.table().expect("every release is loaded with the tables of all families")
+    }
+
+    /// The registrants of a release; none while a file that they are mapped from is not as it was.
+    pub fn registrants_of(release: &Release) -> Option<&Registrants> {
+        Self::of(release).registrants.as_deref().filter(|_| release.is_intact())
     }
 
     /// Reads what is kept in memory, and takes note of the parts that are read when they are asked for.

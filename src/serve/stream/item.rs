@@ -36,7 +36,7 @@ pub struct Item {
 impl Item {
     /// Completes an event from a release.
     pub fn of(event: Event, release: Option<&Release>, contracts: &Contracts, links: &Links) -> Self {
-        let registrants = release.and_then(|release| SecTables::of(release).registrants.as_ref());
+        let registrants = release.and_then(SecTables::registrants_of);
         let mut json = Json::new();
         json.object(|json| write(json, &event, registrants, contracts, links));
         let filing = event.filing;

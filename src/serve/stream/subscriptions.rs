@@ -58,7 +58,7 @@ impl Subscriptions {
             Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), Some(&asked.id))],
         };
         let release = stream.service.catalog.current();
-        let registrants = release.as_ref().and_then(|release| SecTables::of(release).registrants.as_ref());
+        let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
         if filter.has_tickers() && registrants.is_none() {
             let message = "`tickers`: no release with tickers is served; use `ciks`";
             return vec![frames::error(Code::CoverageUnavailable.name(), message, Some(&asked.id))];
@@ -115,7 +115,7 @@ impl Subscriptions {
         if self.generation != ring.generation() {
             self.generation = ring.generation();
             let release = stream.service.catalog.current();
-            let registrants = release.as_ref().and_then(|release| SecTables::of(release).registrants.as_ref());
+            let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
                 // A log that begins anew has smaller numbers.

@@ -438,7 +438,8 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
     let machines = Machines::new(&place);
     let mirror = place.mirror().display().to_string();
     let told = place.pubdata(&[&["plan", "--write", "--store", &machines.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0);
-    let typed: Vec<Vec<&str>> = told.stdout.lines().filter_map(|line| Some(line.strip_prefix("  pubdata ")?.split(' ').collect())).collect();
+    let with_home = format!("  pubdata --home {} ", place.home().display());
+    let typed: Vec<Vec<&str>> = told.stdout.lines().filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect())).collect();
     assert_eq!(typed.iter().map(|words| words[0]).collect::<Vec<_>>(), ["task", "task", "commit"], "{}", told.stdout);
     for words in &typed[..2] {
         place.pubdata(words).expect(0);

@@ -40,7 +40,7 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
     assert_eq!(planned, expected);
     let prune = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--dry-run"]).expect(0).stdout;
     assert!(prune.starts_with(&format!("would delete release {first}\nwould delete snapshot ")), "{prune}");
-    assert!(prune.contains("\nwould delete 1 releases, 0 unfinished ones, 1 snapshots (3.6 kB)\n"), "{prune}");
+    assert!(prune.contains("\nwould delete 1 release, 0 unfinished, 1 snapshot (3.6 kB)\n"), "{prune}");
     let planned = place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--dry-run", "--json"]).expect(0).json();
     assert_eq!(planned["releases"], json!([first]));
     assert_eq!(files(&place), before, "nothing was changed");

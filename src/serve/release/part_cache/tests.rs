@@ -51,7 +51,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     for (part, letter) in named.iter().zip([b'a', b'b', b'c']) {
         releases.put_part(&id, &part.path, Bytes::from(vec![letter; 40])).await.unwrap();
     }
-    let parts = Arc::new(PartCache::new(releases.clone(), Copies::new(folder.path().join("tables"), 1), 100));
+    let parts = Arc::new(PartCache::new(releases.clone(), Copies::new(folder.path().join("tables"), 1), 100, Digest::of(b"")));
     let [a, b, c] = named.as_slice() else { unreachable!() };
 
     let asking: Vec<_> = (0..8).map(|_| parts.get::<Plain>(&id, a)).collect();

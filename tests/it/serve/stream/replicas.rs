@@ -130,6 +130,34 @@ async fn what_is_damaged_in_the_store_is_named_and_a_server_goes_on_with_what_it
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_of_a_servers_home_that_count_no_more_are_told_of() {
+    let world = World::new().await;
+    let url = format!("file://{}", world.folder.path().display());
+    let store = SharedStore::at(&url).unwrap();
+    let folders = ["writer", "server"].map(|name| tempfile::Builder::new().prefix(name).tempdir().unwrap());
+    let [writer, own] = [0, 1].map(|number| Home::open(folders[number].path()).unwrap());
+    let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
+    let new = |name: &str| NewKey { name: name.to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+    let at_home = SharedStore::open(&own, None).unwrap();
+    for name in ["first", "second"] {
+        change_keys(&own, &at_home, |keys| keys.create(new(name), &plans, Timestamp::now())).await.unwrap();
+    }
+    let shared = change_keys(&writer, &store, |keys| keys.create(new("shared"), &plans, Timestamp::now())).await.unwrap();
+
+    let server = free_address();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+    command.arg("serve").arg("--home").arg(folders[1].path()).args(["--bind", &server.to_string(), "--store", &url]);
+    command.env("PUBDATA_LOG", "warn").stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut program = Ended(command.spawn().unwrap());
+    until("it is ready", || ask(server, PATH, &shared.key).is_some_and(|(status, _)| status == 200));
+    program.0.kill().unwrap();
+    let mut told = String::new();
+    program.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    let line = told.lines().find(|line| line.contains("API keys of this home")).unwrap_or_else(|| panic!("{told}"));
+    assert!(line.contains("2 API keys of this home do not count") && line.contains(&format!("pubdata keys create --store {url}")), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_of_one_store_are_as_one() {
     let world = World::new().await;
     let releases = world.releases();

@@ -1,35 +1,28 @@
 //! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key itself cannot be read back.
 
-#[expect(clippy::disallowed_types, reason = "these hashes never leave the process")]
-use std::hash::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use crate::serve::index::file::{Column, stored};
+use crate::serve::index::key_hash::hash;
 
 /// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry; two keys with the same 64 bits are less likely
 /// than a wrong bit in memory.
 #[derive(Debug, Default)]
 pub struct HashIndex {
-    hashes: Vec<u64>,
-    rows: Vec<u32>,
+    hashes: Column<u64>,
+    rows: Column<u32>,
 }
+
+stored!(HashIndex { hashes, rows });
 
 /// Entries on their way into an index.
 #[derive(Debug, Default)]
 pub struct HashIndexBuilder(Vec<(u64, u32)>);
-
-/// Hash of a key that is made of texts.
-#[expect(clippy::disallowed_types, reason = "these hashes never leave the process")]
-pub fn hash(texts: &[&str]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    texts.hash(&mut hasher);
-    hasher.finish()
-}
 
 impl HashIndexBuilder {
     pub fn add(&mut self, texts: &[&str], row: u32) {
         self.add_hash(hash(texts), row);
     }
 
-    /// Adds a key by what [`hash`] makes of it.
+    /// Adds a key by what [`hash`](crate::serve::index::key_hash::hash) makes of it.
     pub fn add_hash(&mut self, hash: u64, row: u32) {
         self.0.push((hash, row));
     }
@@ -43,7 +36,7 @@ impl HashIndexBuilder {
             hashes.push(hash);
             rows.push(row);
         }
-        HashIndex { hashes, rows }
+        HashIndex { hashes: hashes.into(), rows: rows.into() }
     }
 }
 
@@ -57,6 +50,6 @@ impl HashIndex {
     }
 
     pub fn size_bytes(&self) -> usize {
-        8 * self.hashes.capacity() + 4 * self.rows.capacity()
+        self.hashes.size_bytes() + self.rows.size_bytes()
     }
 }

@@ -1,0 +1,246 @@
+//! Indexes over the parts of a dataset that lie in files beside the copies of parts: a server that starts maps them in place of making them again, and memory
+//! holds what is looked at. A file is named by the parts, and by all else that decides what the index is.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
+use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{ArrowNativeType, DataType, Field, Schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::ids::Digest;
+use crate::serve::index::key_hash::hash;
+use crate::store::{Copy, MappedFile};
+
+/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file is mapped.
+#[derive(Clone)]
+pub enum Column<T: ArrowNativeType> {
+    Made(Vec<T>),
+    Mapped(ScalarBuffer<T>),
+}
+
+impl<T: ArrowNativeType> Column<T> {
+    /// Adds a cell while the index is made.
+    pub fn push(&mut self, cell: T) {
+        self.extend(&[cell]);
+    }
+
+    /// Adds cells while the index is made.
+    pub fn extend(&mut self, added: &[T]) {
+        match self {
+            Self::Made(cells) => cells.extend_from_slice(added),
+            Self::Mapped(cells) => *self = Self::Made([&**cells, added].concat()),
+        }
+    }
+
+    /// How much memory of ours it takes.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Self::Made(cells) => size_of::<T>() * cells.capacity(),
+            Self::Mapped(_) => 0,
+        }
+    }
+}
+
+impl<T: ArrowNativeType> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Made(cells) => cells,
+            Self::Mapped(cells) => cells,
+        }
+    }
+}
+
+impl<T: ArrowNativeType> Default for Column<T> {
+    fn default() -> Self {
+        Self::Made(Vec::new())
+    }
+}
+
+impl<T: ArrowNativeType> From<Vec<T>> for Column<T> {
+    fn from(mut cells: Vec<T>) -> Self {
+        cells.shrink_to_fit();
+        Self::Made(cells)
+    }
+}
+
+impl<T: ArrowNativeType> fmt::Debug for Column<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} cells", self.len())
+    }
+}
+
+/// What an index holds, array by array, on its way into a file.
+#[derive(Default, Clone)]
+pub struct Saved(Vec<Buffer>);
+
+impl Saved {
+    pub fn of(index: impl Stored) -> Self {
+        let mut saved = Self::default();
+        index.save(&mut saved);
+        saved
+    }
+
+    /// The columns of a file.
+    pub fn schema() -> Schema {
+        Schema::new(vec![Field::new("array", DataType::LargeBinary, false)])
+    }
+
+    /// Each array as the only cell of a batch.
+    pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch>> {
+        let schema = Arc::new(Self::schema());
+        self.0.iter().map(move |array| {
+            let cell = LargeBinaryArray::try_new(OffsetBuffer::from_lengths([array.len()]), array.clone(), None)?;
+            Ok(RecordBatch::try_new(schema.clone(), vec![Arc::new(cell) as ArrayRef])?)
+        })
+    }
+}
+
+/// The arrays of a file in the order in which they were saved.
+pub struct Restored(std::vec::IntoIter<Buffer>);
+
+impl Restored {
+    fn next(&mut self) -> Result<Buffer> {
+        self.0.next().ok_or_else(|| Error::store("the file of an index has too few arrays"))
+    }
+}
+
+/// What can be kept in a file. Arrays are restored in the order in which they are saved.
+pub trait Stored: Sized {
+    fn save(self, to: &mut Saved);
+
+    /// # Errors
+    /// `Store`, when the next array is not what was saved.
+    fn restore(from: &mut Restored) -> Result<Self>;
+}
+
+/// Has the fields of an index stored one after the other.
+macro_rules! stored {
+    ($index:ty { $($field:ident),* $(,)? }) => {
+        impl $crate::serve::index::file::Stored for $index {
+            fn save(self, to: &mut $crate::serve::index::file::Saved) {
+                $($crate::serve::index::file::Stored::save(self.$field, to);)*
+            }
+
+            fn restore(from: &mut $crate::serve::index::file::Restored) -> $crate::error::Result<Self> {
+                Ok(Self { $($field: $crate::serve::index::file::Stored::restore(from)?),* })
+            }
+        }
+    };
+}
+pub(crate) use stored;
+
+impl<T: ArrowNativeType> Stored for Column<T> {
+    fn save(self, to: &mut Saved) {
+        to.0.push(match self {
+            Self::Made(cells) => Buffer::from_vec(cells),
+            Self::Mapped(cells) => cells.into_inner(),
+        });
+    }
+
+    fn restore(from: &mut Restored) -> Result<Self> {
+        let buffer = from.next()?;
+        let is_whole = buffer.len().is_multiple_of(size_of::<T>()) && buffer.as_ptr().align_offset(align_of::<T>()) == 0;
+        if !is_whole {
+            return Err(Error::store("the file of an index has cells of another size"));
+        }
+        Ok(Self::Mapped(ScalarBuffer::from(buffer)))
+    }
+}
+
+/// What is small beside the columns, and is kept in memory.
+#[derive(Debug, Default)]
+pub struct Small<T>(pub T);
+
+impl<T> Deref for Small<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Small<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Stored for Small<T> {
+    fn save(self, to: &mut Saved) {
+        to.0.push(Buffer::from_vec(serde_json::to_vec(&self.0).expect("plain data has a JSON form")));
+    }
+
+    fn restore(from: &mut Restored) -> Result<Self> {
+        let small = serde_json::from_slice(&from.next()?);
+        small.map(Self).map_err(|error| Error::store(format!("the file of an index cannot be read: {error}")))
+    }
+}
+
+/// An index, and the file that it is mapped from; none of one in memory of ours.
+#[derive(Debug)]
+pub struct Index<T> {
+    index: T,
+    mapped: Option<Arc<MappedFile>>,
+}
+
+impl<T> Index<T> {
+    /// What an index is, beside the parts that it is of: its type, the program, what else decides it, and how keys are hashed, which is another way with
+    /// another standard library.
+    pub fn form(program: &Digest, decided_by: &str) -> String {
+        format!("{} {program} {decided_by} {:016x}", std::any::type_name::<T>(), hash(&["pubdata"]))
+    }
+
+    pub fn made(index: T) -> Self {
+        Self { index, mapped: None }
+    }
+
+    /// The file that it is mapped from, which may be changed behind our back.
+    pub fn mapped(&self) -> Option<&Arc<MappedFile>> {
+        self.mapped.as_ref()
+    }
+}
+
+impl<T> Deref for Index<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.index
+    }
+}
+
+impl<T: Stored> Index<T> {
+    /// Takes a mapped file.
+    ///
+    /// # Errors
+    /// `Store`, when it is not what was saved.
+    pub fn of_copy(Copy { batches, file }: Copy) -> Result<Self> {
+        let mut arrays = Vec::with_capacity(batches.len());
+        for batch in batches {
+            let array = batch.column(0).as_any().downcast_ref::<LargeBinaryArray>().filter(|array| array.len() == 1);
+            let array = array.ok_or_else(|| Error::store("the file of an index has another form"))?;
+            let (start, end) = (array.value_offsets()[0] as usize, array.value_offsets()[1] as usize);
+            arrays.push(array.values().slice_with_length(start, end - start));
+        }
+        Ok(Self { mapped: Some(Arc::new(file)), ..Self::of_saved(Saved(arrays))? })
+    }
+
+    /// Takes what was saved, as it is in memory.
+    ///
+    /// # Errors
+    /// `Store`, when it is of another index.
+    pub fn of_saved(saved: Saved) -> Result<Self> {
+        let mut arrays = Restored(saved.0.into_iter());
+        let index = T::restore(&mut arrays)?;
+        match arrays.0.next() {
+            None => Ok(Self::made(index)),
+            Some(_) => Err(Error::store("the file of an index has too many arrays")),
+        }
+    }
+}
