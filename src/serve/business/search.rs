@@ -174,7 +174,7 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
         hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.index.names.search(&query, mode, &takes)));
     }
     match hits {
-        Some((hits, is_cut)) => Ok((ranked(&hits, end, |row| businesses.is_active(row), |row| businesses.index.formed[row as usize]), is_cut)),
+        Some((hits, is_cut)) => Ok((ranked(&hits, end, businesses.is_active(), |row| businesses.index.formed[row as usize]), is_cut)),
         None => {
             let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
             Ok((rows.into_iter().map(Ranked::exact).collect(), false))

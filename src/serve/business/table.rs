@@ -150,9 +150,10 @@ impl Businesses {
         Ok(fields.0.at(business.place()).to_owned())
     }
 
-    /// Whether the registry says that the entity is alive and in order.
-    pub fn is_active(&self, row: u32) -> bool {
-        matches!(self.index.statuses.get(row as usize), Some("active" | "good_standing"))
+    /// Whether the registry says of rows that the entity is alive and in order.
+    pub fn is_active(&self) -> impl Fn(u32) -> bool + use<'_> {
+        let is_one_of = self.index.statuses.is_one_of(&["active", "good_standing"]);
+        move |row| is_one_of(row as usize)
     }
 }
 

@@ -78,7 +78,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let (hits, is_cut) =
         NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| licenses.index.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
-    let found = ranked(&hits, paging.end(), |row| licenses.is_active(row), |row| licenses.index.renewed[row as usize]);
+    let found = ranked(&hits, paging.end(), licenses.is_active(), |row| licenses.index.renewed[row as usize]);
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;

@@ -255,8 +255,10 @@ impl Licenses {
         self.index.statuses.at(row as usize)
     }
 
-    pub fn is_active(&self, row: u32) -> bool {
-        self.status(row) == "active"
+    /// Whether licenses of rows are active as of their lists' dates.
+    pub fn is_active(&self) -> impl Fn(u32) -> bool + use<'_> {
+        let is_one_of = self.index.statuses.is_one_of(&["active"]);
+        move |row| is_one_of(row as usize)
     }
 }
 

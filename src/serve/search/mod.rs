@@ -4,4 +4,5 @@ pub mod names;
 pub mod query;
 pub mod rank;
 pub mod row_names;
+mod shared_words;
 pub mod typo;

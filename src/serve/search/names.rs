@@ -255,6 +255,11 @@ impl Names {
         self.lengths[number as usize] == PERSON
     }
 
+    /// Whether all are organisations', none with hundreds of words.
+    pub fn is_plain(&self) -> bool {
+        *self.is_plain
+    }
+
     /// Splits numbers into those of persons, or of other names that have to be read, and the rest. Of many names the kind is looked up only where they differ.
     pub fn split(&self, numbers: Vec<u32>, is_first: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<u32>) {
         if *self.is_plain { (Vec::new(), numbers) } else { numbers.into_iter().partition(|number| is_first(*number)) }

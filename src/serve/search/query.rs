@@ -3,6 +3,7 @@
 
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::names::{Name, Names};
+use crate::serve::search::shared_words::{before, each};
 use crate::serve::search::typo as spelling;
 
 /// The most names that one search looks at for one word.
@@ -248,18 +249,18 @@ impl Search<'_> {
         if *mode != MatchMode::Prefix {
             let of_organizations = if mode.is_tolerant() { self.organization.selective() } else { Vec::new() };
             let selective = of_organizations.into_iter().chain(self.person.selective());
-            let lists: Vec<(&[u32], bool)> = selective.map(|term| first(term.numbers(names))).collect();
-            is_cut |= lists.iter().any(|(_, is_cut)| *is_cut);
-            let named = union(lists.iter().map(|(list, _)| *list));
-            let (read, counted) = names.split(named, |number| names.length(number).is_none());
-            let begun: Vec<u32> = hits.iter().map(|hit| hit.number).collect();
-            looked_at.extend(without(read, &begun));
-            looked_at.sort_unstable();
-            looked_at.dedup();
-            if mode.is_tolerant() {
-                let counted = without(without(counted, &looked_at), &begun);
-                hits.extend(self.by_words(counted).into_iter().filter(|hit| accepts(hit.number)));
+            let mut lists: Vec<&[u32]> = Vec::new();
+            for (list, is_list_cut) in selective.map(|term| first(term.numbers(names))) {
+                is_cut |= is_list_cut;
+                if !lists.iter().any(|known| std::ptr::eq(*known, list)) {
+                    lists.push(list);
+                }
             }
+            let mut known: Vec<u32> = hits.iter().map(|hit| hit.number).chain(looked_at.iter().copied()).collect();
+            known.sort_unstable();
+            let (shared, read) = self.by_words(&lists, &known);
+            hits.extend(shared.into_iter().filter(|hit| accepts(hit.number)));
+            looked_at.extend(read);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
@@ -274,26 +275,33 @@ impl Search<'_> {
         self.mode == MatchMode::Prefix || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
 
-    /// Names of organisations by the words they share with what is asked, without a look at the names themselves. `numbers` ascend.
-    fn by_words(&self, numbers: Vec<u32>) -> Vec<Hit> {
-        let mut shared = vec![(0.0, 0_usize); numbers.len()];
-        for term in &self.organization.terms {
-            let mut list = term.numbers(self.names);
-            for (number, (matched, words)) in numbers.iter().zip(&mut shared) {
-                list = &list[gallop(list, *number)..];
-                let times = list.iter().take_while(|known| *known == number).count();
-                *matched += if times > 0 { term.weight } else { 0.0 };
-                *words += times;
-            }
+    /// Names of some lists by the words they share with what is asked, without a look at the names themselves, and the numbers of those that must be
+    /// looked at. Names that are `known`, ascending, are in neither.
+    fn by_words(&self, lists: &[&[u32]], mut known: &[u32]) -> (Vec<Hit>, Vec<u32>) {
+        let (mut hits, mut read) = (Vec::new(), Vec::new());
+        let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
+        if terms.is_empty() && self.names.is_plain() {
+            return (hits, read);
         }
-        let hit = |(number, (matched, words)): (u32, (f64, usize))| {
-            if matched <= self.organization.half() {
-                return None;
+        let words: Vec<(&[u32], f64)> = terms.iter().map(|term| (term.numbers(self.names), term.weight)).collect();
+        let (half, is_plain) = (self.organization.half(), self.names.is_plain());
+        each(lists, &words, |number, matched, words| {
+            before(&mut known, number);
+            if known.first() == Some(&number) {
+                return;
             }
-            let others = self.names.length(number)?.saturating_sub(words);
-            self.organization.overlap(matched, others).map(|score| Hit { number, score, fit: NameMatch::Token })
-        };
-        numbers.into_iter().zip(shared).filter_map(hit).collect()
+            if matched <= half && is_plain {
+                return;
+            }
+            match self.names.length(number) {
+                None => read.push(number),
+                Some(length) => {
+                    let score = self.organization.overlap(matched, length.saturating_sub(words));
+                    hits.extend(score.map(|score| Hit { number, score, fit: NameMatch::Token }));
+                }
+            }
+        });
+        (hits, read)
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -427,26 +435,6 @@ fn union<'a>(lists: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
     numbers.sort();
     numbers.dedup();
     numbers
-}
-
-/// The numbers that are not in another list; both ascend.
-fn without(mut numbers: Vec<u32>, other: &[u32]) -> Vec<u32> {
-    let mut rest = other;
-    numbers.retain(|number| {
-        rest = &rest[gallop(rest, *number)..];
-        rest.first() != Some(number)
-    });
-    numbers
-}
-
-/// Place of the first number of an ascending list that is not below another, found in steps that double: what is looked for is mostly near the beginning.
-fn gallop(list: &[u32], number: u32) -> usize {
-    let mut step = 1;
-    while step < list.len() && list[step] < number {
-        step *= 2;
-    }
-    let from = step / 2;
-    from + list[from..list.len().min(step + 1)].partition_point(|known| *known < number)
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.

@@ -91,6 +91,15 @@ impl World {
         Self { folder, home, contracts, service, router, key, release_id, clock }
     }
 
+    /// Another server on the same home takes the place of this one.
+    pub fn restart(&mut self, change: impl FnOnce(&mut ServeSettings)) {
+        let mut settings = ServeSettings::new(self.folder.path().to_owned(), self.plans());
+        change(&mut settings);
+        let told = self.clock.clone();
+        self.service = Server::new(settings, self.contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
+        self.router = self.service.router();
+    }
+
     pub async fn publish(&self, draft: &Draft) -> ReleaseId {
         publish(&self.home, &self.contracts, draft).await
     }

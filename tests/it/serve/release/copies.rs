@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::serve::records::{draft, world};
 use crate::serve::{World, geo};
+use crate::support::files_below;
 
 const PATHS: [&str; 8] = [
     "/v1/business/search?name=acme",
@@ -99,6 +100,28 @@ async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
         }
         assert_eq!(answers(&world).await, expected, "{change}");
     }
+}
+
+/// With parts out of reach, all that a server can answer from is what the one before it left.
+#[tokio::test]
+async fn a_server_that_starts_again_reads_no_part_whose_rows_are_copied_and_indexed() {
+    let mut world = copying().await;
+    let (expected, known) = (answers(&world).await, copies(&world));
+    let is_part = |path: &PathBuf| ["business.entity", "license.license"].iter().any(|dataset| path.display().to_string().contains(dataset));
+    let parts: Vec<PathBuf> = files_below(&world.folder.path().join("releases")).into_iter().filter(is_part).collect();
+    assert!(parts.len() >= 6, "{parts:?}");
+    parts.iter().for_each(|part| fs::rename(part, part.with_extension("away")).unwrap());
+    world.restart(|settings| settings.limits.least_copied_bytes = 0);
+    world.service.refresh().await.unwrap();
+    assert_eq!((answers(&world).await, copies(&world)), (expected.clone(), known.clone()));
+
+    // Of another build of the program, or of other parts, there is no index: the parts are needed.
+    known.iter().for_each(|path| fs::remove_file(path).unwrap());
+    world.restart(|settings| settings.limits.least_copied_bytes = 0);
+    world.service.refresh().await.unwrap_err();
+    parts.iter().for_each(|part| fs::rename(part.with_extension("away"), part).unwrap());
+    world.service.refresh().await.unwrap();
+    assert_eq!(answers(&world).await, expected);
 }
 
 #[tokio::test]
