@@ -179,8 +179,10 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
 
 /// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or joined but single letters.
 pub fn words(text: &str) -> Vec<String> {
-    let plain: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
-    let upper = upper(&plain);
+    let upper = match text.is_ascii() {
+        true => upper(text),
+        false => upper(&text.nfkd().filter(|c| !is_combining_mark(*c)).collect::<String>()),
+    };
     // Letters that are no letter with a mark.
     let plain = if upper.is_ascii() { upper } else { upper.replace('Æ', "AE").replace('Œ', "OE").replace('Ø', "O").replace('Ł', "L").replace('Đ', "D") };
     joined_letters(plain_words(&plain))
@@ -296,8 +298,9 @@ fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
 }
 
 fn trailing_form(words: &[String], counts: impl Fn(&LegalForm) -> bool) -> Option<(&'static str, usize)> {
+    let last = words.last()?;
     LEGAL_FORMS.iter().filter(|form| counts(form)).find_map(|form| {
-        form.spellings.iter().find_map(|spelling| {
+        form.spellings.iter().filter(|spelling| spelling.ends_with(last.as_str())).find_map(|spelling| {
             let length = spelling.split(' ').count();
             let ends = words.len() > length && spelling.split(' ').eq(words[words.len() - length..].iter().map(String::as_str));
             ends.then_some((form.short, length))

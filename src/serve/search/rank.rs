@@ -1,6 +1,6 @@
 //! Puts rows that were found by name in order: by score, to which being active adds a little, then the newer first.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use crate::serve::json::{Json, Trim};
 use crate::serve::search::row_names::RowHit;
@@ -33,16 +33,20 @@ impl Ranked {
 /// Puts rows in order: by score, active ones first, newer ones first, then as the source has them. Only the first `count` are put in their places; the others follow
 /// in any order.
 pub fn ranked(hits: &[RowHit], count: usize, is_active: impl Fn(u32) -> bool, day: impl Fn(u32) -> i32) -> Vec<Ranked> {
-    let mut keyed: Vec<_> = hits
+    let mut keyed: Vec<(u64, u32, u32)> = hits
         .iter()
-        .map(|hit| {
+        .zip(0..)
+        .map(|(hit, number)| {
             let active = is_active(hit.row);
-            let score = (hit.score + if active { ACTIVE } else { 0 }).min(BEST);
-            ((Reverse(score), !active, Reverse(day(hit.row)), hit.row), Ranked { row: hit.row, score, label: hit.label() })
+            let lacking = BEST - (hit.score + if active { ACTIVE } else { 0 }).min(BEST);
+            // By how many days before the last that there is.
+            let age = u64::from(i32::MAX.abs_diff(day(hit.row)));
+            ((lacking as u64) << 33 | u64::from(!active) << 32 | age, hit.row, number)
         })
         .collect();
-    put_first(&mut keyed, count, |a, b| a.0.cmp(&b.0));
-    keyed.into_iter().map(|(_, ranked)| ranked).collect()
+    put_first(&mut keyed, count, Ord::cmp);
+    let of_hit = |(key, row, number): (u64, u32, u32)| Ranked { row, score: BEST - (key >> 33) as i32, label: hits[number as usize].label() };
+    keyed.into_iter().map(of_hit).collect()
 }
 
 /// Puts the first `count` in their places; the others follow in any order.

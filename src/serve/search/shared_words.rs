@@ -9,56 +9,80 @@ const DENSE: usize = 8;
 /// What is known so far of a name.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    is_wanted: bool,
     words: u32,
     weight: f64,
+}
+
+/// Names of a stretch that are looked at, a bit for each.
+struct Wanted(Vec<u64>);
+
+impl Wanted {
+    fn add(&mut self, place: u32) {
+        self.0[(place / 64) as usize] |= 1 << (place % 64);
+    }
+
+    fn has(&self, place: u32) -> bool {
+        self.0[(place / 64) as usize] >> (place % 64) & 1 == 1
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    /// All of them, ascending.
+    fn each(&self, mut take: impl FnMut(u32)) {
+        for (first, bits) in (0..).step_by(64).zip(&self.0) {
+            let mut bits = *bits;
+            while bits != 0 {
+                take(first + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
 }
 
 /// Tells of each name that one of the `wanted` lists has, ascending and once: its number, what the words weigh that it has, added in their order, and how
 /// many words of it they are. All lists ascend; `words` are the names that have a word, as often as they have it, and its weight.
 pub fn each(wanted: &[&[u32]], words: &[(&[u32], f64)], mut take: impl FnMut(u32, f64, usize)) {
     let mut sums = vec![Sum::default(); STRETCH as usize];
+    let mut here = Wanted(vec![0; STRETCH as usize / 64]);
     let (mut wanted, mut words) = (wanted.to_vec(), words.to_vec());
-    let mut numbers: Vec<u32> = Vec::new();
     while let Some(start) = wanted.iter().filter_map(|list| list.first()).min().copied() {
         let end = start.saturating_add(STRETCH);
         for list in &mut wanted {
-            for number in before(list, end) {
-                let sum = &mut sums[(number - start) as usize];
-                if !sum.is_wanted {
-                    sum.is_wanted = true;
-                    numbers.push(*number);
-                }
-            }
+            before(list, end).iter().for_each(|number| here.add(number - start));
         }
-        numbers.sort_unstable();
+        let many = DENSE * here.count();
         for (list, weight) in &mut words {
             before(list, start);
             let mut list = before(list, end);
-            if list.len() > DENSE * numbers.len() {
-                for number in &numbers {
-                    before(&mut list, *number);
-                    let times = list.iter().take_while(|known| *known == number).count();
-                    let sum = &mut sums[(number - start) as usize];
+            if list.len() > many {
+                here.each(|place| {
+                    let number = start + place;
+                    before(&mut list, number);
+                    let times = list.iter().take_while(|known| **known == number).count();
+                    let sum = &mut sums[place as usize];
                     sum.weight += if times > 0 { *weight } else { 0.0 };
                     sum.words += times as u32;
-                }
+                });
                 continue;
             }
             let mut last = None;
             for number in list {
-                let sum = &mut sums[(number - start) as usize];
-                if sum.is_wanted {
+                let place = number - start;
+                if here.has(place) {
+                    let sum = &mut sums[place as usize];
                     sum.weight += if last == Some(number) { 0.0 } else { *weight };
                     sum.words += 1;
                 }
                 last = Some(number);
             }
         }
-        for number in numbers.drain(..) {
-            let Sum { words, weight, .. } = std::mem::take(&mut sums[(number - start) as usize]);
-            take(number, weight, words as usize);
-        }
+        here.each(|place| {
+            let Sum { words, weight } = std::mem::take(&mut sums[place as usize]);
+            take(start + place, weight, words as usize);
+        });
+        here.0.fill(0);
     }
 }
 
