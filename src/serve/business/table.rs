@@ -14,7 +14,7 @@ use crate::serve::index::file::{Column, Index, stored};
 use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::key_columns::{days, indexed, read_part};
+use crate::serve::release::key_columns::{days, indexed, read_parts};
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
@@ -159,11 +159,10 @@ impl Businesses {
 
 impl BusinessIndex {
     async fn make(reader: PartReader<'_>, rows: &Numbered<Entity>) -> Result<Self> {
-        let mut made = Builder::default();
-        for (number, part) in rows.parts().iter().enumerate() {
-            let (state, start) = (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&state, start + first, table)).await?;
-        }
+        let place_of = |number: usize| (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
+        let places: Vec<(String, u32)> = (0..rows.parts().len()).map(place_of).collect();
+        let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| made.add(&places[part].0, places[part].1 + first, table);
+        let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
                 names: made.names.finish()?,

@@ -16,7 +16,7 @@ use crate::serve::license::datasets::License;
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
 use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, indexed, known_day, read_part};
+use crate::serve::release::key_columns::{NO_DAY, days, indexed, known_day, read_parts};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::quarantined;
 use crate::serve::release::rows::{Children, Dataset, Numbered};
@@ -269,11 +269,13 @@ fn list_of(rows: &Numbered<License>, part: usize) -> (String, String) {
 
 impl LicenseIndex {
     async fn make(reader: PartReader<'_>, rows: &Numbered<License>, days: &[ListDay]) -> Result<Self> {
-        let mut made = Builder::default();
-        for (number, (part, day)) in rows.parts().iter().zip(days.iter().copied()).enumerate() {
-            let (list, start) = (list_of(rows, number), rows.rows_of_part(number).start);
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&list, day, start + first, table)).await?;
-        }
+        let place_of = |(number, day): (usize, &ListDay)| (list_of(rows, number), *day, rows.rows_of_part(number).start);
+        let places: Vec<((String, String), ListDay, u32)> = days.iter().enumerate().map(place_of).collect();
+        let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| {
+            let (list, day, start) = &places[part];
+            made.add(list, *day, start + first, table)
+        };
+        let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
                 names: made.names.finish()?,

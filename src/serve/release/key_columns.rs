@@ -1,6 +1,7 @@
 //! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of each, so that memory beyond the index stays bounded.
 
 use arrow::array::Array;
+use tokio::sync::mpsc;
 
 use crate::error::{Error, Result};
 use crate::serve::release::part_reader::PartReader;
@@ -38,6 +39,51 @@ pub async fn read_part<B: Send + 'static>(
         Ok(made)
     });
     reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+}
+
+/// Pieces that are read while one is added.
+const READ_AHEAD: usize = 2;
+
+/// Adds the rows of all parts to what is being made, each piece while the next is read. `add` gets pieces with the number of their part and of the first row
+/// within the part, in order.
+///
+/// # Errors
+/// `Store`, when a part is missing, damaged, or not as its contract says.
+pub async fn read_parts<B: Send + 'static>(
+    reader: PartReader<'_>,
+    parts: &[Part],
+    columns: &'static [&'static str],
+    mut made: B,
+    mut add: impl FnMut(&mut B, usize, u32, &Table) -> Result<()> + Send + 'static,
+) -> Result<B> {
+    let (sender, mut pieces) = mpsc::channel::<(usize, u32, Table)>(READ_AHEAD);
+    let adding = tokio::task::spawn_blocking(move || {
+        while let Some((part, first, piece)) = pieces.blocking_recv() {
+            add(&mut made, part, first, &piece)?;
+        }
+        Ok::<_, Error>(made)
+    });
+    let read = async {
+        for (number, part) in parts.iter().enumerate() {
+            let bytes = reader.bytes(part).await?;
+            let (sender, place) = (sender.clone(), part.path.clone());
+            let reading = tokio::task::spawn_blocking(move || {
+                let mut first = 0;
+                Table::each(bytes, columns, &place, |piece| {
+                    sender.blocking_send((number, first, piece.clone())).map_err(|_| Error::store("what was read is not wanted any more"))?;
+                    first += piece.rows() as u32;
+                    Ok(())
+                })
+            });
+            reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))??;
+        }
+        Ok::<_, Error>(())
+    };
+    let read = read.await;
+    drop(sender);
+    // Who adds and fails stops who reads: its reason comes first.
+    let made = adding.await.map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
+    read.map(|()| made)
 }
 
 /// A date column, as days since 1970-01-01.
