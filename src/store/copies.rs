@@ -120,16 +120,12 @@ impl Copies {
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         // Not synced: what a crash cuts short does not have its digest.
         let unfinished = path.with_extension(format!("{}-{}", std::process::id(), self.written.fetch_add(1, Ordering::Relaxed)));
-        let file = BufWriter::with_capacity(1 << 20, File::create(&unfinished).at("create", &unfinished)?);
-        let mut writer = FileWriter::try_new(Hashing { file, hasher: Hasher::default() }, schema)?;
-        for batch in batches {
-            writer.write(&batch?)?;
+        let written = fill(&unfinished, schema, batches);
+        if let Err(error) = written.and_then(|()| seal(&unfinished).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)) {
+            // What has no room must not keep it from others.
+            let _ = fs::remove_file(&unfinished);
+            return Err(error);
         }
-        writer.finish()?;
-        let Hashing { mut file, hasher } = writer.into_inner()?;
-        file.write_all(hasher.finish().as_bytes()).and_then(|()| file.flush()).at("write", &unfinished)?;
-        drop(file);
-        seal(&unfinished).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)?;
         map(File::open(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
@@ -171,6 +167,18 @@ impl Write for Hashing {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Writes an Arrow file, and its digest behind it.
+fn fill(path: &Path, schema: &Schema, batches: impl IntoIterator<Item = Result<RecordBatch>>) -> Result<()> {
+    let file = BufWriter::with_capacity(1 << 20, File::create(path).at("create", path)?);
+    let mut writer = FileWriter::try_new(Hashing { file, hasher: Hasher::default() }, schema)?;
+    for batch in batches {
+        writer.write(&batch?)?;
+    }
+    writer.finish()?;
+    let Hashing { mut file, hasher } = writer.into_inner()?;
+    file.write_all(hasher.finish().as_bytes()).and_then(|()| file.flush()).at("write", path)
 }
 
 /// Takes the right to write from everybody: by mistake, nobody changes what is mapped.
