@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::{Column, ColumnType, Contract, Invariant, Physical, ValueNotes};
@@ -63,8 +64,10 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
     }
     // A file whose name starts with `_` is shared by contracts or by the server, and is none itself.
     let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
-    for (path, text) in all.iter().filter(|(path, _)| is_contract(path)) {
-        match toml::from_str::<ContractFile>(text) {
+    let contracts_of: Vec<_> =
+        all.par_iter().filter(|(path, _)| is_contract(path)).map(|(path, text)| (toml::from_str::<ContractFile>(text), path, text)).collect();
+    for (file, path, text) in contracts_of {
+        match file {
             Ok(file) => {
                 let contract = resolve(file, &types, path, text, findings);
                 contracts.insert(contract.dataset_id.clone(), contract);

@@ -127,16 +127,37 @@ impl ColumnType {
 /// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or has more decimals.
 pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let (whole, fraction) = match memchr::memchr(b'.', digits.as_bytes()) {
+        Some(point) => (&digits[..point], &digits[point + 1..]),
+        None => (digits, "0"),
+    };
     let fraction = fraction.trim_end_matches('0');
     let scale = usize::try_from(scale).ok()?;
     if whole.is_empty() || fraction.len() > scale || whole.len() + scale > 38 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let fold = |number: i128, byte: u8| number * 10 + i128::from(byte - b'0');
-    let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
-    let magnitude = whole.bytes().chain(fraction.bytes()).chain(zeros).fold(0, fold);
+    let magnitude = (number_of(whole) * power_of_ten(scale)).checked_add(number_of(fraction) * power_of_ten(scale - fraction.len()))?;
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
+}
+
+/// The number of up to 38 digits.
+fn number_of(digits: &str) -> i128 {
+    // Most numbers have few digits, and a multiplication of 64 bits is a fraction of one of 128.
+    let (first, rest) = digits.as_bytes().split_at(digits.len().min(18));
+    let first = first.iter().fold(0_u64, |number, byte| number * 10 + u64::from(byte - b'0'));
+    rest.iter().fold(i128::from(first), |number, byte| number * 10 + i128::from(byte - b'0'))
+}
+
+fn power_of_ten(exponent: usize) -> i128 {
+    const POWERS: [i128; 39] = {
+        let (mut powers, mut next) = ([1; 39], 1);
+        while next < 39 {
+            powers[next] = powers[next - 1] * 10;
+            next += 1;
+        }
+        powers
+    };
+    POWERS[exponent]
 }
 
 /// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of unscaled units, or the number's text when

@@ -9,7 +9,7 @@ use polars::prelude::*;
 use super::text_frame::{builders, frame_of};
 use crate::error::{Error, IoExt, Result};
 use crate::ids::hash_bucket;
-use crate::provenance::POINTERS;
+use crate::provenance::{POINTERS, PointerRows};
 
 /// Splits the rows of one file, frame by frame, into a file for each bucket: comma-separated cells, then offset and length. Memory holds
 /// what is handed over and no more.
@@ -36,9 +36,9 @@ impl HashPartitioner<'_> {
         let keys = column(self.key)?;
         let fallback_keys = self.fallback_key.map(column).transpose()?;
         let texts = frame.columns().iter().filter(|column| column.name() != POINTERS).map(|column| Ok(column.str()?)).collect::<Result<Vec<_>>>()?;
-        let pointers = frame.column(POINTERS)?.list()?;
+        let pointers = PointerRows::of(frame.column(POINTERS)?.as_materialized_series())?;
         let mut writers: Vec<csv::Writer<Vec<u8>>> = (0..self.count).map(|_| csv::Writer::from_writer(Vec::new())).collect();
-        for (row, numbers) in pointers.amortized_iter().enumerate() {
+        for (row, numbers) in pointers.iter().enumerate() {
             let key = keys.get(row).or_else(|| fallback_keys.and_then(|keys| keys.get(row)));
             let bucket = key.map_or(0, |key| hash_bucket(key, self.count));
             if self.only.is_some_and(|only| only != bucket) {
@@ -48,8 +48,7 @@ impl HashPartitioner<'_> {
             let mut write = |cell: &[u8]| writer.write_field(cell).map_err(|error| Error::store(format!("cannot write a row: {error}")));
             texts.iter().try_for_each(|text| write(text.get(row).unwrap_or_default().as_bytes()))?;
             let numbers = numbers.ok_or_else(|| Error::format("a row without a pointer"))?;
-            let numbers = numbers.as_ref().u64()?;
-            [2, 3].into_iter().try_for_each(|index| write(numbers.get(index).unwrap_or_default().to_string().as_bytes()))?;
+            [2, 3].into_iter().try_for_each(|index| write(numbers.get(index).copied().unwrap_or_default().to_string().as_bytes()))?;
             writer.write_record(None::<&[u8]>).map_err(|error| Error::store(format!("cannot write a row: {error}")))?;
         }
         let mut filled = Vec::new();

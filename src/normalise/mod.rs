@@ -1,15 +1,17 @@
 //! Steps that datasets share: text columns to numbers with a reason for every row that does not convert, and joins that keep order.
 
 mod day;
+mod dictionary_texts;
 mod instant;
 
 use polars::prelude::*;
 
 pub use day::{Day, without_time};
+pub use dictionary_texts::DictionaryTexts;
 pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
 
 use crate::error::{Error, Result};
-use crate::provenance::POINTERS;
+use crate::provenance::{POINTERS, PointerRows};
 
 /// Rows of a frame that cannot be published, with the first reason found for each.
 #[derive(Debug)]
@@ -162,15 +164,8 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
 /// # Errors
 /// When there is no such list column: a programming error.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
-    let lists = frame.column(name)?.list()?;
-    let mut rows = Vec::with_capacity(lists.len());
-    for list in lists.amortized_iter() {
-        rows.push(match list {
-            Some(list) => Some(list.as_ref().u64()?.into_no_null_iter().collect()),
-            None => None,
-        });
-    }
-    Ok(rows)
+    let rows = PointerRows::of(frame.column(name)?.as_materialized_series())?;
+    Ok(rows.iter().map(|numbers| numbers.map(<[u64]>::to_vec)).collect())
 }
 
 /// Builds a text column.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use rayon::prelude::*;
 
 use super::{Declaration, Editions, Format, LabelRange, Schedule, Source, Variable, normalized_name, suggested};
 use crate::contract::{self, Contracts};
@@ -43,8 +44,10 @@ impl Declarations {
         let contracts = contract::load(&files, &mut findings);
         let mut pipelines = BTreeMap::new();
         let mut texts = BTreeMap::new();
-        for (path, text) in files.toml_below("pipelines") {
-            match toml::from_str::<Declaration>(&text) {
+        let read = |(path, text): (String, String)| (toml::from_str::<Declaration>(&text), path, text);
+        let all: Vec<_> = files.toml_below("pipelines").into_par_iter().map(read).collect();
+        for (declaration, path, text) in all {
+            match declaration {
                 Ok(declaration) => {
                     let expected = declared::id_of_path(&path, "pipelines");
                     if declaration.pipeline_id != expected {

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder, StructArray,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
+    StructArray, UInt32Array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, Fields};
 use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
 use rayon::prelude::*;
 
 use crate::contract::{Column, Contract, Day, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
-use crate::provenance::{Inputs, SourcePointer};
+use crate::provenance::{Inputs, PointerRows, SourcePointer};
 
 /// Turns a frame into a record batch of the contract's schema. Nothing is cast or mended: a cell that is not as the contract says is an error.
 ///
@@ -68,7 +70,7 @@ impl Cells<'_> {
             return Err(self.at(row, "is null, and the contract does not allow it"));
         }
         Ok(match physical {
-            Physical::String => Arc::new(series.str()?.iter().collect::<StringArray>()),
+            Physical::String => Arc::new(texts(series.str()?)?),
             Physical::Int32 => Arc::new(series.i32()?.iter().collect::<Int32Array>()),
             Physical::Int64 => Arc::new(series.i64()?.iter().collect::<Int64Array>()),
             Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
@@ -149,39 +151,41 @@ impl Cells<'_> {
 
     /// Resolves the numbers into sources, digests and members, so that a part can be read without anything beside it.
     fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
-        let (mut sources, mut snapshots, mut members) = (StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
-        let (mut offsets, mut lengths, mut list_lengths) = (Vec::new(), Vec::new(), Vec::new());
-        // A build has few files and members and very many records: the texts of each pair are made once.
-        let mut texts: HashMap<(u64, u64), (SourcePointer, String)> = HashMap::new();
-        for (row, numbers) in self.series.list()?.amortized_iter().enumerate() {
-            let numbers = match numbers {
-                Some(numbers) => numbers.as_ref().u64()?.iter().collect::<Option<Vec<u64>>>().ok_or_else(|| self.at(row, "holds a null number"))?,
-                None => Vec::new(),
-            };
-            let (pointers, rest) = numbers.as_chunks::<4>();
+        let rows = PointerRows::of(self.series)?;
+        // A build has few files and members and very many records: the texts of each pair are made once, and rows name them by their place.
+        let mut places: HashMap<(u64, u64), u32> = HashMap::new();
+        let mut resolved: Vec<SourcePointer> = Vec::new();
+        let mut last = None;
+        let (mut of_pointers, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        let mut list_lengths = Vec::with_capacity(rows.iter().len());
+        for (row, numbers) in rows.iter().enumerate() {
+            let (pointers, rest) = numbers.unwrap_or_default().as_chunks::<4>();
             if !rest.is_empty() {
                 return Err(self.at(row, "does not hold four numbers for each pointer"));
             }
             let signed = |number: u64| i64::try_from(number).map_err(|_| self.at(row, "points beyond the end of every file"));
             for &[input, member, offset, length] in pointers {
-                let (pointer, digest) = texts.entry((input, member)).or_insert_with(|| {
-                    let pointer = inputs.resolve(&[input, member, 0, 0]).remove(0);
-                    let digest = pointer.snapshot.to_string();
-                    (pointer, digest)
-                });
-                sources.append_value(&pointer.source_id);
-                snapshots.append_value(&*digest);
-                members.append_option(pointer.member.as_deref());
+                let place = match last {
+                    Some((pair, place)) if pair == (input, member) => place,
+                    _ => *places.entry((input, member)).or_insert_with(|| {
+                        resolved.extend(inputs.resolve(&[input, member, 0, 0]));
+                        (resolved.len() - 1) as u32
+                    }),
+                };
+                last = Some(((input, member), place));
+                of_pointers.push(place);
                 offsets.push(signed(offset)?);
                 lengths.push(signed(length)?);
             }
             list_lengths.push(pointers.len());
         }
+        let places = UInt32Array::from(of_pointers);
+        let texts = |texts: StringArray| Ok::<_, Error>(take(&texts, &places, None)?);
         let fields: Fields = pointer_fields();
         let arrays: Vec<ArrayRef> = vec![
-            Arc::new(sources.finish()),
-            Arc::new(snapshots.finish()),
-            Arc::new(members.finish()),
+            texts(resolved.iter().map(|pointer| Some(pointer.source_id.as_str())).collect())?,
+            texts(resolved.iter().map(|pointer| Some(pointer.snapshot.to_string())).collect())?,
+            texts(resolved.iter().map(|pointer| pointer.member.as_deref()).collect())?,
             Arc::new(Int64Array::from(offsets)),
             Arc::new(Int64Array::from(lengths)),
         ];
@@ -193,4 +197,17 @@ impl Cells<'_> {
     fn nulls(&self) -> Option<NullBuffer> {
         (self.series.null_count() > 0).then(|| self.series.is_not_null().iter().map(|is_there| is_there == Some(true)).collect::<Vec<bool>>().into())
     }
+}
+
+/// A column of texts, in buffers that are as large as they must be.
+fn texts(cells: &StringChunked) -> Result<StringArray> {
+    let mut bytes = Vec::with_capacity(cells.iter().flatten().map(str::len).sum());
+    let mut borders = Vec::with_capacity(cells.len() + 1);
+    borders.push(0);
+    for cell in cells.iter() {
+        bytes.extend_from_slice(cell.unwrap_or_default().as_bytes());
+        borders.push(i32::try_from(bytes.len()).map_err(|_| Error::contract(format!("column `{}` holds more than 2 GiB of text", cells.name())))?);
+    }
+    let nulls = (cells.null_count() > 0).then(|| cells.is_not_null().iter().map(|is_there| is_there == Some(true)).collect::<Vec<bool>>().into());
+    Ok(StringArray::try_new(OffsetBuffer::new(borders.into()), bytes.into(), nulls)?)
 }

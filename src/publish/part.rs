@@ -1,9 +1,11 @@
 //! Encodes the Parquet file of a part, and checks its rows against the contract and its bytes against the manifest. Equal rows of a task
 //! make equal bytes: no clock, host or thread count reaches them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, RecordBatch, StringArray};
+use arrow::array::{Array, DynComparator, RecordBatch, StringArray, make_comparator};
+use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
@@ -27,6 +29,8 @@ use crate::store::Part;
 
 /// Rows of a page: what a look-up by key has to decode.
 const PAGE_ROWS: usize = 4_096;
+/// Rows of which each is compared with each other; more are put into a table.
+const FEW: usize = 16;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -50,15 +54,13 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
     if let Some(id) = ids.iter().flatten().find(|id| !do_ids_rise && !seen_ids.insert(*id)) {
         return Err(Error::contract(format!("record id `{id}` is there twice")));
     }
-    let order = rows_of(batch, &contract.sort_by)?;
-    if let Some(row) = (1..batch.num_rows()).find(|&row| order.row(row) < order.row(row - 1)) {
+    let order = comparators(batch, &contract.sort_by)?;
+    let compare = |a: usize, b: usize| order.iter().fold(Ordering::Equal, |order, column| order.then_with(|| column(a, b)));
+    if let Some(row) = (1..batch.num_rows()).find(|&row| compare(row - 1, row).is_gt()) {
         let sort_by = contract.sort_by.join(", ");
         return Err(Error::contract(format!("record {} comes after {}, which is not the order of ({sort_by})", ids.value(row), ids.value(row - 1))));
     }
-    let keys = if contract.primary_key == contract.sort_by { order } else { rows_of(batch, &contract.primary_key)? };
-    let do_keys_rise = (1..batch.num_rows()).all(|row| keys.row(row - 1) < keys.row(row));
-    let mut seen_keys = PlHashSet::with_capacity(if do_keys_rise { 0 } else { batch.num_rows() });
-    if let Some(row) = (0..batch.num_rows()).find(|&row| !do_keys_rise && !seen_keys.insert(keys.row(row))) {
+    if let Some(row) = repeated_key(contract, batch)? {
         return Err(Error::contract(format!("record {} has the primary key ({}) of an earlier one", ids.value(row), contract.primary_key.join(", "))));
     }
     for (column, value) in partition.iter().filter(|(column, _)| contract.partition_by.contains(column)) {
@@ -163,6 +165,42 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
         return Err(Error::store(format!("part {} has {rows} rows, and {} are recorded", part.path, part.rows)));
     }
     Ok(())
+}
+
+/// The first row, of rows in the contract's order, whose primary key an earlier one has.
+fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize>> {
+    // Rows of one key are together as far as the order begins as the key does: only those have to be compared.
+    let together = contract.primary_key.iter().zip(&contract.sort_by).take_while(|(key, order)| key == order).count();
+    let (ordered, others) = contract.primary_key.split_at(together);
+    let (ordered, others) = (comparators(batch, ordered)?, comparators(batch, others)?);
+    let is_equal = |columns: &[DynComparator], a: usize, b: usize| columns.iter().all(|column| column(a, b).is_eq());
+    let mut start = 0;
+    for row in 1..batch.num_rows() {
+        if !is_equal(&ordered, row - 1, row) {
+            start = row;
+        } else if row - start >= FEW {
+            return repeated_row(batch, &contract.primary_key);
+        } else if (start..row).any(|earlier| is_equal(&others, earlier, row)) {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// The first row whose columns an earlier one has, by a table of all of them.
+fn repeated_row(batch: &RecordBatch, names: &[String]) -> Result<Option<usize>> {
+    let rows = rows_of(batch, names)?;
+    let mut seen = PlHashSet::with_capacity(batch.num_rows());
+    Ok((0..batch.num_rows()).find(|&row| !seen.insert(rows.row(row))))
+}
+
+/// How the values of each column compare, those that are missing first.
+fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparator>> {
+    let compare = |name: &String| {
+        let column = column_of(batch, name)?;
+        Ok(make_comparator(column, column, SortOptions::default())?)
+    };
+    names.iter().map(compare).collect()
 }
 
 /// The columns as bytes that compare as the values do.

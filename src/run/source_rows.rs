@@ -9,7 +9,7 @@ use super::build::{QUARANTINE, ValidatedTables};
 use crate::error::Result;
 use crate::issue::Severity;
 use crate::pipeline::Declaration;
-use crate::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
+use crate::provenance::{Inputs, POINTERS, PointerRows, SourceRows, UNUSED};
 
 /// What a row was for, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +37,8 @@ impl RowUses {
         };
         for table in &checked.tables {
             let (first, others) = if table.dataset_id == QUARANTINE { (Use::Quarantined, Use::Quarantined) } else { (Use::Record, Use::Merged) };
-            for list in table.frame.column(POINTERS)?.list()?.amortized_iter().flatten() {
-                add(list.as_ref().u64()?.rechunk().cont_slice()?, first, others);
-            }
+            let pointers = PointerRows::of(table.frame.column(POINTERS)?.as_materialized_series())?;
+            pointers.iter().flatten().for_each(|numbers| add(numbers, first, others));
         }
         add(&checked.quarantined_pointers, Use::Quarantined, Use::Quarantined);
         add(&checked.repeated, Use::LeftOut("repeated"), Use::LeftOut("repeated"));

@@ -9,6 +9,9 @@ use polars::prelude::*;
 use super::{Breach, Contract, POINTERS, Result, show_key};
 use crate::contract::Severity;
 
+/// Rows of which each is compared with each other; more are put into a table.
+const FEW: usize = 16;
+
 /// A table in which no row repeats another.
 pub struct Distinct {
     pub frame: DataFrame,
@@ -92,7 +95,7 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
 /// Groups of two and more rows that are equal in the columns, all of them there; a missing key is another rule's finding.
 fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if is_rising(&keys)? || !keys.is_duplicated()?.any() {
+    if are_distinct(&keys)? || !keys.is_duplicated()?.any() {
         return Ok(Vec::new());
     }
     let names: Vec<PlSmallStr> = keys.get_column_names_owned();
@@ -106,21 +109,60 @@ fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>>
 /// # Errors
 /// `Format`, when polars cannot read a column as the type it has.
 pub fn is_rising(frame: &DataFrame) -> Result<bool> {
+    let (order, in_order) = neighbours(frame)?;
+    Ok(in_order == frame.width() && order.iter().all(|order| order.is_lt()))
+}
+
+/// Whether no two rows are equal, as far as it shows where rows are almost in order: those that the first columns leave equal are together and few,
+/// and are compared each with each.
+fn are_distinct(frame: &DataFrame) -> Result<bool> {
+    let (order, in_order) = neighbours(frame)?;
+    let others = frame.columns()[in_order..].iter().map(equality).collect::<Result<Vec<_>>>()?;
+    let mut start = 0;
+    for (row, order) in (1..).zip(order) {
+        if order.is_lt() {
+            start = row;
+        } else if row - start >= FEW || (start..row).any(|earlier| others.iter().all(|is_equal| is_equal(earlier, row))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are.
+fn neighbours(frame: &DataFrame) -> Result<(Vec<Ordering>, usize)> {
     let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
-    for column in frame.columns() {
+    for (in_order, column) in frame.columns().iter().enumerate() {
         let series = column.as_materialized_series();
-        let is_possible = match series.dtype() {
+        let before = order.clone();
+        let do_rise = match series.dtype() {
             DataType::String => refine(&mut order, series.str()?.iter()),
             DataType::Int32 => refine(&mut order, series.i32()?.iter()),
             DataType::Int64 => refine(&mut order, series.i64()?.iter()),
             DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter()),
             _ => false,
         };
-        if !is_possible {
-            return Ok(false);
+        if !do_rise {
+            return Ok((before, in_order));
         }
     }
-    Ok(order.iter().all(|order| order.is_lt()))
+    Ok((order, frame.width()))
+}
+
+type IsEqual<'f> = Box<dyn Fn(usize, usize) -> bool + 'f>;
+
+/// Whether two cells of a column are equal.
+fn equality(column: &Column) -> Result<IsEqual<'_>> {
+    let series = column.as_materialized_series();
+    Ok(match series.dtype() {
+        DataType::String => {
+            let texts = series.str()?;
+            Box::new(|a, b| texts.get(a) == texts.get(b))
+        }
+        // Which floats are equal is not asked here: a table of all keys is.
+        DataType::Float32 | DataType::Float64 => Box::new(|_, _| true),
+        _ => Box::new(|a, b| series.get(a).ok() == series.get(b).ok()),
+    })
 }
 
 /// Settles the order of neighbours that are equal so far; false as soon as one falls.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 
 use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
+use crate::provenance::PointerRows;
 
 /// Brings a frame into the contract's column order, with `warnings` filled in and `validation_status` left out.
 ///
@@ -41,6 +42,7 @@ pub fn conform(contract: &Contract, frame: DataFrame, partition: &BTreeMap<Strin
             .hint("the pipeline's code and the file under schemas/ must say the same"));
     }
     let warnings = match given {
+        Some(codes) if codes.null_count() == 0 => codes.clone(),
         Some(codes) => StringChunked::from_iter_values("warnings".into(), codes.iter().map(Option::unwrap_or_default)),
         None => StringChunked::full("warnings".into(), "", frame.height()),
     };
@@ -77,14 +79,11 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
 }
 
 fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
-    for (row, numbers) in frame.column(POINTERS)?.list()?.amortized_iter().enumerate() {
-        let Some(numbers) = numbers else { continue };
-        let is_resolved = numbers.as_ref().u64()?.cont_slice().is_ok_and(|numbers| inputs.can_resolve(numbers));
-        if !is_resolved {
-            return Err(Error::contract(format!("row {row} holds source pointers that are not of this build's inputs")));
-        }
+    let pointers = PointerRows::of(frame.column(POINTERS)?.as_materialized_series())?;
+    match pointers.iter().position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers))) {
+        Some(row) => Err(Error::contract(format!("row {row} holds source pointers that are not of this build's inputs"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn sorted(names: &[String]) -> Vec<&String> {

@@ -3,10 +3,11 @@
 use polars::prelude::*;
 
 use super::text::push_period;
-use super::{Common, LINES, Source, Texts, texts};
+use super::{Common, LINES, Source, Texts};
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::{Line, Rules};
 use crate::error::Result;
+use crate::normalise::DictionaryTexts;
 
 /// Makes the rows of `sec.statement_line`: one per observation of a line.
 ///
@@ -14,14 +15,20 @@ use crate::error::Result;
 /// When polars fails.
 pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let rows = sources.iter().map(|source| source.selected.observations.len()).sum();
-    let mut rows = LineRows { common: Common::new(rows), statement: texts("statement", rows), line: texts("line", rows), label: texts("label", rows) };
+    let few = || DictionaryTexts::with_capacity(rows);
+    let mut rows = LineRows { common: Common::new(rows, rules), statement: few(), line: few(), label: few() };
+    for line in &rules.lines {
+        rows.line.add_value(&line.key);
+        rows.label.add_value(&line.label);
+    }
     for source in sources {
         let texts = Texts::new(source.selected);
+        rows.common.begin_source(&texts);
         let periods = &source.selected.periods;
-        for line in &rules.lines {
+        for (place, line) in rules.lines.iter().enumerate() {
             let from = periods.partition_point(|period| period.measure < line.measure);
             for period in periods[from..].iter().take_while(|period| period.measure == line.measure) {
-                period.observations().for_each(|position| rows.add(rules, source, &texts, line, period, position));
+                period.observations().for_each(|position| rows.add(rules, source, &texts, (place, line), period, position));
             }
         }
     }
@@ -30,14 +37,15 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
 
 struct LineRows {
     common: Common,
-    statement: StringChunkedBuilder,
-    line: StringChunkedBuilder,
-    label: StringChunkedBuilder,
+    statement: DictionaryTexts,
+    /// Both have the lines of the rules as values, in their order.
+    line: DictionaryTexts,
+    label: DictionaryTexts,
 }
 
 impl LineRows {
     /// `position` is the observation's among the registrant's.
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, line: &Line, period: &Period, position: usize) {
+    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, (place, line): (usize, &Line), period: &Period, position: usize) {
         let id = self.common.begin_id(LINES, &texts.cik);
         for part in [line.statement, ":", period.series.name(), ":"] {
             id.push_str(part);
@@ -47,17 +55,16 @@ impl LineRows {
             id.push_str(part);
         }
         self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
         self.common.add_period(rules.measures[line.measure].unit, period);
-        self.common.add_observation(rules, source, texts, period, position);
-        self.statement.append_value(line.statement);
-        self.line.append_value(&line.key);
-        self.label.append_value(&line.label);
+        self.common.add_observation(source, period, position);
+        self.statement.push(line.statement);
+        self.line.push_place(place);
+        self.label.push_place(place);
     }
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {
         let mut columns = self.common.finish(bucket)?;
-        columns.extend([self.statement.finish().into_column(), self.line.finish().into_column(), self.label.finish().into_column()]);
+        columns.extend([self.statement.finish("statement")?, self.line.finish("line")?, self.label.finish("label")?]);
         Ok(DataFrame::new_infer_height(columns)?)
     }
 }

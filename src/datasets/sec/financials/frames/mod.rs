@@ -15,7 +15,7 @@ use crate::datasets::sec::financials::warnings::Warnings;
 use crate::error::Result;
 use crate::ids::Cik;
 use crate::issue::{Issue, Severity};
-use crate::normalise::pointer_column;
+use crate::normalise::{DictionaryTexts, pointer_column};
 use crate::provenance::SourcePointer;
 use text::{push_amount, push_item, push_period};
 
@@ -74,23 +74,29 @@ fn cik_text(cik: Cik) -> String {
 /// Columns that both tables have.
 struct Common {
     record_id: StringChunkedBuilder,
-    cik: StringChunkedBuilder,
-    unit: StringChunkedBuilder,
-    series: StringChunkedBuilder,
+    cik: DictionaryTexts,
+    /// Of the registrant whose rows are added: the place of its CIK, and of the accession number of its first report.
+    cik_place: usize,
+    first_accession: usize,
+    unit: DictionaryTexts,
+    series: DictionaryTexts,
     fiscal_year: Vec<Option<i32>>,
-    fiscal_period: StringChunkedBuilder,
+    fiscal_period: DictionaryTexts,
     period_start: Vec<Option<i32>>,
     period_end: Vec<Option<i32>>,
     is_ytd: Vec<bool>,
     value: StringChunkedBuilder,
-    concept: StringChunkedBuilder,
-    form: StringChunkedBuilder,
+    /// Its values are the concepts of the rules, in their order.
+    concept: DictionaryTexts,
+    form: DictionaryTexts,
     filed_date: Vec<Option<i32>>,
-    accession_number: StringChunkedBuilder,
-    warnings: StringChunkedBuilder,
+    accession_number: DictionaryTexts,
+    warnings: DictionaryTexts,
+    /// The sets of warnings whose lists are the values of `warnings`, in their order.
+    sets: Vec<Warnings>,
     observation: Vec<Option<i32>>,
     is_latest: Vec<bool>,
-    change: StringChunkedBuilder,
+    change: DictionaryTexts,
     is_restated: Vec<bool>,
     /// The period as the report states it, where that is not the period's.
     reported_start: Vec<Option<i32>>,
@@ -105,32 +111,45 @@ fn texts(name: &str, rows: usize) -> StringChunkedBuilder {
 }
 
 impl Common {
-    fn new(rows: usize) -> Self {
+    fn new(rows: usize, rules: &Rules) -> Self {
+        let mut concept = DictionaryTexts::with_capacity(rows);
+        for name in &rules.concepts {
+            concept.add_value(name);
+        }
         Self {
             record_id: texts("record_id", rows),
-            cik: texts("cik", rows),
-            unit: texts("unit", rows),
-            series: texts("series", rows),
+            cik: DictionaryTexts::with_capacity(rows),
+            cik_place: 0,
+            first_accession: 0,
+            unit: DictionaryTexts::with_capacity(rows),
+            series: DictionaryTexts::with_capacity(rows),
             fiscal_year: Vec::with_capacity(rows),
-            fiscal_period: texts("fiscal_period", rows),
+            fiscal_period: DictionaryTexts::with_capacity(rows),
             period_start: Vec::with_capacity(rows),
             period_end: Vec::with_capacity(rows),
             is_ytd: Vec::with_capacity(rows),
             value: texts("value", rows),
-            concept: texts("concept", rows),
-            form: texts("form", rows),
+            concept,
+            form: DictionaryTexts::with_capacity(rows),
             filed_date: Vec::with_capacity(rows),
-            accession_number: texts("accession_number", rows),
-            warnings: texts("warnings", rows),
+            accession_number: DictionaryTexts::with_capacity(rows),
+            warnings: DictionaryTexts::with_capacity(rows),
+            sets: Vec::new(),
             observation: Vec::with_capacity(rows),
             is_latest: Vec::with_capacity(rows),
-            change: texts("change", rows),
+            change: DictionaryTexts::with_capacity(rows),
             is_restated: Vec::with_capacity(rows),
             reported_start: Vec::with_capacity(rows),
             reported_end: Vec::with_capacity(rows),
             pointers: Vec::with_capacity(rows),
             text: String::with_capacity(128),
         }
+    }
+
+    /// Begins the rows of a registrant.
+    fn begin_source(&mut self, texts: &Texts) {
+        self.cik_place = self.cik.add_value(texts.cik.as_str());
+        self.first_accession = texts.accessions.iter().map(|accession| self.accession_number.add_value(accession.as_str())).min().unwrap_or_default();
     }
 
     /// Begins a record id with dataset and registrant; `finish_id` adds it.
@@ -145,33 +164,34 @@ impl Common {
 
     fn finish_id(&mut self) {
         self.record_id.append_value(&self.text);
+        self.cik.push_place(self.cik_place);
     }
 
     fn add_period(&mut self, unit: Unit, period: &Period) {
-        self.unit.append_value(unit_name(unit));
-        self.series.append_value(period.series.name());
+        self.unit.push(unit_name(unit));
+        self.series.push(period.series.name());
         self.fiscal_year.push(Some(period.fiscal_year));
-        self.fiscal_period.append_value(period.fiscal_period.name());
+        self.fiscal_period.push(period.fiscal_period.name());
         self.period_start.push((period.start != NO_START).then(|| period.start.number()));
         self.period_end.push(Some(period.end.number()));
         self.is_ytd.push(period.is_ytd);
     }
 
     /// `position` is the observation's among the registrant's.
-    fn add_observation(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
+    fn add_observation(&mut self, source: &Source<'_>, period: &Period, position: usize) {
         let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
-        self.add_concept(rules, source, observation);
-        self.form.append_value(report.form.name());
+        self.add_concept(source, observation);
+        self.form.push(report.form.name());
         self.filed_date.push(Some(report.filed.number()));
-        self.accession_number.append_value(&texts.accessions[observation.report as usize]);
+        self.accession_number.push_place(self.first_accession + observation.report as usize);
         self.add_warnings(observation.warnings);
         self.observation.push(i32::try_from(position - period.observations().start + 1).ok());
         self.is_latest.push(position == period.latest());
-        self.change.append_value(observation.change.name());
+        self.change.push(observation.change.name());
         self.is_restated.push(observation.is_restated);
         let is_of_period = observation.as_of.is_none();
         self.reported_start.push((is_of_period && observation.start != period.start).then(|| observation.start.number()));
@@ -179,26 +199,27 @@ impl Common {
     }
 
     /// Adds the concept of the figure and where it stands.
-    fn add_concept(&mut self, rules: &Rules, source: &Source<'_>, observation: &Observation) {
-        self.concept.append_value(rules.concept(observation.concept));
+    fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
+        self.concept.push_place(usize::from(observation.concept));
         self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
     }
 
     /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
     fn add_missing(&mut self, unit: Unit, series: History, pointer: [u64; 4]) {
-        self.unit.append_value(unit_name(unit));
-        self.series.append_value(series.name());
+        self.unit.push(unit_name(unit));
+        self.series.push(series.name());
         self.is_ytd.push(false);
         for numbers in [&mut self.fiscal_year, &mut self.period_start, &mut self.period_end, &mut self.filed_date] {
             numbers.push(None);
         }
-        for texts in [&mut self.fiscal_period, &mut self.value, &mut self.concept, &mut self.form, &mut self.accession_number] {
-            texts.append_null();
+        for texts in [&mut self.fiscal_period, &mut self.concept, &mut self.form, &mut self.accession_number] {
+            texts.push_null();
         }
+        self.value.append_null();
         self.add_warnings(Warnings::default());
         self.observation.push(None);
         self.is_latest.push(true);
-        self.change.append_null();
+        self.change.push_null();
         self.is_restated.push(false);
         self.reported_start.push(None);
         self.reported_end.push(None);
@@ -206,11 +227,13 @@ impl Common {
     }
 
     fn add_warnings(&mut self, warnings: Warnings) {
-        self.text.clear();
-        for code in warnings.codes() {
-            push_item(&mut self.text, code);
-        }
-        self.warnings.append_value(&self.text);
+        let place = self.sets.iter().rposition(|known| *known == warnings).unwrap_or_else(|| {
+            self.text.clear();
+            warnings.codes().for_each(|code| push_item(&mut self.text, code));
+            self.sets.push(warnings);
+            self.warnings.add_value(self.text.as_str())
+        });
+        self.warnings.push_place(place);
     }
 
     fn finish(self, bucket: &str) -> Result<Vec<Column>> {
@@ -218,23 +241,23 @@ impl Common {
         Ok(vec![
             self.record_id.finish().into_column(),
             StringChunked::full("bucket".into(), bucket, height).into_column(),
-            self.cik.finish().into_column(),
-            self.unit.finish().into_column(),
-            self.series.finish().into_column(),
+            self.cik.finish("cik")?,
+            self.unit.finish("unit")?,
+            self.series.finish("series")?,
             Column::new("fiscal_year".into(), self.fiscal_year),
-            self.fiscal_period.finish().into_column(),
+            self.fiscal_period.finish("fiscal_period")?,
             dates("period_start", self.period_start)?,
             dates("period_end", self.period_end)?,
             Column::new("is_ytd".into(), self.is_ytd),
             self.value.finish().into_column(),
-            self.concept.finish().into_column(),
-            self.form.finish().into_column(),
+            self.concept.finish("concept")?,
+            self.form.finish("form")?,
             dates("filed_date", self.filed_date)?,
-            self.accession_number.finish().into_column(),
-            self.warnings.finish().into_column(),
+            self.accession_number.finish("accession_number")?,
+            self.warnings.finish("warnings")?,
             Column::new("observation".into(), self.observation),
             Column::new("is_latest".into(), self.is_latest),
-            self.change.finish().into_column(),
+            self.change.finish("change")?,
             Column::new("is_restated".into(), self.is_restated),
             dates("reported_start", self.reported_start)?,
             dates("reported_end", self.reported_end)?,

@@ -9,7 +9,7 @@ use crate::datasets::sec::financials::missing::Missing;
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::error::Result;
-use crate::normalise::Day;
+use crate::normalise::{Day, DictionaryTexts};
 
 /// Makes the rows of `sec.financial_value`: one per observation of a metric, and one per metric and series never reported.
 ///
@@ -17,9 +17,17 @@ use crate::normalise::Day;
 /// When polars fails.
 pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let count = |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
-    let mut rows = ValueRows { common: Common::new(sources.iter().map(count).sum()), ..ValueRows::default() };
+    let rows = sources.iter().map(count).sum();
+    let mut rows = ValueRows {
+        common: Common::new(rows, rules),
+        metric: DictionaryTexts::with_capacity(rows),
+        as_of_date: Vec::with_capacity(rows),
+        null_reason: DictionaryTexts::with_capacity(rows),
+        conflicts: texts("conflicts", rows),
+    };
     for source in sources {
         let texts = Texts::new(source.selected);
+        rows.common.begin_source(&texts);
         let mut missing = source.selected.missing.iter().peekable();
         let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
@@ -35,22 +43,10 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
 
 struct ValueRows {
     common: Common,
-    metric: StringChunkedBuilder,
+    metric: DictionaryTexts,
     as_of_date: Vec<Option<i32>>,
-    null_reason: StringChunkedBuilder,
+    null_reason: DictionaryTexts,
     conflicts: StringChunkedBuilder,
-}
-
-impl Default for ValueRows {
-    fn default() -> Self {
-        Self {
-            common: Common::new(0),
-            metric: texts("metric", 0),
-            as_of_date: Vec::new(),
-            null_reason: texts("null_reason", 0),
-            conflicts: texts("conflicts", 0),
-        }
-    }
 }
 
 impl ValueRows {
@@ -65,12 +61,11 @@ impl ValueRows {
         id.push(':');
         id.push_str(&texts.accessions[observation.report as usize]);
         self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
         self.common.add_period(measure.unit, period);
-        self.common.add_observation(rules, source, texts, period, position);
-        self.metric.append_value(&measure.key);
+        self.common.add_observation(source, period, position);
+        self.metric.push(&measure.key);
         self.as_of_date.push(observation.as_of.map(Day::number));
-        self.null_reason.append_null();
+        self.null_reason.push_null();
         let text = &mut self.common.text;
         text.clear();
         for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
@@ -89,20 +84,19 @@ impl ValueRows {
             id.push_str(part);
         }
         self.common.finish_id();
-        self.common.cik.append_value(&texts.cik);
         self.common.add_missing(measure.unit, series, [source.input, source.member, 0, source.size_bytes]);
-        self.metric.append_value(&measure.key);
+        self.metric.push(&measure.key);
         self.as_of_date.push(None);
-        self.null_reason.append_value(reason);
+        self.null_reason.push(reason);
         self.conflicts.append_value("");
     }
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {
         let mut columns = self.common.finish(bucket)?;
         columns.extend([
-            self.metric.finish().into_column(),
+            self.metric.finish("metric")?,
             dates("as_of_date", self.as_of_date)?,
-            self.null_reason.finish().into_column(),
+            self.null_reason.finish("null_reason")?,
             self.conflicts.finish().into_column(),
         ]);
         Ok(DataFrame::new_infer_height(columns)?)

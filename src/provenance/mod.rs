@@ -3,11 +3,15 @@
 //! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of unsigned integers read four at
 //! a time: input, member, offset, length. `input` and `member` are indexes into the build's [`Inputs`].
 
+mod pointer_rows;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
+
+pub use pointer_rows::PointerRows;
 
 /// Name of the column that carries source pointers, in frames and in published parts.
 pub const POINTERS: &str = "source_pointers";
