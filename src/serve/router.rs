@@ -1,71 +1,124 @@
-//! Makes the axum router from the route table, with the pages beside it.
+//! Answers every path: those of the route table at once, pages and the stream's socket by an axum router beside them.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::extract::{Extension, RawPathParams, Request, State};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{any, get};
-use tower_http::compression::CompressionLayer;
+use axum::routing::get;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use percent_encoding::percent_decode_str;
+use tower::{Service, ServiceExt, service_fn};
+use tower_http::compression::Compression;
 
 use super::http::dispatch::{Methods, dispatch};
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
-use super::http::middleware::guard;
+use super::http::middleware::{guard, guard_page};
 use super::http::peer;
 use super::http::problem::{Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
-use super::http::service::Service;
+use super::http::service;
 use super::server::Server;
 use super::{routes, stream};
 
 impl Server {
-    /// The router, for a server or a test.
-    pub fn router(self: &Arc<Self>) -> Router {
-        router(self)
+    /// What answers requests, for a server or a test.
+    pub fn api(self: &Arc<Self>) -> Api {
+        let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
+        for endpoint in routes::endpoints() {
+            by_path.entry(endpoint.path).or_default().push(endpoint);
+        }
+        let mut paths = matchit::Router::new();
+        for (path, methods) in by_path {
+            paths.insert(path, (path, Arc::new(methods))).expect("no two paths of the table are the same");
+        }
+        Api(Arc::new(Inner { paths, service: self.service.clone(), pages: pages(self) }))
     }
 }
 
-/// The router of the API.
-fn router(server: &Arc<Server>) -> Router {
-    let mut by_path: BTreeMap<&str, Methods> = BTreeMap::new();
-    for endpoint in routes::endpoints() {
-        by_path.entry(endpoint.path).or_default().push(endpoint);
+/// Answers requests.
+#[derive(Clone)]
+pub struct Api(Arc<Inner>);
+
+struct Inner {
+    /// The endpoints of each path, and the path as it is declared.
+    paths: matchit::Router<(&'static str, Arc<Methods>)>,
+    service: Arc<service::Service>,
+    pages: Router,
+}
+
+impl<B> Service<axum::http::Request<B>> for Api
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
-    let mut router: Router<Arc<Server>> = Router::new();
-    for (path, methods) in by_path {
-        let methods = Arc::new(methods);
-        let handler = move |State(server): State<Arc<Server>>, path: Result<RawPathParams, _>, request: Request| {
-            dispatch(methods.clone(), server.service.clone(), path, request)
-        };
-        router = router.route(path, any(handler));
+
+    fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
+        let request = request.map(Body::new);
+        let Inner { paths, service, pages } = &*self.0;
+        let Ok(found) = paths.at(request.uri().path()) else { return pages.clone().oneshot(request).boxed() };
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(std::borrow::Cow::into_owned);
+        let values = found.params.iter().map(|(name, value)| Ok((name.to_owned(), decoded(value)?))).collect();
+        let ((path, methods), service) = (found.value.clone(), service.clone());
+        let answer = guard(service.clone(), Some(path.into()), request, |request| compressed(request, |request| dispatch(methods, service, values, request)));
+        answer.map(Ok).boxed()
     }
+}
+
+/// An answer in a coding that the request accepts, where it accepts any.
+async fn compressed<F: Future<Output = Response>>(request: Request, answer: impl FnOnce(Request) -> F) -> Response {
+    if !request.headers().contains_key(header::ACCEPT_ENCODING) {
+        return answer(request).await;
+    }
+    // A service may be called again, which this one is not.
+    let mut answer = Some(answer);
+    let once = service_fn(move |request| {
+        let answer = answer.take().expect("called once");
+        async move { Ok::<_, Infallible>(answer(request).await) }
+    });
+    match Compression::new(once).oneshot(request).await {
+        Ok(response) => response.map(Body::new),
+        Err(never) => match never {},
+    }
+}
+
+/// Everything that is not in the route table.
+fn pages(server: &Arc<Server>) -> Router {
     let metered = from_fn_with_state(server.service.clone(), metered);
-    let pages = Router::new()
+    let mut router = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
         .route("/docs", get(docs).fallback(no_route))
         .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
         .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
         .fallback(no_route)
-        .layer(metered);
-    let mut router = router
-        .layer(CompressionLayer::new())
-        .merge(pages)
+        .layer(metered)
         .route("/v1/stream", get(upgrade).fallback(no_route))
         .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
         .route("/readyz", get(ready).fallback(no_route));
     if server.service.settings.is_metrics_on_main() {
         router = router.route("/metrics", get(metrics_on_main).fallback(no_route));
     }
-    let guarded = from_fn_with_state(server.service.clone(), guard);
+    let guarded = from_fn_with_state(server.service.clone(), guard_page);
     router.layer(guarded).with_state(server.clone())
 }
 
 /// Takes a token for a page that has no endpoint to take it.
-async fn metered(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+async fn metered(State(service): State<Arc<service::Service>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let allowance = service.meter(&parts).await.allowance;
     if allowance.is_allowed {

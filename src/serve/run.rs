@@ -68,7 +68,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     let scheme = if tls.is_some() { "https" } else { "http" };
     let address = listener.local_addr().unwrap_or(settings.bind);
     tracing::info!("serving channel `{}` on {scheme}://{address}, over {} connections at most", settings.channel, settings.limits.connections);
-    let answering = listen::run(listener, transport(tls, server.service.connections.clone()), server.router(), stop.subscribe());
+    let answering = listen::run(listener, transport(tls, server.service.connections.clone()), server.api(), stop.subscribe());
     tokio::spawn(stop_on_signal(server.clone(), stop));
     let outcome = answering.await;
     // Sockets are no requests: the server above does not wait for them.

@@ -47,7 +47,7 @@ async fn ask(place: &Place, path: &str) -> Answer {
     let service = Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
     service.refresh().await.unwrap();
     let request = axum::http::Request::get(path).header("x-api-key", KEY).body(axum::body::Body::empty()).unwrap();
-    read(service.router().oneshot(request).await.unwrap()).await
+    read(service.api().oneshot(request).await.unwrap()).await
 }
 
 #[test]

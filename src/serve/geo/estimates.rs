@@ -76,8 +76,8 @@ pub struct Descriptor {
     variables: Vec<String>,
     moe_variable: Option<String>,
     is_derived: bool,
-    /// The metric's `source` object as JSON text.
-    pub source: String,
+    /// The members `universe` and `source` of the metric's object, as JSON text.
+    pub universe_and_source: String,
     pub origin: Option<Origin>,
 }
 
@@ -240,7 +240,8 @@ impl SourceColumns {
     fn descriptor(&self, row: usize) -> Descriptor {
         let (table_id, moe_variable, is_derived) = (self.table_ids.at(row), self.moe_variables.get(row), self.derived.value(row));
         let mut json = Json::new();
-        json.object(|json| {
+        json.key("universe").text(self.universes.at(row));
+        json.key("source").object(|json| {
             json.key("table_id").text(table_id);
             json.key("variables").texts(self.variables.at(row));
             json.key("moe_variable").optional_text(moe_variable);
@@ -253,7 +254,7 @@ impl SourceColumns {
             variables: self.variables.at(row).map(str::to_owned).collect(),
             moe_variable: moe_variable.map(str::to_owned),
             is_derived,
-            source: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8"),
+            universe_and_source: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8"),
             origin: None,
         }
     }

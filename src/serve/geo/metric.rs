@@ -66,7 +66,7 @@ pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &st
 /// Writes the record id of a metric; null when there is no record.
 pub fn write_record_id(json: &mut Json, has_record: bool, kind: AreaKind, table: &MetricTable, code: &str, key: &str) {
     if has_record {
-        json.joined(&[kind.metric_dataset(), ":", &table.vintage_text, ":", code, ":", key]);
+        json.plain(&[kind.metric_dataset(), ":", &table.vintage_text, ":", code, ":", key]);
     } else {
         json.null();
     }
@@ -87,15 +87,17 @@ impl Area<'_> {
     pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
         let estimate = self.estimate(metric);
         let usual = self.table.usual(metric);
-        let (unit, universe) = unit_and_universe(self.table, key, metric);
+        let (unit, _) = unit_and_universe(self.table, key, metric);
         let descriptor = estimate.map(|estimate| estimate.descriptor);
         json.key("key").text(key);
         json.key("unit").text(unit);
         write_figures(json, estimate.as_ref(), unit, self.missing_reason());
-        json.key("universe").optional_text(descriptor.map(|descriptor| descriptor.universe.as_str()).or(universe));
         match descriptor.or(usual) {
-            Some(descriptor) => json.key("source").raw(&descriptor.source),
-            None => json.key("source").null(),
+            Some(descriptor) => json.members(&descriptor.universe_and_source),
+            None => {
+                json.key("universe").null();
+                json.key("source").null();
+            }
         }
         write_record_id(json.key("record_id"), estimate.is_some(), self.kind, self.table, self.code, key);
         let warnings = estimate.and_then(|estimate| estimate.warnings);
@@ -104,7 +106,7 @@ impl Area<'_> {
 
     /// The record id of one of the area's metrics.
     pub fn record_id(&self, key: &str) -> String {
-        format!("{}:{}:{}:{key}", self.kind.metric_dataset(), self.table.vintage_year, self.code)
+        [self.kind.metric_dataset(), &self.table.vintage_text, self.code, key].join(":")
     }
 
     /// Writes the provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside

@@ -1,9 +1,15 @@
 //! What a request finds in its client's token bucket, and how that is told.
 
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::serve::http::problem::{Code, Problem};
 use crate::store::Plan;
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STATE: HeaderName = HeaderName::from_static("ratelimit");
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// What a request found: whether it may pass, and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +49,13 @@ impl Allowance {
     /// Adds the limit headers: those of the IETF draft and the widely read older ones.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self { burst, remaining, window, reset, .. } = *self;
-        let texts = [("ratelimit-policy", format!("\"{plan_name}\";q={burst};w={window}")), ("ratelimit", format!("\"{plan_name}\";r={remaining};t={reset}"))];
+        let texts = [(POLICY, format!("\"{plan_name}\";q={burst};w={window}")), (STATE, format!("\"{plan_name}\";r={remaining};t={reset}"))];
         for (name, text) in texts {
-            if let Ok(value) = HeaderValue::from_str(&text) {
+            if let Ok(value) = HeaderValue::try_from(text) {
                 headers.insert(name, value);
             }
         }
-        for (name, number) in [("x-ratelimit-limit", burst), ("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)] {
+        for (name, number) in [(LIMIT, burst), (REMAINING, remaining), (RESET, reset)] {
             headers.insert(name, HeaderValue::from(number));
         }
     }

@@ -69,10 +69,10 @@ impl KeyRing {
     ///
     /// # Errors
     /// `invalid_parameter` for two different keys, `invalid_api_key` for one that is not valid.
-    pub fn client(&self, headers: &HeaderMap, address: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
+    pub fn client(&self, headers: &HeaderMap, address: impl FnOnce() -> String, now: Timestamp) -> ApiResult<Arc<Client>> {
         match sent_key(headers)? {
             Some(key) => self.holder(key, now),
-            None => Ok(Arc::new(self.anonymous(address))),
+            None => Ok(Arc::new(self.anonymous(&address()))),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Runs one request through its endpoint: key, limit, parameters, release, ETag, answer. Problems and answers get their headers here.
 
+use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
@@ -32,21 +32,13 @@ const MAX_DROPPED_BYTES: usize = 64 << 20;
 /// The endpoints of one path, by method.
 pub type Methods = Vec<&'static Endpoint>;
 
-/// Answers a request to a path of the route table.
-pub async fn dispatch(
-    methods: Arc<Methods>,
-    service: Arc<Service>,
-    path: std::result::Result<RawPathParams, RawPathParamsRejection>,
-    request: Request,
-) -> Response {
+/// Answers a request to a path of the route table; `path` are the values of its placeholders, decoded.
+pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::result::Result<Vec<(String, String)>, Utf8Error>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
     let mut admitted = None;
     let outcome = match path {
-        Ok(path) => {
-            let path: Vec<(String, String)> = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            serve_one(&service, &methods, &parts, &path, body, &mut admitted).await
-        }
+        Ok(path) => serve_one(&service, &methods, &parts, &path, body, &mut admitted).await,
         Err(_) => Err(Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")),
     };
     let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));

@@ -33,7 +33,7 @@ impl Question<'_> {
         let mut hasher = Hasher::default();
         hasher.update(self.program.as_bytes());
         hasher.update(release.manifest.release_id.as_str().as_bytes());
-        hasher.update(&release.freshness(self.today).fingerprint().collect::<Vec<u8>>());
+        hasher.update(release.freshness(self.today).fingerprint().as_bytes());
         hasher.update(self.path.as_bytes());
         if self.depends_on_day() {
             hasher.update(self.today.to_string().as_bytes());

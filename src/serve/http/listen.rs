@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
 use hyper::Request;
@@ -38,6 +37,11 @@ const HEADERS: usize = 256;
 /// How long nobody is let in when the system has no descriptor to give.
 const SYSTEM_REST: Duration = Duration::from_millis(50);
 
+/// What answers requests, a copy of it for each.
+pub trait Answers: tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static {}
+
+impl<S: tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static> Answers for S {}
+
 /// How connections are treated.
 #[derive(Clone)]
 pub struct Transport {
@@ -55,7 +59,7 @@ pub struct Transport {
 ///
 /// # Errors
 /// `Store`, when the socket cannot be used.
-pub async fn run(listener: std::net::TcpListener, transport: Transport, router: Router, mut stop: watch::Receiver<bool>) -> Result<()> {
+pub async fn run<S: Answers>(listener: std::net::TcpListener, transport: Transport, answers: S, mut stop: watch::Receiver<bool>) -> Result<()> {
     let listener = TcpListener::from_std(listener).map_err(|error| Error::store(format!("the server failed: {error}")))?;
     let mut open = JoinSet::new();
     loop {
@@ -73,7 +77,7 @@ pub async fn run(listener: std::net::TcpListener, transport: Transport, router: 
             && stream.set_nodelay(true).is_ok()
         {
             let stream = Bounded { stream, place, write_time: transport.write_time, stalled: None };
-            open.spawn(answer_on(stream, from, transport.clone(), router.clone(), stop.clone()));
+            open.spawn(answer_on(stream, from, transport.clone(), answers.clone(), stop.clone()));
         }
     }
     drop(listener);
@@ -81,9 +85,9 @@ pub async fn run(listener: std::net::TcpListener, transport: Transport, router: 
     Ok(())
 }
 
-async fn answer_on(stream: Bounded, from: SocketAddr, transport: Transport, router: Router, stop: watch::Receiver<bool>) {
+async fn answer_on<S: Answers>(stream: Bounded, from: SocketAddr, transport: Transport, answers: S, stop: watch::Receiver<bool>) {
     let connection = stream.place.connection.clone();
-    let inner = TowerToHyperService::new(router);
+    let inner = TowerToHyperService::new(answers);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(from));
         request.extensions_mut().insert(connection.clone());

@@ -66,8 +66,8 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Counts an answered request; `route` is the pattern of its path, none where nothing answers to it.
-    pub fn record(&self, route: Option<MatchedPath>, status: StatusCode, duration: Duration) {
-        self.requests.get_or_create(&Answer { route: Route(route), status: status.as_u16() }).observe(duration.as_secs_f64());
+    pub fn record(&self, route: Option<Route>, status: StatusCode, duration: Duration) {
+        self.requests.get_or_create(&Answer { route: RouteLabel(route), status: status.as_u16() }).observe(duration.as_secs_f64());
     }
 
     /// Counts one try to follow the channel to another release.
@@ -112,17 +112,36 @@ fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
 /// Labels of the requests that were answered alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answer {
-    route: Route,
+    route: RouteLabel,
     status: u16,
 }
 
-/// The pattern of a path, which the router holds once for all requests.
+/// The pattern of a path, which is held once for all requests.
 #[derive(Debug, Clone)]
-struct Route(Option<MatchedPath>);
+pub enum Route {
+    /// Of the route table.
+    Endpoint(&'static str),
+    Page(MatchedPath),
+}
 
 impl Route {
     fn as_str(&self) -> &str {
-        self.0.as_ref().map_or("none", MatchedPath::as_str)
+        match self {
+            Self::Endpoint(path) => path,
+            Self::Page(path) => path.as_str(),
+        }
+    }
+}
+
+impl From<&'static str> for Route {
+    fn from(path: &'static str) -> Self {
+        Self::Endpoint(path)
+    }
+}
+
+impl From<MatchedPath> for Route {
+    fn from(path: MatchedPath) -> Self {
+        Self::Page(path)
     }
 }
 
@@ -140,9 +159,13 @@ impl Hash for Route {
     }
 }
 
-impl EncodeLabelValue for Route {
+/// The label of requests that no pattern answers to is `none`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RouteLabel(Option<Route>);
+
+impl EncodeLabelValue for RouteLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        self.as_str().encode(encoder)
+        self.0.as_ref().map_or("none", Route::as_str).encode(encoder)
     }
 }
 

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::FutureExt;
 
 use super::connections::{Busy, Connection};
 use super::documents::Shared;
+use super::metrics::Route;
 use super::request_id::{RequestId, shown};
 use super::response::problem_response;
 use super::shares::Share;
@@ -22,35 +23,47 @@ use crate::serve::http::problem::{Code, Problem};
 use crate::serve::http::service::Service;
 use crate::serve::http::{cors, etag};
 
-/// Wraps every route.
-pub async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Wraps what the axum router answers.
+pub async fn guard_page(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned().map(Route::from);
+    guard(service, route, request, |request| next.run(request)).await
+}
+
+/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it.
+pub async fn guard<F: Future<Output = Response>>(
+    service: Arc<Service>,
+    route: Option<Route>,
+    mut request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     let started = Instant::now();
     let request_id = RequestId::of(request.headers());
-    let (method, path) = (request.method().clone(), request.uri().path());
-    let path = if path.len() > service.settings.limits.url_bytes { shown(path) } else { path }.to_owned();
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let path = if uri.path().len() > service.settings.limits.url_bytes { shown(uri.path()) } else { uri.path() };
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let route = request.extensions().get::<MatchedPath>().cloned();
     let busy = request.extensions_mut().remove::<Arc<Connection>>().map(Connection::begin);
     request.extensions_mut().insert(request_id.clone());
 
     let response = match check_head(&service, &request) {
-        Err(problem) => problem_response(&service, &problem, &path, &request_id),
+        Err(problem) => problem_response(&service, &problem, path, &request_id),
         Ok(()) if matches!(method, Method::TRACE | Method::CONNECT) => method_not_allowed(),
         Ok(()) => {
-            let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
+            let answer = AssertUnwindSafe(answer(request)).catch_unwind();
             match tokio::time::timeout(service.settings.limits.request_time, answer).await {
                 Ok(Ok(response)) => response,
-                Ok(Err(panic)) => problem_response(&service, &Problem::internal(&panic_text(panic.as_ref())), &path, &request_id),
-                Err(_) => problem_response(&service, &Problem::internal(&"the request took longer than it may"), &path, &request_id),
+                Ok(Err(panic)) => problem_response(&service, &Problem::internal(&panic_text(panic.as_ref())), path, &request_id),
+                Err(_) => problem_response(&service, &Problem::internal(&"the request took longer than it may"), path, &request_id),
             }
         }
     };
     let response = hold(&service, response, busy).await;
-    let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, &path, &request_id));
+    let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, path, &request_id));
     cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
     finish(&service, &mut response, &method, &request_id);
     service.metrics.record(route, response.status(), started.elapsed());
-    log(&response, &method, &path, &request_id, started);
+    log(&response, &method, path, &request_id, started);
     response
 }
 
@@ -117,7 +130,7 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     if let Ok(value) = HeaderValue::from_str(&request_id.0) {
-        headers.insert("x-request-id", value);
+        headers.insert(X_REQUEST_ID, value);
     }
     if method == Method::HEAD {
         // Where the router has emptied the body already, it has said how long it was.
@@ -131,7 +144,7 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
 fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, started: Instant) {
     let client = response.extensions().get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
     let (status, duration_us) = (response.status().as_u16(), u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
-    tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = request_id.0.as_str(), "{} {}", shown(method.as_str()), shown(path));
+    tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = &*request_id.0, "{} {}", shown(method.as_str()), shown(path));
 }
 
 #[cfg(test)]

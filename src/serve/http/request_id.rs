@@ -1,7 +1,7 @@
 //! Names a request in its answer and in the log, and cuts what a client wrote to what is worth showing there.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use axum::http::HeaderMap;
 
@@ -10,14 +10,14 @@ const SHOWN: usize = 200;
 
 /// Names one request in answer and log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RequestId(pub String);
+pub struct RequestId(pub Arc<str>);
 
 impl RequestId {
     /// The client's id when it sends a usable one, otherwise a new one.
     pub fn of(headers: &HeaderMap) -> Self {
         let is_usable = |text: &&str| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         let sent = headers.get("x-request-id").and_then(|value| value.to_str().ok()).filter(is_usable);
-        Self(sent.map_or_else(new_request_id, str::to_owned))
+        Self(sent.map_or_else(|| new_request_id().into(), Arc::from))
     }
 }
 

@@ -9,6 +9,9 @@ use super::problem::Problem;
 use super::request_id::RequestId;
 use super::service::Service;
 
+/// Headers of an answer, beyond which a map of them would grow step by step.
+const HEADERS: usize = 16;
+
 const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
 
 /// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
@@ -28,7 +31,7 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     let headers = response.headers_mut();
     insert(headers, header::ETAG, tag);
     insert(headers, header::CACHE_CONTROL, &kept(now));
-    insert(headers, header::VARY, VARY);
+    headers.insert(header::VARY, HeaderValue::from_static(VARY));
     response
 }
 
@@ -36,9 +39,10 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
 pub fn json_response(bytes: Vec<u8>, tag: Option<&str>, now: Timestamp) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
+    headers.reserve(HEADERS);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     insert(headers, header::CACHE_CONTROL, &tag.map_or_else(|| "no-store".to_owned(), |_| kept(now)));
-    insert(headers, header::VARY, VARY);
+    headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);
     }
@@ -53,7 +57,7 @@ pub fn problem_response(service: &Service, problem: &Problem, instance: &str, re
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     insert(headers, header::CACHE_CONTROL, "no-store");
-    insert(headers, header::VARY, VARY);
+    headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if problem.code.status() == StatusCode::UNAUTHORIZED {
         insert(headers, header::WWW_AUTHENTICATE, "Bearer");
     }

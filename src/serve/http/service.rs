@@ -9,6 +9,7 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::Offset;
 
 use super::allowance::Allowance;
 use super::auth::{Client, KeyRing};
@@ -147,7 +148,7 @@ impl Service {
     }
 
     pub fn today(&self) -> Date {
-        self.now().to_zoned(jiff::tz::TimeZone::UTC).date()
+        Offset::UTC.to_datetime(self.now()).date()
     }
 
     pub fn public_url(&self) -> &str {
@@ -156,9 +157,9 @@ impl Service {
 
     /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
     pub async fn meter(&self, parts: &Parts) -> Metered {
-        let (now, address) = (self.now(), self.peer_address(parts));
-        let known = self.keys.client(&parts.headers, &address, now);
-        let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address)), Arc::clone);
+        let (now, address) = (self.now(), || self.peer_address(parts));
+        let known = self.keys.client(&parts.headers, address, now);
+        let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
         let allowance = self.limiter.take(&client, now).await;
         Metered { known, client, allowance }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use jiff::civil::Date;
 
+use crate::ids::Digest;
 use crate::provenance::Snapshot;
 use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
 
@@ -36,8 +37,7 @@ impl Freshness {
 pub struct FreshnessOfDay {
     day: Date,
     by_dataset: BTreeMap<String, Freshness>,
-    /// Tasks of which an edition is late, and those that could not be renewed, with the reason.
-    behind: Vec<String>,
+    fingerprint: Digest,
 }
 
 impl FreshnessOfDay {
@@ -45,10 +45,10 @@ impl FreshnessOfDay {
         self.by_dataset.get(dataset_id).copied().unwrap_or(Freshness::Expired)
     }
 
-    /// One letter for each dataset, and the tasks that are behind: changes exactly when what an answer says of freshness can.
-    pub fn fingerprint(&self) -> impl Iterator<Item = u8> {
-        let freshness = self.by_dataset.values().map(|freshness| freshness.name().as_bytes()[0]);
-        freshness.chain(self.behind.iter().flat_map(|task_id| task_id.bytes()))
+    /// Of each dataset's freshness, and of the tasks that are late or could not be renewed, with the reason: changes exactly when what an answer says of
+    /// freshness can.
+    pub fn fingerprint(&self) -> Digest {
+        self.fingerprint
     }
 }
 
@@ -62,12 +62,14 @@ impl FreshnessCache {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
         }
-        let by_dataset = manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today))).collect();
+        let by_dataset: BTreeMap<String, Freshness> =
+            manifest.datasets.iter().map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today))).collect();
         let late = manifest.tasks.keys().filter(|task_id| manifest.late_since(task_id, today).is_some()).cloned();
         let is_stale =
             |(task_id, task): (&String, &TaskEntry)| task.is_stale.then(|| format!("{task_id}:{}", task.stale_reason.as_deref().unwrap_or_default()));
-        let behind = late.chain(manifest.tasks.iter().filter_map(is_stale)).collect();
-        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, behind });
+        let lines = by_dataset.values().map(|freshness| freshness.name().to_owned()).chain(late).chain(manifest.tasks.iter().filter_map(is_stale));
+        let fingerprint = Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes());
+        let computed = Arc::new(FreshnessOfDay { day: today, by_dataset, fingerprint });
         self.0.store(Some(computed.clone()));
         computed
     }

@@ -57,5 +57,5 @@ async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) 
         return Err(Problem::new(Code::CoverageUnavailable, "this server has no log of new filings; `pubdata follow` writes one"));
     }
     let slot = stream.sockets.admit(&client)?;
-    Ok((upgrade, Entrance { client, slot, connection_id: request_id.0.clone() }))
+    Ok((upgrade, Entrance { client, slot, connection_id: request_id.0.to_string() }))
 }

@@ -131,7 +131,7 @@ async fn a_server_answers_whatever_its_clock_does() {
         server.refresh().await.unwrap();
         for path in ["/readyz", "/v1/coverage"] {
             let request = Request::get(path).header("x-api-key", &ground.key).body(Body::empty()).unwrap();
-            let response = server.router().oneshot(request).await.unwrap();
+            let response = server.api().oneshot(request).await.unwrap();
             assert_eq!(response.status(), 200, "{path} at {now}");
             if path == "/v1/coverage" {
                 let bytes = axum::body::to_bytes(response.into_body(), 1 << 22).await.unwrap();

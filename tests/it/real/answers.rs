@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::run::ExitCode;
-use pubdata::serve::{self, ServeSettings};
+use pubdata::serve::{self, Api, ServeSettings};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -19,7 +18,7 @@ use crate::support::{Place, run_here, settings, shared_data};
 
 /// A server on the real files, asked in process.
 struct Server {
-    router: Router,
+    router: Api,
     key: String,
     /// Kept as long as the server reads it.
     _place: Place,
@@ -51,7 +50,7 @@ impl Server {
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, now).unwrap().key;
         let service = serve::Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(move || now)).unwrap();
         service.refresh().await.unwrap();
-        Some((Self { router: service.router(), key, _place: place }, lines))
+        Some((Self { router: service.api(), key, _place: place }, lines))
     }
 
     async fn ask(&self, path: &str, body: Option<&Value>) -> Value {

@@ -188,7 +188,7 @@ async fn names_of_real_registries_find_who_is_meant() {
     for (family, name, expected) in NAMES {
         let path = format!("/v1/{family}/search?limit=2&name={}", encoded(name));
         let request = Request::get(&path).header("x-api-key", &key).body(Body::empty()).unwrap();
-        let response = service.router().oneshot(request).await.unwrap();
+        let response = service.api().oneshot(request).await.unwrap();
         let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
         let answer: Value = serde_json::from_slice(&bytes).unwrap();
         let number = if *family == "business" { "entity_number" } else { "number_raw" };

@@ -5,7 +5,7 @@ use axum::http::Request;
 use pubdata::contract::Contracts;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Server};
+use pubdata::serve::{Api, ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -16,7 +16,7 @@ use crate::support::Place;
 
 pub struct Served {
     _place: Place,
-    router: axum::Router,
+    router: Api,
     key: String,
     contracts: Contracts,
 }
@@ -34,7 +34,7 @@ impl Served {
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
         let service = Server::new(ServeSettings::new(place.home(), plans), contracts.clone(), std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.router(), _place: place, key, contracts }
+        Self { router: service.api(), _place: place, key, contracts }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

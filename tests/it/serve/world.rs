@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use pubdata::contract::Contracts;
 use pubdata::declared::DeclarationFiles;
 use pubdata::ids::ReleaseId;
 use pubdata::pipeline::Declarations;
-use pubdata::serve::{ServeSettings, Server};
+use pubdata::serve::{Api, ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Releases, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -28,7 +27,7 @@ pub struct World {
     pub home: Home,
     pub contracts: Contracts,
     pub service: Arc<Server>,
-    pub router: Router,
+    pub router: Api,
     pub key: String,
     pub release_id: ReleaseId,
     clock: Arc<Mutex<Timestamp>>,
@@ -86,7 +85,7 @@ impl World {
         change(&mut settings);
         let told = clock.clone();
         let service = Server::new(settings, contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
-        let router = service.router();
+        let router = service.api();
         let release_id = "r00000000000000000000".parse().unwrap();
         Self { folder, home, contracts, service, router, key, release_id, clock }
     }
@@ -97,7 +96,7 @@ impl World {
         change(&mut settings);
         let told = self.clock.clone();
         self.service = Server::new(settings, self.contracts.clone(), Arc::new(move || *told.lock().unwrap())).unwrap();
-        self.router = self.service.router();
+        self.router = self.service.api();
     }
 
     pub async fn publish(&self, draft: &Draft) -> ReleaseId {

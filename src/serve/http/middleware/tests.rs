@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use tower::ServiceExt;
 
 use crate::contract::Contracts;
-use crate::serve::http::middleware::guard;
+use crate::serve::http::middleware::guard_page;
 use crate::serve::http::service::Service;
 use crate::serve::settings::{Limits, ServeSettings};
 use crate::store::Plans;
@@ -33,7 +33,7 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String) {
             }),
         )
         .route("/hangs", get(std::future::pending::<()>))
-        .layer(from_fn_with_state(service, guard));
+        .layer(from_fn_with_state(service, guard_page));
     let response = router.oneshot(Request::get(path).header("x-request-id", "r1").body(Body::empty()).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     let text = String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();

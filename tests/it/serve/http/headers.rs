@@ -87,7 +87,7 @@ async fn etag_changes_with_the_contracts_that_the_program_was_started_with() {
         let server = serving(contracts);
         server.refresh().await.unwrap();
         let request = Request::get(PROFILE).header("x-api-key", &world.key).header("if-none-match", &tag).body(Body::empty()).unwrap();
-        let answer = tower::ServiceExt::oneshot(server.router(), request).await.unwrap();
+        let answer = tower::ServiceExt::oneshot(server.api(), request).await.unwrap();
         assert_eq!(answer.status(), expected);
     }
 }

@@ -56,7 +56,7 @@ impl Room {
     async fn over(world: World, log: EventLog) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = world.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        let router = axum::ServiceExt::<axum::extract::Request>::into_make_service_with_connect_info::<SocketAddr>(world.router.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { world, address, log, server }
     }
