@@ -10,6 +10,7 @@ use zip::ZipArchive;
 use crate::Result;
 use crate::corpus;
 use crate::entities_corpus;
+use crate::facts_corpus;
 use crate::http::{Client, Server, key_header, serve};
 use crate::measure::{Figures, finish, pubdata, seconds, threads};
 use crate::memory;
@@ -18,6 +19,9 @@ const PIPELINE: &str = "business.fl_sunbiz";
 const ROUNDS: usize = 5;
 /// Requests of a kind in a round: the 99th percentile is the tenth slowest.
 const REQUESTS: usize = 1_000;
+
+/// Registrants of whom there are over eight million published figures and statement lines.
+const REGISTRANTS: usize = 2_400;
 
 /// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's content through SHA-256, watches the most
 /// memory of the build, and asks the server for names, against the profile of a ZCTA in the same release.
@@ -37,9 +41,12 @@ pub fn bench() -> Result<()> {
     let (building, peak) = seconds(|| memory::peak_in(&home, PIPELINE, &mirror))?;
     println!("    to a release                {building:.1} s: {:.0} records/s; peak memory {peak:.0} MB", entities as f64 / building);
     println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
-    // The profile endpoint's data beside it, from the sample of real files.
-    let profiles = corpus::mirror()?;
-    finish(pubdata(&["run", "census.acs5", "census.gazetteer"]).arg("--mirror").arg(&profiles).arg("--home").arg(&home), &[0, 10])?;
+    // Beside it the data of profiles and schools, from the sample of real files, and the facts of many registrants.
+    let (profiles, facts) = (corpus::mirror()?, facts_corpus::mirror(REGISTRANTS)?);
+    for (pipelines, mirror) in [(&["census.acs5", "census.gazetteer", "nces.ccd_directory", "nces.edge_geocode"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)] {
+        finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
+    }
+    println!("    beside it                   the Census and school samples, and {REGISTRANTS} registrants' facts");
     search(&home, &profiles, entities)?;
     corpus::remove(&home)
 }
@@ -59,10 +66,11 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
     // From all over the archive: a prime step. A search needs two characters.
     let names = entities_corpus::names((0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities))?;
     let names: Vec<String> = names.into_iter().filter(|name| words(name, 1).len() > 1).take(REQUESTS).collect();
-    let kinds: Vec<(String, Vec<String>)> = KINDS
+    let mut kinds: Vec<(String, Vec<String>)> = KINDS
         .into_iter()
         .flat_map(|(kind, write)| LIMITS.map(|limit| (format!("{kind}, {limit}"), names.iter().map(|name| search_path(&write(name), limit)).collect())))
         .collect();
+    kinds.push(("schools in ten miles, 25".to_owned(), near_schools(&server, &key, &profile)?));
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); kinds.len() + 1];
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
     for round in 0..=ROUNDS {
@@ -110,6 +118,18 @@ fn misspelt(name: &str) -> String {
 fn search_path(name: &str, limit: usize) -> String {
     let encoded: String = name.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
     format!("/v1/business/search?state=FL&limit={limit}&name={encoded}")
+}
+
+/// Asks for the schools near each area whose place is known.
+fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<String>> {
+    let mut client = Client::connect(&server.address)?;
+    let mut found = Vec::new();
+    for path in profiles.iter().map(|profile| format!("{profile}/schools?radius_mi=10")) {
+        if client.get(&path, key)?.status == 200 {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }
 
 /// Microseconds of each answer over one connection.

@@ -10,6 +10,7 @@ mod entities;
 mod entities_corpus;
 mod facts;
 mod facts_corpus;
+mod growth;
 mod http;
 mod lookup;
 mod measure;
@@ -43,7 +44,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 12] = [
+const BENCHES: [(&str, &str, Bench); 13] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -59,6 +60,7 @@ const BENCHES: [(&str, &str, Bench); 12] = [
         "goals 1, 2, 3: companyfacts -> release, against inflating the archive (pass <= 4.0, moonshot <= 1.5), Python (pass >= 8, moonshot >= 20), DuckDB (pass >= 4, moonshot >= 10)",
         facts::bench,
     ),
+    ("growth", "cost as work grows: facts, registry, boundaries and releases kept, by which power of the size (near 1 or below)", growth::bench),
     (
         "lookup",
         "goal 9: a registrant's annual figures, processor time against DataFusion on the same Parquet (pass >= 5 times less, moonshot >= 50)",

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, Uri};
 use base64::Engine as _;
@@ -13,7 +12,7 @@ use pubdata::declared::DeclarationFiles;
 use pubdata::ids::ReleaseId;
 use pubdata::pipeline::Declarations;
 use pubdata::serve::fuzzing::{answer_to_message, cursor_and_back, read_cursor};
-use pubdata::serve::{ServeSettings, Server};
+use pubdata::serve::{Api, ServeSettings, Server};
 use pubdata::store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -47,7 +46,7 @@ pub fn cursor(data: &[u8]) {
 
 struct Running {
     runtime: Runtime,
-    router: Router,
+    api: Api,
     key: String,
 }
 
@@ -67,7 +66,7 @@ fn running() -> &'static Running {
         let clock = Arc::new(|| -> Timestamp { "2026-11-20T12:00:00Z".parse().expect("this is a time") });
         let server = Server::new(ServeSettings::new(folder, plans), contracts, clock).expect("the server can be made");
         runtime.block_on(server.refresh()).expect("the release can be loaded");
-        Running { router: server.router(), runtime, key }
+        Running { api: server.api(), runtime, key }
     })
 }
 
@@ -116,7 +115,7 @@ fn ask(method: &str, path: &str, body: &[u8]) -> Option<Answer> {
     let request = Request::builder().method(method).uri(path).header("x-api-key", &running.key).header("content-type", "application/json");
     let request = request.body(Body::from(body.to_vec())).ok()?;
     let (status, is_json, bytes) = running.runtime.block_on(async {
-        let response = running.router.clone().oneshot(request).await.expect("a router always answers");
+        let response = running.api.clone().oneshot(request).await.expect("a router always answers");
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_json = content_type.starts_with("application/") && content_type.contains("json");
         let status = response.status();

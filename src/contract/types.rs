@@ -136,7 +136,8 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     if whole.is_empty() || fraction.len() > scale || whole.len() + scale > 38 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let magnitude = (number_of(whole) * power_of_ten(scale)).checked_add(number_of(fraction) * power_of_ten(scale - fraction.len()))?;
+    // Fewer than 10^38 units, and i128 holds more.
+    let magnitude = number_of(whole) * power_of_ten(scale) + number_of(fraction) * power_of_ten(scale - fraction.len());
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
 }
 
@@ -248,6 +249,10 @@ mod tests {
         assert_eq!(parse_decimal("-15.15", 2), Some(-1_515));
         assert_eq!(parse_decimal("0.000006", 10), Some(60_000));
         assert_eq!(parse_decimal("1.500", 1), Some(15));
+        assert_eq!(parse_decimal("1234567890123456789012345", 0), Some(1_234_567_890_123_456_789_012_345));
+        let most = 10_i128.pow(38) - 1;
+        assert_eq!(parse_decimal(&"9".repeat(38), 0), Some(most));
+        assert_eq!(parse_decimal(&format!("-{}.9", "9".repeat(37)), 1), Some(-most));
         for wrong in ["", "-", ".5", "1.25", "1e5", "+1", "1,000", " 1", "1-", "1.2.3", "10000000000000000000000000000000000000"] {
             assert_eq!(parse_decimal(wrong, 1), None, "{wrong}");
         }

@@ -18,7 +18,7 @@ impl PointerRows {
     /// Of a column of lists of numbers.
     ///
     /// # Errors
-    /// `Format`, when the column holds something else, or a list with a null: a programming error.
+    /// `Format`, when the column holds something else; `Contract`, naming the first row whose list has a null: programming errors.
     pub fn of(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk();
         let (mut numbers, mut borders) = (UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()), vec![0]);
@@ -27,8 +27,9 @@ impl PointerRows {
             numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?.u64()?.clone();
             borders = array.offsets().as_slice().iter().map(|border| usize::try_from(*border).unwrap_or_default()).collect();
         }
-        if numbers.cont_slice().is_err() {
-            return Err(Error::format("source pointers hold a null number"));
+        if let Some(place) = numbers.iter().position(|number| number.is_none()) {
+            let row = borders.partition_point(|border| *border <= place) - 1;
+            return Err(Error::contract(format!("row {row} holds source pointers with a null number")));
         }
         let nulls = (column.null_count() > 0).then(|| column.is_null().iter().map(|is_null| is_null == Some(true)).collect());
         Ok(Self { numbers, borders, nulls })
@@ -66,5 +67,15 @@ mod tests {
         chunked.append(&column.slice(0, 1)).unwrap();
         assert_eq!(rows(&chunked), [all[2].clone(), all[3].clone(), all[0].clone()]);
         assert_eq!(rows(&column.slice(0, 0)), [] as [Option<Vec<u64>>; 0]);
+    }
+
+    #[test]
+    fn null_number_is_told_with_its_row() {
+        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new("pointers".into(), 3, 12, DataType::UInt64);
+        lists.append_slice(&[1, 2, 3, 4]);
+        lists.append_slice(&[]);
+        lists.append_iter(vec![Some(5), None, Some(7), Some(8)].into_iter());
+        let error = PointerRows::of(&lists.finish().into_series()).err().unwrap();
+        assert!(error.to_string().contains("row 2 holds source pointers with a null number"), "{error}");
     }
 }

@@ -32,11 +32,6 @@ impl Json {
         self
     }
 
-    /// Writes members of an object that are JSON text already.
-    pub fn members(&mut self, text: &str) {
-        self.raw(text);
-    }
-
     /// Writes an object whose members `write` adds.
     pub fn object(&mut self, write: impl FnOnce(&mut Self)) {
         self.separate();
@@ -218,7 +213,7 @@ impl Json {
         self.raw("null");
     }
 
-    /// Writes text that already is a JSON value.
+    /// Writes text that already is a JSON value, or members of the object that is being written.
     pub fn raw(&mut self, value: &str) {
         self.separate();
         self.buffer.extend_from_slice(value.as_bytes());

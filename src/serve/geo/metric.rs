@@ -93,7 +93,7 @@ impl Area<'_> {
         json.key("unit").text(unit);
         write_figures(json, estimate.as_ref(), unit, self.missing_reason());
         match descriptor.or(usual) {
-            Some(descriptor) => json.members(&descriptor.universe_and_source),
+            Some(descriptor) => json.raw(&descriptor.universe_and_source),
             None => {
                 json.key("universe").null();
                 json.key("source").null();

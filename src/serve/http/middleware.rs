@@ -122,7 +122,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 fn finish(service: &Service, response: &mut Response, method: &Method, request_id: &RequestId) {
-    let length = response.body().size_hint().exact();
+    let length = response.body().size_hint().exact().filter(|_| !is_bodiless(response.status()));
     let headers = response.headers_mut();
     etag::mark_coding(headers);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -133,12 +133,16 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
         headers.insert(X_REQUEST_ID, value);
     }
     if method == Method::HEAD {
-        // Where the router has emptied the body already, it has said how long it was.
-        if let Some(length) = length.filter(|_| !headers.contains_key(header::CONTENT_LENGTH)) {
+        if let Some(length) = length {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
         *response.body_mut() = Body::empty();
     }
+}
+
+/// Whether answers of a status never have a body: a length would be that of another answer (RFC 9110, section 8.6).
+fn is_bodiless(status: StatusCode) -> bool {
+    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, started: Instant) {

@@ -9,7 +9,7 @@ use super::problem::Problem;
 use super::request_id::RequestId;
 use super::service::Service;
 
-/// Headers of an answer, beyond which a map of them would grow step by step.
+/// Room for the headers of an answer, so that their map does not grow step by step.
 const HEADERS: usize = 16;
 
 const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";

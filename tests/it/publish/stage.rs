@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
 use polars::prelude::{BooleanChunked, ChunkFull, DataFrame, NamedFrom, Series};
-use pubdata::contract::arrow_schema;
+use pubdata::contract::{Contract, Contracts, arrow_schema};
 use pubdata::error::ErrorKind;
 use pubdata::ids::Digest;
 use pubdata::publish::{stage, staged};
@@ -178,6 +178,44 @@ fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
     check_refused(twice("record_id", ["test.place:1", "test.place:2", "test.place:2"]), &["`test.place:2` is there twice"]);
     check_refused(twice("record_id", ["test.place:1", "other:2", "test.place:3"]), &["`other:2` does not begin with `test.place:`"]);
     check_refused(twice("code", ["00501", "10001", "10001"]), &["test.place:2024:99999", "primary key (year, code)"]);
+}
+
+/// The good frame `rows` times, in the order of the year alone, with codes that only fall.
+fn falling(rows: usize) -> DataFrame {
+    let mut frame = (1..rows).fold(frame(2024, 7).head(Some(1)), |all, _| all.vstack(&frame(2024, 7).head(Some(1))).unwrap());
+    let codes: Vec<String> = (0..rows).rev().map(|number| format!("{number:05}")).collect();
+    let ids: Vec<String> = codes.iter().map(|code| format!("test.place:2024:{code}")).collect();
+    frame.with_column(Series::new("code".into(), codes).into()).unwrap();
+    frame.with_column(Series::new("record_id".into(), ids).into()).unwrap();
+    frame
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_found_among_few_rows_of_one_order_and_among_many() {
+    let contract = Contract { sort_by: vec!["year".to_owned()], ..contract() };
+    let staged = |frame: DataFrame, key: &[&str]| {
+        let contract = Contract { primary_key: key.iter().map(|name| (*name).to_owned()).collect(), ..contract.clone() };
+        let contracts = Contracts::from([("test.place".to_owned(), contract)]);
+        stage(&Place::new().home, &contracts, build(2024, "one", frame)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for rows in [2, 16, 17, 18, 40] {
+        assert_eq!(staged(falling(rows), &["year", "code"]), Ok(()), "{rows}");
+        for twice in [0, rows - 2] {
+            let mut frame = falling(rows);
+            let mut codes: Vec<String> = frame.column("code").unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect();
+            codes[rows - 1] = codes[twice].clone();
+            frame.with_column(Series::new("code".into(), codes).into()).unwrap();
+            let refused = staged(frame, &["year", "code"]).unwrap_err();
+            assert!(refused.contains("test.place:2024:00000 has the primary key (year, code) of an earlier one"), "{rows}: {refused}");
+        }
+    }
+    for (key, cells) in [("lat", Series::new("lat".into(), [1.5, -1.5, 1.5])), ("is_open", Series::new("is_open".into(), [true, false, true]))] {
+        let mut frame = falling(3);
+        assert!(staged(frame.clone(), &["year", key]).unwrap_err().contains("test.place:2024:00001 has the primary key"), "{key}");
+        frame.with_column(cells.into()).unwrap();
+        assert!(staged(frame.clone(), &["year", key]).unwrap_err().contains("test.place:2024:00000 has the primary key"), "{key}");
+        assert_eq!(staged(frame.head(Some(2)), &["year", key]), Ok(()), "{key}");
+    }
 }
 
 #[test]

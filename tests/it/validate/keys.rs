@@ -1,4 +1,7 @@
-use super::{Row, lines, row, verdict_of};
+use pubdata::contract::Contract;
+use pubdata::validate::validate;
+
+use super::{Row, candidate, changed_contract, expectations, inputs, lines, row, verdict_of};
 
 #[test]
 fn repeated_row_is_kept_once_with_the_first_place_it_was_read_from() {
@@ -83,4 +86,46 @@ fn rows_without_a_key_are_no_duplicates_of_each_other() {
     let codes: Vec<&str> = verdict.quarantine.iter().map(|issue| issue.code.as_str()).collect();
     assert_eq!(codes, ["missing_value"; 4]);
     assert_eq!(verdict.report.quarantined, [("missing_value".to_owned(), 2)].into());
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_found_among_few_rows_out_of_order_and_among_many() {
+    let contract = changed_contract("\"metric\"]", "\"since\"]");
+    for rows in [2, 16, 17, 18, 28] {
+        let on = |day: i64| Row {
+            since: Some(format!("2024-02-{day:02}")),
+            record_id: Some(format!("test.thing:{day}")),
+            value: Some(day),
+            ..row("01", "population")
+        };
+        let falling: Vec<Row> = (1..=rows).rev().map(on).collect();
+        assert_eq!(codes_of(&contract, &falling), [] as [String; 0], "{rows}");
+        for twice in [0, falling.len() - 2] {
+            let mut repeating = falling.clone();
+            repeating[falling.len() - 1].since.clone_from(&falling[twice].since);
+            assert_eq!(codes_of(&contract, &repeating), ["duplicate_key"; 2], "{rows}");
+        }
+    }
+}
+
+#[test]
+fn keys_may_be_numbers_with_a_fraction_or_yes_and_no() {
+    let with = |lat: f64, is_open: bool, record_id: &str| Row {
+        lat: Some(lat),
+        is_open: Some(is_open),
+        record_id: Some(record_id.to_owned()),
+        ..row("01", "population")
+    };
+    let rows = [with(34.5, true, "test.thing:a"), with(34.0, false, "test.thing:b"), with(34.5, true, "test.thing:c")];
+    for column in ["lat", "is_open"] {
+        let contract = changed_contract("\"metric\"]", &format!("\"{column}\"]"));
+        assert_eq!(codes_of(&contract, &rows[..2]), [] as [String; 0], "{column}");
+        let of_all = codes_of(&contract, &rows);
+        assert_eq!(of_all, ["duplicate_key"; 2], "{column}");
+    }
+}
+
+fn codes_of(contract: &Contract, rows: &[Row]) -> Vec<String> {
+    let verdict = validate(contract, Some(&expectations()), candidate(rows, Vec::new()), &inputs(), None, false).unwrap();
+    verdict.quarantine.into_iter().map(|issue| issue.code).collect()
 }

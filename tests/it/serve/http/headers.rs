@@ -1,5 +1,5 @@
 use axum::body::Body;
-use axum::http::{HeaderValue, Request};
+use axum::http::{HeaderValue, Method, Request};
 
 use crate::serve::World;
 use crate::serve::geo::draft;
@@ -121,6 +121,21 @@ async fn head_is_get_without_the_body() {
     assert_eq!((document.bytes.len(), document.header("content-length")), (0, world.get("/v1/openapi.json").await.bytes.len().to_string().as_str()));
     let missing = world.send(Request::head("/v1/geo-demographics/locations/90209").header("x-api-key", &world.key).body(Body::empty()).unwrap()).await;
     assert_eq!((missing.status.as_u16(), missing.bytes.len()), (404, 0));
+}
+
+#[tokio::test]
+async fn answers_that_never_have_a_body_tell_no_length() {
+    let world = World::new().await;
+    let tag = world.get(PROFILE).await.header("etag").to_owned();
+    for method in [Method::GET, Method::HEAD] {
+        let unchanged = Request::builder().method(method.clone()).uri(PROFILE).header("x-api-key", &world.key).header("if-none-match", &tag);
+        let unchanged = world.send(unchanged.body(Body::empty()).unwrap()).await;
+        assert_eq!((unchanged.status.as_u16(), unchanged.bytes.len()), (304, 0), "{method}");
+        assert_eq!((unchanged.header("etag"), unchanged.header("content-length")), (tag.as_str(), ""), "{method}");
+        assert!(!unchanged.header("cache-control").is_empty() && !unchanged.header("vary").is_empty(), "{method}");
+    }
+    let options = world.send(Request::options(PROFILE).header("origin", "https://app.example.org").body(Body::empty()).unwrap()).await;
+    assert_eq!((options.status.as_u16(), options.header("content-length"), options.header("allow").contains("GET")), (204, "", true));
 }
 
 #[tokio::test]

@@ -1,0 +1,95 @@
+use std::fs;
+use std::path::Path;
+
+use crate::Result;
+use crate::corpus;
+use crate::entities_corpus;
+use crate::facts;
+use crate::facts_corpus;
+use crate::http::serve;
+use crate::measure::{Figures, finish, pubdata, seconds};
+use crate::tax_corpus;
+
+/// Sizes of the work, in sixteenths of the largest: each is four times the one before.
+const SIXTEENTHS: [u64; 3] = [1, 4, 16];
+const ROUNDS: usize = 3;
+/// Members of the archive of facts whose releases are kept.
+const KEPT_MEMBERS: usize = 60;
+
+/// Builds of a sixteenth, a quarter and the whole of each kind of work, and commands in a home with 1, 4 and 16 releases: by which power of the size
+/// the time grows from each size to the next.
+pub fn bench() -> Result<()> {
+    let members = 4 * facts_corpus::members()? as u64;
+    grow("facts, members", members, |members| {
+        let mirror = facts_corpus::mirror(usize::try_from(members)?)?;
+        build(&["sec.financials"], &mirror)
+    })?;
+    grow("registry of Florida, records", entities_corpus::entities()?, |records| build(&["business.fl_sunbiz"], &entities_corpus::mirror(records)?))?;
+    grow("tax boundaries, records", tax_corpus::records()?, |records| build(&["tax.sst_boundaries"], &tax_corpus::mirror(records)?))?;
+    releases_kept()
+}
+
+/// Measures work of three sizes and prints each time and the exponents between them.
+fn grow(what: &str, largest: u64, mut measure: impl FnMut(u64) -> Result<f64>) -> Result<()> {
+    let mut measured: Vec<(u64, Figures)> = Vec::new();
+    for size in SIXTEENTHS.map(|sixteenths| largest * sixteenths / 16) {
+        measured.push((size, Figures::new((0..ROUNDS).map(|_| measure(size)).collect::<Result<_>>()?, " s")));
+    }
+    println!("    {what}");
+    for (size, figures) in &measured {
+        println!("      {size:>10}            {figures}");
+    }
+    println!("      exponents             {}", exponents(&measured.iter().map(|(_, figures)| figures.median()).collect::<Vec<_>>()));
+    Ok(())
+}
+
+/// By which power of the size a time grows, from each size to the next, which is four times as large.
+fn exponents(times: &[f64]) -> String {
+    let exponents: Vec<String> = times.windows(2).map(|pair| format!("{:.2}", (pair[1] / pair[0]).log(4.0))).collect();
+    exponents.join(", ")
+}
+
+/// Seconds of a build in an empty home.
+fn build(pipelines: &[&str], mirror: &Path) -> Result<f64> {
+    let home = corpus::folder().join("growth-home");
+    corpus::remove(&home)?;
+    let (taken, _) = seconds(|| finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10]))?;
+    corpus::remove(&home)?;
+    Ok(taken)
+}
+
+/// Commands in a home with one, four and sixteen releases of the same tables.
+fn releases_kept() -> Result<()> {
+    let home = corpus::folder().join("growth-releases");
+    corpus::remove(&home)?;
+    let first = facts_corpus::mirror(KEPT_MEMBERS)?;
+    let mut measured: Vec<[f64; 4]> = Vec::new();
+    for night in 1..=16 {
+        let mirror = facts_corpus::next_night(&first, "facts-growth", night * 6)?;
+        facts::run(&mirror, &home)?;
+        if ![1, 4, 16].contains(&night) {
+            continue;
+        }
+        let kept = fs::read_dir(home.join("releases"))?.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_dir())).count();
+        if kept != night {
+            return Err(format!("{kept} releases after {night} nights").into());
+        }
+        let median = |work: &mut dyn FnMut() -> Result<f64>| -> Result<f64> {
+            Ok(Figures::new((0..4 * ROUNDS).map(|_| work()).collect::<Result<_>>()?, " s").median() * 1e3)
+        };
+        let command = |arguments: &[&str]| Ok(seconds(|| finish(pubdata(arguments).arg("--home").arg(&home), &[0, 1]))?.0);
+        measured.push([
+            median(&mut || facts::run(&mirror, &home))?,
+            median(&mut || command(&["releases", "list"]))?,
+            median(&mut || command(&["status"]))?,
+            median(&mut || Ok(serve(&home, None, &[])?.ready_seconds))?,
+        ]);
+    }
+    println!("    releases kept: 1, 4, 16");
+    for (number, what) in ["unchanged night", "releases list", "status", "server ready"].into_iter().enumerate() {
+        let times: Vec<f64> = measured.iter().map(|times| times[number]).collect();
+        let shown: Vec<String> = times.iter().map(|time| format!("{time:.0} ms")).collect();
+        println!("      {what:<20}  {}; exponents {}", shown.join(", "), exponents(&times));
+    }
+    corpus::remove(&home)
+}
