@@ -43,7 +43,9 @@ pub fn bench() -> Result<()> {
     println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
     // Beside it the data of profiles and schools, from the sample of real files, and the facts of many registrants.
     let (profiles, facts) = (corpus::mirror()?, facts_corpus::mirror(REGISTRANTS)?);
-    for (pipelines, mirror) in [(&["census.acs5", "census.gazetteer", "nces.ccd_directory", "nces.edge_geocode"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)] {
+    for (pipelines, mirror) in
+        [(&["census.acs5", "census.gazetteer", "nces.ccd_directory", "nces.edge_geocode"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)]
+    {
         finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
     }
     println!("    beside it                   the Census and school samples, and {REGISTRANTS} registrants' facts");
@@ -63,9 +65,7 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
     let key = key_header(home)?;
     let zctas: Vec<String> = corpus::zctas(profiles)?.into_iter().map(|zcta| format!("/v1/geo-demographics/locations/{zcta}")).collect();
     let profile: Vec<String> = (0..REQUESTS).map(|number| zctas[number * 31 % zctas.len()].clone()).collect();
-    // From all over the archive: a prime step. A search needs two characters.
-    let names = entities_corpus::names((0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities))?;
-    let names: Vec<String> = names.into_iter().filter(|name| words(name, 1).len() > 1).take(REQUESTS).collect();
+    let names = asked_names(entities)?;
     let mut kinds: Vec<(String, Vec<String>)> = KINDS
         .into_iter()
         .flat_map(|(kind, write)| LIMITS.map(|limit| (format!("{kind}, {limit}"), names.iter().map(|name| search_path(&write(name), limit)).collect())))
@@ -88,6 +88,25 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
         line(kind, &samples[number], &format!("; p99 ratio {}", Figures::new(ratios[number].clone(), "")));
     }
     Ok(())
+}
+
+/// Names from all over the archive: a prime step. A search needs two characters.
+fn asked_names(entities: u64) -> Result<Vec<String>> {
+    let names = entities_corpus::names((0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities))?;
+    Ok(names.into_iter().filter(|name| words(name, 1).len() > 1).take(REQUESTS).collect())
+}
+
+/// Seconds until a server with so many entities is ready for the first time, and medians in microseconds of each kind of search for 25 names.
+pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f64)>)> {
+    let server = serve(home, None, &[])?;
+    let (key, names) = (key_header(home)?, asked_names(entities)?);
+    let mut medians = Vec::new();
+    for (kind, write) in KINDS {
+        let paths: Vec<String> = names.iter().map(|name| search_path(&write(name), LIMITS[0])).collect();
+        ask(&server, &key, &paths)?;
+        medians.push((kind, median(&ask(&server, &key, &paths)?)));
+    }
+    Ok((server.ready_seconds, medians))
 }
 
 /// What people type, made from a record's name.

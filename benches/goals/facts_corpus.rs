@@ -185,7 +185,10 @@ pub fn python(script: &str) -> Result<Command> {
     let requirements = "benches/goals/peers/requirements.txt";
     let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"].iter().find_map(std::env::var_os);
     let interpreter = interpreter.ok_or_else(|| Skipped(format!("PUBDATA_BENCH_PYTHON names no Python with {requirements}")))?;
-    let is_complete = Command::new(&interpreter).args(["-c", "import datafusion, duckdb, orjson, polars"]).output().is_ok_and(|output| output.status.success());
+    let is_complete = Command::new(&interpreter)
+        .args(["-c", "import datafusion, datasette, duckdb, orjson, polars, uvicorn"])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !is_complete {
         return Err(Skipped(format!("{} lacks packages of {requirements}", Path::new(&interpreter).display())).into());
     }

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use crate::Result;
 use crate::corpus;
+use crate::entities;
 use crate::entities_corpus;
 use crate::facts;
 use crate::facts_corpus;
@@ -24,7 +25,7 @@ pub fn bench() -> Result<()> {
         let mirror = facts_corpus::mirror(usize::try_from(members)?)?;
         build(&["sec.financials"], &mirror)
     })?;
-    grow("registry of Florida, records", entities_corpus::entities()?, |records| build(&["business.fl_sunbiz"], &entities_corpus::mirror(records)?))?;
+    registry(entities_corpus::entities()?)?;
     grow("tax boundaries, records", tax_corpus::records()?, |records| build(&["tax.sst_boundaries"], &tax_corpus::mirror(records)?))?;
     releases_kept()
 }
@@ -52,10 +53,40 @@ fn exponents(times: &[f64]) -> String {
 /// Seconds of a build in an empty home.
 fn build(pipelines: &[&str], mirror: &Path) -> Result<f64> {
     let home = corpus::folder().join("growth-home");
-    corpus::remove(&home)?;
-    let (taken, _) = seconds(|| finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10]))?;
+    let taken = build_in(&home, pipelines, mirror)?;
     corpus::remove(&home)?;
     Ok(taken)
+}
+
+/// The same, of which the home stays.
+fn build_in(home: &Path, pipelines: &[&str], mirror: &Path) -> Result<f64> {
+    corpus::remove(home)?;
+    Ok(seconds(|| finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(home), &[0, 10]))?.0)
+}
+
+/// Builds of the registry, the first start of a server, and searches.
+fn registry(largest: u64) -> Result<()> {
+    let home = corpus::folder().join("growth-home");
+    let mut searches: Vec<(f64, Vec<(&str, f64)>)> = Vec::new();
+    grow("registry of Florida, records", largest, |records| {
+        let taken = build_in(&home, &["business.fl_sunbiz"], &entities_corpus::mirror(records)?)?;
+        if searches.len() < SIXTEENTHS.iter().filter(|sixteenths| largest * **sixteenths / 16 <= records).count() {
+            searches.push(entities::medians(&home, records)?);
+        }
+        Ok(taken)
+    })?;
+    println!("    a server with them");
+    line("first start", &searches.iter().map(|(ready, _)| ready * 1e3).collect::<Vec<_>>());
+    for (number, (kind, _)) in searches[0].1.iter().enumerate() {
+        line(kind, &searches.iter().map(|(_, medians)| medians[number].1 / 1e3).collect::<Vec<_>>());
+    }
+    corpus::remove(&home)
+}
+
+/// Prints milliseconds of three sizes and the exponents between them.
+fn line(what: &str, times: &[f64]) {
+    let shown: Vec<String> = times.iter().map(|time| if *time < 10.0 { format!("{time:.2} ms") } else { format!("{time:.0} ms") }).collect();
+    println!("      {what:<24}  {}; exponents {}", shown.join(", "), exponents(times));
 }
 
 /// Commands in a home with one, four and sixteen releases of the same tables.
@@ -87,9 +118,7 @@ fn releases_kept() -> Result<()> {
     }
     println!("    releases kept: 1, 4, 16");
     for (number, what) in ["unchanged night", "releases list", "status", "server ready"].into_iter().enumerate() {
-        let times: Vec<f64> = measured.iter().map(|times| times[number]).collect();
-        let shown: Vec<String> = times.iter().map(|time| format!("{time:.0} ms")).collect();
-        println!("      {what:<20}  {}; exponents {}", shown.join(", "), exponents(&times));
+        line(what, &measured.iter().map(|times| times[number]).collect::<Vec<_>>());
     }
     corpus::remove(&home)
 }

@@ -127,19 +127,39 @@ impl Client {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
         let status = line.split(' ').nth(1).ok_or("the connection was closed")?.parse()?;
-        let mut length = None;
+        let (mut length, mut is_chunked) = (None, false);
         loop {
             line.clear();
             self.stream.read_line(&mut line)?;
             match line.trim_end().split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = Some(value.trim().parse()?),
+                Some((name, value)) if name.eq_ignore_ascii_case("transfer-encoding") => is_chunked = value.trim() == "chunked",
                 Some(_) => {}
                 None => break,
             }
         }
-        let mut body = vec![0; length.ok_or("the answer does not say its length")?];
-        self.stream.read_exact(&mut body)?;
+        let body = if is_chunked { self.chunks()? } else { self.read(length.ok_or("the answer does not say its length")?)? };
         Ok(Answer { status, body })
+    }
+
+    fn read(&mut self, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.stream.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A body in chunks, the last of which is empty.
+    fn chunks(&mut self) -> Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line)?;
+            let chunk = self.read(usize::from_str_radix(line.trim(), 16)? + 2)?;
+            if chunk.len() == 2 {
+                return Ok(body);
+            }
+            body.extend_from_slice(&chunk[..chunk.len() - 2]);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod acs;
+mod answers;
 mod corpus;
 mod entities;
 mod entities_corpus;
@@ -44,11 +45,16 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 13] = [
+const BENCHES: [(&str, &str, Bench); 14] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
         acs::bench,
+    ),
+    (
+        "answers",
+        "goal 8: profile endpoint, processor time of an answer against DuckDB in uvicorn, datasette and roapi (pass >= 20 times less, moonshot >= 70)",
+        answers::bench,
     ),
     (
         "entities",

@@ -179,17 +179,8 @@ pub struct PartReport {
 impl Manifest {
     /// Derives the release id: the hash of the canonical JSON (keys sorted, no white space) of the hashed fields.
     pub fn derive_release_id(&self) -> ReleaseId {
-        let mut value = serde_json::to_value(self).expect("a manifest is plain data");
-        strip(&mut value, &["release_id", "declarations", "published_at", "run_id"]);
-        if let Some(tasks) = value["tasks"].as_object_mut() {
-            for task in tasks.values_mut() {
-                strip(task, &["stale_reason", "built_at", "findings", "due"]);
-                for input in task["inputs"].as_array_mut().into_iter().flatten() {
-                    strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained"]);
-                }
-            }
-        }
-        ReleaseId::from_digest(&Digest::of(value.to_string().as_bytes()))
+        let hashed = serde_json::to_vec(&HashedManifest::of(self)).expect("a manifest is plain data");
+        ReleaseId::from_digest(&Digest::of(&hashed))
     }
 
     /// Marks the builds that could not be renewed since. Without word of it the marks stay that programs of before wrote into the release.
@@ -216,13 +207,14 @@ impl Manifest {
     /// # Errors
     /// `Store`, when it is not one, when its format is newer than this program, or when its id is not that of its content.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
-        let value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| Error::store(format!("not a manifest: {error}")))?;
-        let format_version = value["format_version"].as_u64().unwrap_or(0);
+        let not_one = |error| Error::store(format!("not a manifest: {error}"));
+        let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
+        let format_version = format.format_version.as_u64().unwrap_or(0);
         if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
             return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
                 .hint("use the version of pubdata that wrote it, or a later one"));
         }
-        let manifest: Self = serde_json::from_value(value).map_err(|error| Error::store(format!("not a manifest: {error}")))?;
+        let manifest: Self = serde_json::from_slice(bytes).map_err(not_one)?;
         let derived = manifest.derive_release_id();
         if derived != manifest.release_id {
             return Err(Error::store(format!("manifest of {} was changed: its content has the id {derived}", manifest.release_id)));
@@ -295,8 +287,135 @@ pub fn part_path(dataset_id: &str, partition_by: &[String], partition: &BTreeMap
     Ok(format!("{dataset_id}/{name}.parquet"))
 }
 
+/// What tells whether the rest can be read.
+#[derive(Deserialize)]
+struct Format {
+    #[serde(default)]
+    format_version: serde_json::Value,
+}
+
+/// What of a manifest is hashed. Members are in the order of their names, so that what serde writes is canonical; parts are most of it.
+#[derive(Serialize)]
+struct HashedManifest<'a> {
+    datasets: BTreeMap<&'a str, HashedDataset<'a>>,
+    format_version: u32,
+    is_sample: bool,
+    pubdata_version: &'a str,
+    tasks: serde_json::Value,
+}
+
+impl<'a> HashedManifest<'a> {
+    fn of(manifest: &'a Manifest) -> Self {
+        let Manifest { format_version, pubdata_version, is_sample, tasks, datasets, release_id: _, declarations: _, published_at: _, run_id: _ } = manifest;
+        let mut tasks = serde_json::to_value(tasks).expect("tasks are plain data");
+        for task in tasks.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+            strip(task, &["stale_reason", "built_at", "findings", "due"]);
+            for input in task["inputs"].as_array_mut().into_iter().flatten() {
+                strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained"]);
+            }
+        }
+        let datasets = datasets.iter().map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset))).collect();
+        Self { datasets, format_version: *format_version, is_sample: *is_sample, pubdata_version, tasks }
+    }
+}
+
+#[derive(Serialize)]
+struct HashedDataset<'a> {
+    parts: Vec<HashedPart<'a>>,
+    schema_version: &'a str,
+}
+
+impl<'a> HashedDataset<'a> {
+    fn of(dataset: &'a DatasetEntry) -> Self {
+        let DatasetEntry { schema_version, parts } = dataset;
+        Self { parts: parts.iter().map(HashedPart::of).collect(), schema_version }
+    }
+}
+
+#[derive(Serialize)]
+struct HashedPart<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: &'a Option<Digest>,
+    key_range: &'a Option<(String, String)>,
+    partition: &'a BTreeMap<String, String>,
+    path: &'a str,
+    report: HashedReport<'a>,
+    rows: u64,
+    sha256: &'a Digest,
+    size_bytes: u64,
+    task_id: &'a str,
+}
+
+impl<'a> HashedPart<'a> {
+    fn of(part: &'a Part) -> Self {
+        let Part { path, task_id, partition, rows, size_bytes, sha256, key_range, fingerprint, report } = part;
+        let PartReport { quarantined, warnings, notes, empty_columns } = report;
+        let report = HashedReport { empty_columns, notes, quarantined, warnings };
+        Self { fingerprint, key_range, partition, path, report, rows: *rows, sha256, size_bytes: *size_bytes, task_id }
+    }
+}
+
+#[derive(Serialize)]
+struct HashedReport<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    empty_columns: &'a Option<Vec<String>>,
+    notes: &'a [String],
+    quarantined: &'a BTreeMap<String, u64>,
+    warnings: &'a BTreeMap<String, u64>,
+}
+
 fn strip(value: &mut serde_json::Value, keys: &[&str]) {
     if let Some(object) = value.as_object_mut() {
         object.retain(|key, _| !keys.contains(&key.as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hashed_is_canonical_json_of_everything_but_times_and_runs() {
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        let part = |fingerprint: Option<Digest>, empty_columns: Option<Vec<String>>, key_range: Option<(String, String)>| Part {
+            path: "test.place/a.parquet".to_owned(),
+            task_id: "test.places".to_owned(),
+            partition: BTreeMap::from([("year".to_owned(), "2024".to_owned()), ("bucket".to_owned(), "é\"\\".to_owned())]),
+            rows: 3,
+            size_bytes: 4,
+            sha256: digest("part"),
+            key_range,
+            fingerprint,
+            report: PartReport {
+                quarantined: BTreeMap::from([("z".to_owned(), 1), ("a".to_owned(), 2)]),
+                warnings: BTreeMap::from([("w".to_owned(), u64::MAX)]),
+                notes: vec!["a note".to_owned()],
+                empty_columns,
+            },
+        };
+        let parts = vec![
+            part(None, None, None),
+            part(Some(digest("rows")), Some(vec!["lat".to_owned()]), Some(("test.place:1".to_owned(), "test.place:3".to_owned()))),
+        ];
+        let mut manifest = Manifest {
+            format_version: MANIFEST_FORMAT_VERSION,
+            release_id: "r0123456789abcdef0123".parse().unwrap(),
+            pubdata_version: "1.2.3".to_owned(),
+            is_sample: false,
+            tasks: BTreeMap::new(),
+            datasets: BTreeMap::from([("test.place".to_owned(), DatasetEntry { schema_version: "1.0.0".to_owned(), parts })]),
+            declarations: BTreeSet::from([digest("declaration")]),
+            published_at: "2026-01-02T03:04:05Z".to_owned(),
+            run_id: "run".to_owned(),
+        };
+        // Its maps are sorted.
+        let mut expected = serde_json::to_value(&manifest).unwrap();
+        strip(&mut expected, &["release_id", "declarations", "published_at", "run_id"]);
+        let hashed = serde_json::to_string(&HashedManifest::of(&manifest)).unwrap();
+        assert_eq!(hashed, expected.to_string());
+        assert_eq!(manifest.derive_release_id(), ReleaseId::from_digest(&Digest::of(expected.to_string().as_bytes())));
+        let id = manifest.derive_release_id();
+        manifest.datasets.values_mut().for_each(|dataset| dataset.parts[1].rows += 1);
+        assert_ne!(manifest.derive_release_id(), id);
     }
 }

@@ -23,9 +23,8 @@ use crate::serve::http::paging::ListPaging;
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::release::key_columns::known_day;
 use crate::serve::search::query::{MatchMode, Query as NameQuery};
-use crate::serve::search::rank::{Ranked, ranked};
+use crate::serve::search::rank::{Ranked, day_of, ranked};
 use crate::serve::search::row_names::{NameKind, RowHit};
 use crate::store::Scope;
 
@@ -102,7 +101,7 @@ impl Filter<'_> {
             && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
             && self.city.is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
             && self.zip.is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
-            && (self.formed.is_open() || self.formed.has(known_day(businesses.index.formed[index])))
+            && (self.formed.is_open() || self.formed.has(day_of(businesses.index.precedence[index])))
     }
 }
 
@@ -174,7 +173,7 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
         hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.index.names.search(&query, mode, &takes)));
     }
     match hits {
-        Some((hits, is_cut)) => Ok((ranked(&hits, end, businesses.is_active(), |row| businesses.index.formed[row as usize]), is_cut)),
+        Some((hits, is_cut)) => Ok((ranked(&hits, end, &businesses.index.precedence), is_cut)),
         None => {
             let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
             Ok((rows.into_iter().map(Ranked::exact).collect(), false))

@@ -14,12 +14,13 @@ use crate::serve::index::file::{Column, Index, stored};
 use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::release::dictionary::DictionaryColumn;
 use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::key_columns::{days, indexed, read_parts};
+use crate::serve::release::key_columns::{days, indexed, known_day, read_parts};
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
 use crate::serve::release::table::{Table, Texts};
 use crate::serve::search::names::Name;
+use crate::serve::search::rank::precedence;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
 
 #[rustfmt::skip]
@@ -45,13 +46,14 @@ pub struct BusinessIndex {
     by_number: HashIndex,
     pub types: DictionaryColumn,
     pub statuses: DictionaryColumn,
-    pub formed: Column<i32>,
+    /// By state of activity and day of formation.
+    pub precedence: Column<u32>,
     pub jurisdictions: DictionaryCodes,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
 }
 
-stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, formed, jurisdictions, cities, zips });
+stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, precedence, jurisdictions, cities, zips });
 
 #[derive(Default)]
 struct Builder {
@@ -61,7 +63,7 @@ struct Builder {
     by_number: HashIndexBuilder,
     types: DictionaryColumn,
     statuses: DictionaryColumn,
-    formed: Column<i32>,
+    precedence: Column<u32>,
     jurisdictions: DictionaryCodes,
     cities: DictionaryCodes,
     zips: DictionaryCodes,
@@ -89,7 +91,7 @@ impl Builder {
             self.by_number.add(&[state, &comparable_number(numbers.at(index))], row);
             self.types.push(types.get(index))?;
             self.statuses.push(statuses.get(index))?;
-            self.formed.push(formed(index));
+            self.precedence.push(precedence(statuses.get(index).is_some_and(is_active), known_day(formed(index))));
             self.jurisdictions.push(jurisdictions.get(index), comparable)?;
             self.cities.push(cities.get(index).or_else(|| mailing_cities.get(index)), comparable)?;
             self.zips.push(zips.get(index).or_else(|| mailing_zips.get(index)), str::to_owned)?;
@@ -111,6 +113,11 @@ impl CachedPart for SourceFields {
     fn size_bytes(&self) -> usize {
         0
     }
+}
+
+/// Whether a registry says that an entity is alive and in order.
+fn is_active(status: &str) -> bool {
+    matches!(status, "active" | "good_standing")
 }
 
 /// A registry's number as it is compared: without blanks, case and leading zeros.
@@ -149,12 +156,6 @@ impl Businesses {
         let fields = fields.map_err(|error| Problem::internal(&error))?;
         Ok(fields.0.at(business.place()).to_owned())
     }
-
-    /// Whether the registry says of rows that the entity is alive and in order.
-    pub fn is_active(&self) -> impl Fn(u32) -> bool + use<'_> {
-        let is_one_of = self.index.statuses.is_one_of(&["active", "good_standing"]);
-        move |row| is_one_of(row as usize)
-    }
 }
 
 impl BusinessIndex {
@@ -171,7 +172,7 @@ impl BusinessIndex {
                 by_number: made.by_number.finish(),
                 types: made.types,
                 statuses: made.statuses,
-                formed: made.formed,
+                precedence: made.precedence,
                 jurisdictions: made.jurisdictions,
                 cities: made.cities,
                 zips: made.zips,
@@ -182,7 +183,7 @@ impl BusinessIndex {
 
     /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = self.formed.size_bytes() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
+        let columns = self.precedence.size_bytes() + self.jurisdictions.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
         self.names.size_bytes() + self.agents.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }

@@ -64,12 +64,14 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let states = states_of(call, &covered, "licenses")?;
     let is_searched = |state: &str| states.as_ref().is_none_or(|states| states.contains(state));
     let parts: Vec<bool> = (0..licenses.rows.parts().len()).map(|part| is_searched(licenses.rows.partition_of(part, "state"))).collect();
+    // Where all are searched, no row is looked at for it.
+    let parts = parts.contains(&false).then_some(parts);
     let (professions, statuses, holder_type) = (call.listed("profession"), call.listed("status"), query.get("holder_type"));
     let city = query.get("city").map(|city| licenses.index.cities.find(&comparable(city)));
     let zip = query.get("zip").map(|zip| licenses.index.zips.find(zip));
     let takes = |row: u32| {
         let index = row as usize;
-        parts[licenses.rows.part_of(row)]
+        parts.as_ref().is_none_or(|parts| parts[licenses.rows.part_of(row)])
             && professions.as_ref().is_none_or(|list| list.contains(&licenses.index.professions.at(index)))
             && statuses.as_ref().is_none_or(|list| list.contains(&licenses.index.statuses.at(index)))
             && holder_type.is_none_or(|wanted| licenses.index.holder_types.get(index) == Some(wanted))
@@ -78,7 +80,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let (hits, is_cut) =
         NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| licenses.index.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
-    let found = ranked(&hits, paging.end(), licenses.is_active(), |row| licenses.index.renewed[row as usize]);
+    let found = ranked(&hits, paging.end(), &licenses.index.precedence);
     let page = paging.slice(&found);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;

@@ -23,6 +23,7 @@ use crate::serve::release::rows::{Children, Dataset, Numbered};
 use crate::serve::release::table::Table;
 use crate::serve::search::names::Name;
 use crate::serve::search::query::person_words;
+use crate::serve::search::rank::precedence;
 use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder};
 use crate::store::{Manifest, Part};
 
@@ -76,15 +77,15 @@ pub struct LicenseIndex {
     pub professions: DictionaryColumn,
     pub statuses: DictionaryColumn,
     pub holder_types: DictionaryColumn,
-    /// Day of the last renewal or the first issue.
-    pub renewed: Column<i32>,
+    /// By state of activity as of the list's date, and day of the last renewal or the first issue.
+    pub precedence: Column<u32>,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
     /// By state and short name, without what the manifest says of them.
     lists: Small<Vec<((String, String), LicenseList)>>,
 }
 
-stored!(LicenseIndex { names, by_id, by_number, professions, statuses, holder_types, renewed, cities, zips, lists });
+stored!(LicenseIndex { names, by_id, by_number, professions, statuses, holder_types, precedence, cities, zips, lists });
 
 #[derive(Default)]
 struct Builder {
@@ -94,7 +95,7 @@ struct Builder {
     professions: DictionaryColumn,
     statuses: DictionaryColumn,
     holder_types: DictionaryColumn,
-    renewed: Column<i32>,
+    precedence: Column<u32>,
     cities: DictionaryCodes,
     zips: DictionaryCodes,
     lists: BTreeMap<(String, String), LicenseList>,
@@ -175,10 +176,11 @@ impl Builder {
             }
             list.licenses += 1;
             self.professions.push(professions.get(index))?;
-            self.statuses.push(Some(list_day.standing(statuses.get(index), expires(index))))?;
+            let status = list_day.standing(statuses.get(index), expires(index));
+            self.statuses.push(Some(status))?;
             self.holder_types.push(types.get(index))?;
             let newest = [renewed(index), effective(index), issued(index)];
-            self.renewed.push(newest.into_iter().max().unwrap_or(NO_DAY));
+            self.precedence.push(precedence(status == "active", newest.into_iter().max().and_then(known_day)));
             let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
             list.newest = list.newest.max(known.max());
             list.oldest = [list.oldest, known_day(issued(index))].into_iter().flatten().min();
@@ -254,12 +256,6 @@ impl Licenses {
     pub fn status(&self, row: u32) -> &str {
         self.index.statuses.at(row as usize)
     }
-
-    /// Whether licenses of rows are active as of their lists' dates.
-    pub fn is_active(&self) -> impl Fn(u32) -> bool + use<'_> {
-        let is_one_of = self.index.statuses.is_one_of(&["active"]);
-        move |row| is_one_of(row as usize)
-    }
 }
 
 /// State and short name of the list that a part is of.
@@ -284,7 +280,7 @@ impl LicenseIndex {
                 professions: made.professions,
                 statuses: made.statuses,
                 holder_types: made.holder_types,
-                renewed: made.renewed,
+                precedence: made.precedence,
                 cities: made.cities,
                 zips: made.zips,
                 lists: Small(made.lists.into_iter().collect()),
@@ -295,7 +291,7 @@ impl LicenseIndex {
 
     /// How much memory of ours the index takes.
     pub fn size_bytes(&self) -> usize {
-        let columns = self.renewed.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
+        let columns = self.precedence.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();
         self.names.size_bytes() + self.by_id.size_bytes() + self.by_number.size_bytes() + columns
     }
 }

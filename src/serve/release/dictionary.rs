@@ -101,12 +101,6 @@ impl DictionaryColumn {
         self.get(row).unwrap_or_default()
     }
 
-    /// Whether rows have one of some texts, which are looked up once for all rows.
-    pub fn is_one_of(&self, texts: &[&str]) -> impl Fn(usize) -> bool + use<'_> {
-        let is_wanted: Vec<bool> = (0..=self.words.len() as u16).map(|number| self.words.text(number).is_some_and(|text| texts.contains(&text))).collect();
-        move |row| is_wanted[usize::from(self.numbers[row])]
-    }
-
     /// Whether two rows have the same text.
     pub fn is_same(&self, row: usize, other: usize) -> bool {
         self.numbers[row] == self.numbers[other]

@@ -5,10 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-};
-use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use arrow::array::{Array, ArrayRef, AsArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Field, Float64Type, Int32Type, Int64Type, Schema, UInt32Type};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 
@@ -80,8 +78,11 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
 impl<D: Dataset> Rows<D> {
     fn column<A: Array + 'static>(&self, name: &str) -> Option<&A> {
-        let column: &ArrayRef = self.table.column(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"));
-        column.as_any().downcast_ref::<A>()
+        self.any_column(name).as_any().downcast_ref::<A>()
+    }
+
+    fn any_column(&self, name: &str) -> &ArrayRef {
+        self.table.column(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"))
     }
 
     /// The row of a key in the sorted column.
@@ -132,10 +133,7 @@ impl<D: Dataset> Record<'_, D> {
     }
 
     pub fn texts(&self, name: &str) -> Vec<&str> {
-        let Some(lists) = self.rows.column::<ListArray>(name).filter(|lists| !lists.is_null(self.row)) else { return Vec::new() };
-        let Some(values) = lists.values().as_any().downcast_ref::<StringArray>() else { return Vec::new() };
-        let offsets = lists.value_offsets();
-        (offsets[self.row] as usize..offsets[self.row + 1] as usize).map(|index| values.value(index)).collect()
+        texts_of(self.rows.any_column(name), self.row)
     }
 
     /// Days since 1970-01-01.
@@ -167,29 +165,18 @@ impl<D: Dataset> Record<'_, D> {
     /// Writes a column's value under another name.
     pub fn member_as(&self, json: &mut Json, key: &str, name: &str) {
         json.key(key);
-        let (rows, row) = (&self.rows, self.row);
-        if rows.column::<ListArray>(name).is_some() {
-            return json.texts(self.texts(name));
-        }
-        if rows.table.column(name).is_none_or(|column| column.is_null(row)) {
-            return json.null();
-        }
-        if let Some(texts) = rows.column::<StringArray>(name) {
-            json.text(texts.value(row));
-        } else if let Some(days) = rows.column::<Date32Array>(name) {
-            json.day(days.value(row));
-        } else if let Some(decimals) = rows.column::<Decimal128Array>(name) {
-            json.wide_decimal(decimals.value(row), u8::try_from(decimals.scale()).unwrap_or(0));
-        } else if let Some(flags) = rows.column::<BooleanArray>(name) {
-            json.flag(flags.value(row));
-        } else if let Some(floats) = rows.column::<Float64Array>(name) {
-            json.float(floats.value(row));
-        } else if let Some(integers) = rows.column::<Int32Array>(name) {
-            json.integer(i64::from(integers.value(row)));
-        } else if let Some(integers) = rows.column::<Int64Array>(name) {
-            json.integer(integers.value(row));
-        } else {
-            json.null();
+        let (column, row) = (self.rows.any_column(name), self.row);
+        match column.data_type() {
+            DataType::List(_) => json.texts(texts_of(column, row)),
+            _ if column.is_null(row) => json.null(),
+            DataType::Utf8 => json.text(column.as_string::<i32>().value(row)),
+            DataType::Date32 => json.day(column.as_primitive::<Date32Type>().value(row)),
+            DataType::Decimal128(_, scale) => json.wide_decimal(column.as_primitive::<Decimal128Type>().value(row), u8::try_from(*scale).unwrap_or(0)),
+            DataType::Boolean => json.flag(column.as_boolean().value(row)),
+            DataType::Float64 => json.float(column.as_primitive::<Float64Type>().value(row)),
+            DataType::Int32 => json.integer(i64::from(column.as_primitive::<Int32Type>().value(row))),
+            DataType::Int64 => json.integer(column.as_primitive::<Int64Type>().value(row)),
+            _ => json.null(),
         }
     }
 
@@ -208,6 +195,14 @@ impl<D: Dataset> Record<'_, D> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
         provenance.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
     }
+}
+
+/// The texts of a cell; none of a missing one, and of a column that holds no lists of texts.
+fn texts_of(column: &ArrayRef, row: usize) -> Vec<&str> {
+    let Some(lists) = column.as_list_opt::<i32>().filter(|lists| !lists.is_null(row)) else { return Vec::new() };
+    let Some(values) = lists.values().as_string_opt::<i32>() else { return Vec::new() };
+    let offsets = lists.value_offsets();
+    (offsets[row] as usize..offsets[row + 1] as usize).map(|index| values.value(index)).collect()
 }
 
 /// The parts of a dataset of a release with their rows numbered through.

@@ -285,22 +285,24 @@ impl Search<'_> {
         }
         let words: Vec<(&[u32], f64)> = terms.iter().map(|term| (term.numbers(self.names), term.weight)).collect();
         let (half, is_plain) = (self.organization.half(), self.names.is_plain());
+        let mut sharing: Vec<(u32, f64, usize)> = Vec::new();
         each(lists, &words, |number, matched, words| {
             before(&mut known, number);
-            if known.first() == Some(&number) {
-                return;
+            if known.first() != Some(&number) && (matched > half || !is_plain) {
+                sharing.push((number, matched, words));
             }
-            if matched <= half && is_plain {
-                return;
-            }
-            match self.names.length(number) {
+        });
+        // Lengths lie far apart. With nothing to be done in between, the processor waits for many at a time.
+        let lengths: Vec<Option<usize>> = sharing.iter().map(|(number, ..)| self.names.length(*number)).collect();
+        for ((number, matched, words), length) in sharing.into_iter().zip(lengths) {
+            match length {
                 None => read.push(number),
                 Some(length) => {
                     let score = self.organization.overlap(matched, length.saturating_sub(words));
                     hits.extend(score.map(|score| Hit { number, score, fit: NameMatch::Token }));
                 }
             }
-        });
+        }
         (hits, read)
     }
 

@@ -13,31 +13,51 @@ struct Sum {
     weight: f64,
 }
 
-/// Names of a stretch that are looked at, a bit for each.
-struct Wanted(Vec<u64>);
+/// Names of a stretch that are looked at, a bit for each. Mostly they are few, and far apart.
+struct Wanted {
+    places: [u64; STRETCH as usize / 64],
+    /// A bit for each of these that has one.
+    filled: [u64; STRETCH as usize / 64 / 64],
+    count: usize,
+}
 
 impl Wanted {
+    const NONE: Self = Self { places: [0; STRETCH as usize / 64], filled: [0; STRETCH as usize / 64 / 64], count: 0 };
+
     fn add(&mut self, place: u32) {
-        self.0[(place / 64) as usize] |= 1 << (place % 64);
+        let (word, bit) = ((place / 64) as usize, 1 << (place % 64));
+        self.count += usize::from(self.places[word] & bit == 0);
+        self.places[word] |= bit;
+        self.filled[word / 64] |= 1 << (word % 64);
     }
 
     fn has(&self, place: u32) -> bool {
-        self.0[(place / 64) as usize] >> (place % 64) & 1 == 1
-    }
-
-    fn count(&self) -> usize {
-        self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+        self.places[(place / 64) as usize] >> (place % 64) & 1 == 1
     }
 
     /// All of them, ascending.
     fn each(&self, mut take: impl FnMut(u32)) {
-        for (first, bits) in (0..).step_by(64).zip(&self.0) {
-            let mut bits = *bits;
-            while bits != 0 {
-                take(first + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
+        for (word, filled) in (0..).zip(self.filled) {
+            each_bit(filled, |bit| {
+                let word = 64 * word + bit;
+                each_bit(self.places[word as usize], |bit| take(64 * word + bit));
+            });
         }
+    }
+
+    fn clear(&mut self) {
+        for (word, filled) in (0..).zip(&mut self.filled) {
+            each_bit(std::mem::take(filled), |bit| self.places[64 * word + bit as usize] = 0);
+        }
+        self.count = 0;
+    }
+}
+
+/// The places of the bits that are set, ascending.
+fn each_bit(mut bits: u64, mut take: impl FnMut(u32)) {
+    while bits != 0 {
+        take(bits.trailing_zeros());
+        bits &= bits - 1;
     }
 }
 
@@ -45,14 +65,14 @@ impl Wanted {
 /// many words of it they are. All lists ascend; `words` are the names that have a word, as often as they have it, and its weight.
 pub fn each(wanted: &[&[u32]], words: &[(&[u32], f64)], mut take: impl FnMut(u32, f64, usize)) {
     let mut sums = vec![Sum::default(); STRETCH as usize];
-    let mut here = Wanted(vec![0; STRETCH as usize / 64]);
+    let mut here = Wanted::NONE;
     let (mut wanted, mut words) = (wanted.to_vec(), words.to_vec());
     while let Some(start) = wanted.iter().filter_map(|list| list.first()).min().copied() {
         let end = start.saturating_add(STRETCH);
         for list in &mut wanted {
             before(list, end).iter().for_each(|number| here.add(number - start));
         }
-        let many = DENSE * here.count();
+        let many = DENSE * here.count;
         for (list, weight) in &mut words {
             before(list, start);
             let mut list = before(list, end);
@@ -82,7 +102,7 @@ pub fn each(wanted: &[&[u32]], words: &[(&[u32], f64)], mut take: impl FnMut(u32
             let Sum { words, weight } = std::mem::take(&mut sums[place as usize]);
             take(start + place, weight, words as usize);
         });
-        here.0.fill(0);
+        here.clear();
     }
 }
 
