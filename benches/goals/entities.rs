@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use pubdata::ids::Hasher;
+use serde_json::Value;
 use zip::ZipArchive;
 
 use crate::Result;
 use crate::corpus;
 use crate::entities_corpus;
+use crate::facts::release;
 use crate::facts_corpus;
 use crate::http::{Client, Server, key_header, serve};
 use crate::measure::{Figures, finish, pubdata, seconds, threads};
@@ -20,7 +22,7 @@ const ROUNDS: usize = 5;
 /// Requests of a kind in a round: the 99th percentile is the tenth slowest.
 const REQUESTS: usize = 1_000;
 
-/// Registrants of whom there are over eight million published figures and statement lines.
+/// Registrants with over eight million figures and statement lines.
 const REGISTRANTS: usize = 2_400;
 
 /// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's content through SHA-256, watches the most
@@ -48,9 +50,20 @@ pub fn bench() -> Result<()> {
     {
         finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
     }
-    println!("    beside it                   the Census and school samples, and {REGISTRANTS} registrants' facts");
+    println!(
+        "    beside it                   the Census and school samples, and {} figures and statement lines of {REGISTRANTS} registrants",
+        facts_in(&home)?
+    );
     search(&home, &profiles, entities)?;
     corpus::remove(&home)
+}
+
+/// Published figures and statement lines.
+fn facts_in(home: &Path) -> Result<u64> {
+    let manifest: Value = serde_json::from_slice(&fs::read(release(home)?.join("manifest.json"))?)?;
+    let rows =
+        |dataset_id: &str| -> u64 { manifest["datasets"][dataset_id]["parts"].as_array().into_iter().flatten().filter_map(|part| part["rows"].as_u64()).sum() };
+    Ok(rows("sec.financial_value") + rows("sec.statement_line"))
 }
 
 fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
@@ -70,7 +83,9 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
         .into_iter()
         .flat_map(|(kind, write)| LIMITS.map(|limit| (format!("{kind}, {limit}"), names.iter().map(|name| search_path(&write(name), limit)).collect())))
         .collect();
-    kinds.push(("schools in ten miles, 25".to_owned(), near_schools(&server, &key, &profile)?));
+    let schools = near_schools(&server, &key, &profile)?;
+    println!("    {} of {} areas have 25 schools within 50 miles", schools.len(), profile.len());
+    kinds.push(("schools nearby, 25".to_owned(), schools));
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); kinds.len() + 1];
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
     for round in 0..=ROUNDS {
@@ -139,14 +154,21 @@ fn search_path(name: &str, limit: usize) -> String {
     format!("/v1/business/search?state=FL&limit={limit}&name={encoded}")
 }
 
-/// Asks for the schools near each area whose place is known.
+/// Paths of the schools near areas, where as many are there as one answer has: the sample has few schools.
 fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<String>> {
     let mut client = Client::connect(&server.address)?;
     let mut found = Vec::new();
-    for path in profiles.iter().map(|profile| format!("{profile}/schools?radius_mi=10")) {
-        if client.get(&path, key)?.status == 200 {
-            found.push(path);
+    for path in profiles.iter().map(|profile| format!("{profile}/schools?radius_mi=50")) {
+        let answer = client.get(&path, key)?;
+        let body: Value = serde_json::from_slice(&answer.body)?;
+        match answer.status {
+            200 if body["meta"]["page"]["count"] == 25 => found.push(path),
+            200 | 404 => {}
+            status => return Err(format!("{path}: status {status}: {body}").into()),
         }
+    }
+    if found.is_empty() {
+        return Err("no area has 25 schools nearby".into());
     }
     Ok(found)
 }

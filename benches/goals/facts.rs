@@ -109,7 +109,7 @@ struct Peers {
 
 impl Peers {
     fn new(mirror: &Path) -> Result<Self> {
-        facts_corpus::python("facts_polars.py")?;
+        facts_corpus::python("facts_polars.py", "orjson, polars")?;
         let file = |name: &str| corpus::folder().join(name);
         Ok(Self {
             archive: facts_corpus::archive(mirror),
@@ -125,14 +125,14 @@ impl Peers {
     }
 
     fn run_polars(&self) -> Result<(f64, String)> {
-        let mut command = facts_corpus::python("facts_polars.py")?;
+        let mut command = facts_corpus::python("facts_polars.py", "orjson, polars")?;
         command.arg(&self.archive).arg(&self.concepts).arg(&self.polars_rows).arg(threads().to_string()).env("POLARS_MAX_THREADS", "1");
         let (seconds, output) = seconds(|| finish(&mut command, &[0]))?;
         Ok((seconds, String::from_utf8(output.stdout)?))
     }
 
     fn duckdb(&self) -> Result<f64> {
-        let mut command = facts_corpus::python("facts_duckdb.py")?;
+        let mut command = facts_corpus::python("facts_duckdb.py", "duckdb")?;
         command.arg(&self.extracted).arg(&self.concepts).arg(&self.duckdb_rows).arg(threads().to_string());
         Ok(seconds(|| finish(&mut command, &[0]))?.0)
     }
@@ -141,7 +141,7 @@ impl Peers {
     fn check(&self, home: &Path) -> Result<String> {
         let counts = self.run_polars()?.1;
         self.duckdb()?;
-        let mut command = facts_corpus::python("facts_compare.py")?;
+        let mut command = facts_corpus::python("facts_compare.py", "duckdb")?;
         command.arg(release(home)?).arg(&self.polars_rows).arg(&self.duckdb_rows).arg(counts.trim());
         Ok(String::from_utf8(finish(&mut command, &[0])?.stdout)?.trim().to_owned())
     }

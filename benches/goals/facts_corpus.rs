@@ -181,16 +181,13 @@ fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
 }
 
 /// A script of `peers/` under the interpreter that has its packages.
-pub fn python(script: &str) -> Result<Command> {
+pub fn python(script: &str, packages: &str) -> Result<Command> {
     let requirements = "benches/goals/peers/requirements.txt";
     let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"].iter().find_map(std::env::var_os);
     let interpreter = interpreter.ok_or_else(|| Skipped(format!("PUBDATA_BENCH_PYTHON names no Python with {requirements}")))?;
-    let is_complete = Command::new(&interpreter)
-        .args(["-c", "import datafusion, datasette, duckdb, orjson, polars, uvicorn"])
-        .output()
-        .is_ok_and(|output| output.status.success());
+    let is_complete = Command::new(&interpreter).args(["-c", &format!("import {packages}")]).output().is_ok_and(|output| output.status.success());
     if !is_complete {
-        return Err(Skipped(format!("{} lacks packages of {requirements}", Path::new(&interpreter).display())).into());
+        return Err(Skipped(format!("{} lacks {packages} of {requirements}", Path::new(&interpreter).display())).into());
     }
     let mut command = Command::new(interpreter);
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/goals/peers").join(script));

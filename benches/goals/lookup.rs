@@ -26,7 +26,7 @@ pub fn bench() -> Result<()> {
     finish(pubdata(&["run", "sec.financials", "sec.submissions"]).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0, 10])?;
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
     let paths = write_figures(&server, &key, &mirror, &figures)?;
-    let mut peer = facts_corpus::python("lookup_datafusion.py")?;
+    let mut peer = facts_corpus::python("lookup_datafusion.py", "datafusion")?;
     peer.arg(release(&home)?).arg(&figures).arg(ROUNDS.to_string());
     let ours = (0..ROUNDS).map(|_| ask(&server, &key, &paths)).collect::<Result<Vec<_>>>()?;
     let peers: Vec<f64> = serde_json::from_slice(&finish(&mut peer, &[0])?.stdout)?;

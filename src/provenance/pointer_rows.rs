@@ -24,8 +24,10 @@ impl PointerRows {
         let (mut numbers, mut borders) = (UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()), vec![0]);
         // After `rechunk` there is one.
         if let Some(array) = lists.downcast_iter().next() {
-            numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?.u64()?.clone();
-            borders = array.offsets().as_slice().iter().map(|border| usize::try_from(*border).unwrap_or_default()).collect();
+            let (first, count) = (*array.offsets().first(), array.offsets().range());
+            // A piece of a column has the numbers of all of it.
+            numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?.u64()?.slice(first, usize::try_from(count).unwrap_or_default());
+            borders = array.offsets().as_slice().iter().map(|border| usize::try_from(border - first).unwrap_or_default()).collect();
         }
         if let Some(place) = numbers.iter().position(|number| number.is_none()) {
             let row = borders.partition_point(|border| *border <= place) - 1;
@@ -71,11 +73,15 @@ mod tests {
 
     #[test]
     fn null_number_is_told_with_its_row() {
-        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new("pointers".into(), 3, 12, DataType::UInt64);
+        let mut lists = ListPrimitiveChunkedBuilder::<UInt64Type>::new("pointers".into(), 4, 16, DataType::UInt64);
         lists.append_slice(&[1, 2, 3, 4]);
         lists.append_slice(&[]);
         lists.append_iter(vec![Some(5), None, Some(7), Some(8)].into_iter());
-        let error = PointerRows::of(&lists.finish().into_series()).err().unwrap();
-        assert!(error.to_string().contains("row 2 holds source pointers with a null number"), "{error}");
+        lists.append_slice(&[9, 10, 11, 12]);
+        let column = lists.finish().into_series();
+        let error = |column: &Series| PointerRows::of(column).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error(&column).contains("row 2 holds source pointers with a null number"), "{}", error(&column));
+        assert!(error(&column.slice(2, 2)).contains("row 0 holds"), "{}", error(&column.slice(2, 2)));
+        assert_eq!([error(&column.slice(0, 2)), error(&column.slice(3, 1))], ["", ""]);
     }
 }

@@ -12,15 +12,15 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryFutureExt};
 use percent_encoding::percent_decode_str;
 use tower::{Service, ServiceExt, service_fn};
 use tower_http::compression::Compression;
 
 use super::http::dispatch::{Methods, dispatch};
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
-use super::http::middleware::{guard, guard_page};
+use super::http::middleware::{guard, guard_page, is_bodiless};
 use super::http::peer;
 use super::http::problem::{Code, Problem};
 use super::http::request_id::{RequestId, shown};
@@ -71,13 +71,24 @@ where
     fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
         let request = request.map(Body::new);
         let Inner { paths, service, pages } = &*self.0;
-        let Ok(found) = paths.at(request.uri().path()) else { return pages.clone().oneshot(request).boxed() };
+        let Ok(found) = paths.at(request.uri().path()) else {
+            let answer = pages.clone().oneshot(request);
+            return answer.map_ok(without_false_length).boxed();
+        };
         let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(std::borrow::Cow::into_owned);
         let values = found.params.iter().map(|(name, value)| Ok((name.to_owned(), decoded(value)?))).collect();
         let ((path, methods), service) = (found.value.clone(), service.clone());
         let answer = guard(service.clone(), Some(path.into()), request, |request| compressed(request, |request| dispatch(methods, service, values, request)));
         answer.map(Ok).boxed()
     }
+}
+
+/// The length that axum tells of what has no body is not the one that the answer would have.
+fn without_false_length(mut response: Response) -> Response {
+    if is_bodiless(response.status()) {
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
+    response
 }
 
 /// An answer in a coding that the request accepts, where it accepts any.

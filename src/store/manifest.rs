@@ -372,10 +372,12 @@ fn strip(value: &mut serde_json::Value, keys: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
-    fn what_is_hashed_is_canonical_json_of_everything_but_times_and_runs() {
+    fn what_is_hashed_of_a_manifest_is_its_canonical_json() {
         let digest = |text: &str| Digest::of(text.as_bytes());
         let part = |fingerprint: Option<Digest>, empty_columns: Option<Vec<String>>, key_range: Option<(String, String)>| Part {
             path: "test.place/a.parquet".to_owned(),
@@ -417,5 +419,52 @@ mod tests {
         let id = manifest.derive_release_id();
         manifest.datasets.values_mut().for_each(|dataset| dataset.parts[1].rows += 1);
         assert_ne!(manifest.derive_release_id(), id);
+    }
+
+    #[test]
+    fn of_builds_what_the_night_decided_is_not_hashed_and_everything_else_is() {
+        let digest = Digest::of(b"input");
+        let with = |task: Value, input: Value| {
+            let mut entry = json!({
+                "pipeline_id": "test.places", "partition": {"vintage": "2024"}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
+                "code_version": "1.2.3+a.2", "is_sample": true, "is_stale": false, "stale_reason": null, "publisher": "Example", "licence": "CC0-1.0",
+                "homepage": "https://example.org/", "cadence_days": 365, "covers": ["06"], "built_at": "2026-01-02T03:04:05Z",
+            });
+            let mut snapshot = json!({
+                "source_id": "test.places", "keys": {"vintage": "2024"}, "url": "https://example.org/places.zip", "sha256": digest, "size_bytes": 100,
+                "source_version": "2024", "source_date": "2025-01-01", "etag": null, "last_modified": null, "fetched_at": "2025-02-03T00:00:00Z",
+            });
+            for (object, changes) in [(&mut entry, task), (&mut snapshot, input)] {
+                object.as_object_mut().unwrap().append(&mut changes.as_object().unwrap().clone());
+            }
+            entry["inputs"] = json!([snapshot]);
+            let manifest = json!({
+                "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false,
+                "tasks": {"test.places/vintage=2024": entry}, "datasets": {}, "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
+            });
+            serde_json::from_value::<Manifest>(manifest).unwrap().derive_release_id()
+        };
+        let none = || json!({});
+        let id = with(none(), none());
+        for task in [json!({"stale_reason": "late"}), json!({"built_at": "2026-02-02T03:04:05Z"}), json!({"due": {"test.places": "2026-03-01"}})] {
+            assert_eq!(with(task.clone(), none()), id, "{task}");
+        }
+        let of_the_night = [
+            json!({"source_date": "2025-01-02"}),
+            json!({"etag": "a"}),
+            json!({"last_modified": "Wed, 01 Jan 2025 00:00:00 GMT"}),
+            json!({"fetched_at": "2025-02-04T00:00:00Z"}),
+            json!({"obtained": "by hand"}),
+            json!({"redirected_through": ["https://example.org/moved.zip"]}),
+        ];
+        for input in of_the_night {
+            assert_eq!(with(none(), input.clone()), id, "{input}");
+        }
+        for task in [json!({"is_stale": true}), json!({"licence": "PDDL-1.0"}), json!({"covers": []}), json!({"code_version": "1.2.4+a.2"})] {
+            assert_ne!(with(task.clone(), none()), id, "{task}");
+        }
+        for input in [json!({"url": "https://example.org/other.zip"}), json!({"sha256": Digest::of(b"other")}), json!({"source_version": "2025"})] {
+            assert_ne!(with(none(), input.clone()), id, "{input}");
+        }
     }
 }

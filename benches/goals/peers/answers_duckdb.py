@@ -25,7 +25,7 @@ def main():
         await send({"type": "http.response.body", "body": body})
 
     host, port = address.rsplit(":", 1)
-    uvicorn.run(answer, host=host, port=int(port), log_level="error", access_log=False, lifespan="off")
+    uvicorn.run(answer, host=host, port=int(port), http="httptools", loop="uvloop", log_level="error", access_log=False, lifespan="off")
 
 
 if __name__ == "__main__":

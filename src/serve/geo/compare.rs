@@ -7,7 +7,8 @@
 
 use crate::serve::geo::area::{Area, AreaKind, write_vintage};
 use crate::serve::geo::estimates::Estimate;
-use crate::serve::geo::metric::{unit_and_universe, write_figures, write_record_id, write_tenths};
+use crate::serve::geo::metric::{unit_and_universe, write_figures, write_record_id};
+use crate::serve::geo::metric_text::{trim_of, write_tenths};
 use crate::serve::geo::tables::Geo;
 use crate::serve::http::body::Body;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -135,7 +136,7 @@ fn write_comparison(json: &mut Json, areas: &[Area<'_>; 2], key: &str, metric: u
                 });
             }
         });
-        write_tenths(json.key("difference"), outcome.difference, unit);
+        write_tenths(json.key("difference"), outcome.difference, trim_of(unit));
         write_rounded(json.key("difference_moe"), outcome.difference_moe.map(|tenths| tenths / 10.0), 2);
         write_rounded(json.key("z"), outcome.z, 4);
         json.key("significant_at_90").optional_flag(outcome.significant_at_90);

@@ -7,6 +7,7 @@ use arrow::array::Array;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+use crate::serve::geo::metric_text::{MetricSays, MetricText};
 use crate::serve::json::Json;
 use crate::serve::release::dictionary::{ABSENT, Dictionary, numbered};
 use crate::serve::release::provenance::{Origin, PartOrigins};
@@ -42,6 +43,8 @@ pub struct MetricTable {
     names: Vec<Option<Box<str>>>,
     /// One row of cells per area, in the order of the metric keys.
     cells: Vec<Cell>,
+    shared: Vec<Shared>,
+    texts: Vec<MetricText>,
     /// What each metric's cells usually are, for areas that have none.
     usual: Vec<Option<u16>>,
     descriptors: Vec<Descriptor>,
@@ -56,18 +59,25 @@ struct Cell {
     value: i64,
     /// The published margin; of what was computed from counts the approximate one.
     moe: i64,
+    shared: u16,
+    validation_status: u16,
+}
+
+const NONE: i64 = i64::MIN;
+const EMPTY: Cell = Cell { value: NONE, moe: NONE, shared: ABSENT, validation_status: 0 };
+
+/// What many cells of a metric share beside their figures, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Shared {
+    metric: u16,
     descriptor: u16,
     qualifier: u16,
     null_reason: u16,
     moe_status: u16,
-    validation_status: u16,
     warnings: u16,
 }
 
-const NONE: i64 = i64::MIN;
-const EMPTY: Cell = Cell { value: NONE, moe: NONE, descriptor: ABSENT, qualifier: 0, null_reason: 0, moe_status: 0, validation_status: 0, warnings: 0 };
-
-/// What many cells share.
+/// What many cells share of where they come from.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Descriptor {
     pub unit: String,
@@ -91,8 +101,6 @@ pub struct Estimate<'a> {
     pub qualifier: Option<&'a str>,
     pub null_reason: Option<&'a str>,
     pub validation_status: &'a str,
-    /// Codes of warnings, joined with commas.
-    pub warnings: Option<&'a str>,
     pub descriptor: &'a Descriptor,
 }
 
@@ -123,6 +131,7 @@ impl MetricTable {
         let (mut codes, mut area_names, mut cells) = (Vec::new(), Vec::new(), Vec::new());
         let (mut words, mut descriptors, mut first_rows) = (Dictionary::default(), Vec::new(), Vec::new());
         let mut usual: Vec<Option<u16>> = vec![None; metric_count];
+        let mut shared = Numbers::default();
         for row in 0..table.rows() {
             let code = code_of(areas.at(row)).ok_or_else(|| Error::store(format!("{place}: `{}` is not a code of five bytes", areas.at(row))))?;
             if codes.last() != Some(&code) {
@@ -149,22 +158,42 @@ impl MetricTable {
             usual[position].get_or_insert(descriptor);
             let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
             let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
-            cells[(codes.len() - 1) * metric_count + position] = Cell {
-                value: decimal(&values),
-                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+            let shared = shared.number(Shared {
+                metric: numbered(position)?,
                 descriptor,
                 qualifier: words.number(qualifiers.get(row))?,
                 null_reason: words.number(reasons.get(row))?,
                 moe_status: words.number(statuses.get(row))?,
-                validation_status: words.number(verdicts.get(row))?,
                 warnings: words.number(warning_list.as_deref())?,
+            })?;
+            cells[(codes.len() - 1) * metric_count + position] = Cell {
+                value: decimal(&values),
+                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+                shared,
+                validation_status: words.number(verdicts.get(row))?,
             };
         }
         let origins = origins.of_rows(part, bytes, &first_rows)?;
         for (descriptor, origin) in descriptors.iter_mut().zip(origins) {
             descriptor.origin = Some(origin);
         }
-        Ok(Self { vintage_year, vintage_text: vintage_year.to_string(), codes, names: area_names, cells, usual, descriptors, words, metric_count })
+        let text = |shared: &Shared| {
+            let descriptor: &Descriptor = &descriptors[usize::from(shared.descriptor)];
+            MetricText::new(&MetricSays {
+                key: &metric_keys[usize::from(shared.metric)],
+                unit: &descriptor.unit,
+                is_derived: descriptor.is_derived,
+                moe_status: words.text(shared.moe_status).unwrap_or_default(),
+                qualifier: words.text(shared.qualifier),
+                null_reason: words.text(shared.null_reason),
+                universe_and_source: Some(&descriptor.universe_and_source),
+                warnings: words.text(shared.warnings),
+            })
+        };
+        let shared = shared.all;
+        let texts = shared.iter().map(text).collect();
+        let vintage_text = vintage_year.to_string();
+        Ok(Self { vintage_year, vintage_text, codes, names: area_names, cells, shared, texts, usual, descriptors, words, metric_count })
     }
 
     /// Number of areas.
@@ -185,24 +214,55 @@ impl MetricTable {
     /// The estimate of an area; none when its record was set aside.
     pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
         let cell = &self.cells[area * self.metric_count + metric];
-        let descriptor = self.descriptors.get(usize::from(cell.descriptor))?;
-        let margin = (cell.moe != NONE).then_some(cell.moe);
+        let shared = self.shared.get(usize::from(cell.shared))?;
+        let descriptor = &self.descriptors[usize::from(shared.descriptor)];
+        let margin = figure(cell.moe);
         Some(Estimate {
-            value: (cell.value != NONE).then_some(cell.value),
+            value: figure(cell.value),
             moe: margin.filter(|_| !descriptor.is_derived),
             moe_approximate: margin.filter(|_| descriptor.is_derived),
-            moe_status: self.words.text(cell.moe_status).unwrap_or_default(),
-            qualifier: self.words.text(cell.qualifier),
-            null_reason: self.words.text(cell.null_reason),
+            moe_status: self.words.text(shared.moe_status).unwrap_or_default(),
+            qualifier: self.words.text(shared.qualifier),
+            null_reason: self.words.text(shared.null_reason),
             validation_status: self.words.text(cell.validation_status).unwrap_or_default(),
-            warnings: self.words.text(cell.warnings),
             descriptor,
         })
+    }
+
+    /// Writes the members of the metric's object of an area, with the pieces of its record's id; whether there is an estimate.
+    pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
+        let cell = &self.cells[area * self.metric_count + metric];
+        let Some(text) = self.texts.get(usize::from(cell.shared)) else { return false };
+        text.write(json, figure(cell.value), figure(cell.moe), Some(record_id));
+        true
     }
 
     /// What the metric's cells usually are.
     pub fn usual(&self, metric: usize) -> Option<&Descriptor> {
         self.usual[metric].map(|number| &self.descriptors[usize::from(number)])
+    }
+}
+
+fn figure(tenths: i64) -> Option<i64> {
+    (tenths != NONE).then_some(tenths)
+}
+
+/// Numbers for what cells share, each different one once.
+#[derive(Default)]
+struct Numbers {
+    all: Vec<Shared>,
+    numbers: HashMap<Shared, u16>,
+}
+
+impl Numbers {
+    fn number(&mut self, shared: Shared) -> Result<u16> {
+        if let Some(number) = self.numbers.get(&shared) {
+            return Ok(*number);
+        }
+        let number = numbered(self.all.len())?;
+        self.all.push(shared);
+        self.numbers.insert(shared, number);
+        Ok(number)
     }
 }
 

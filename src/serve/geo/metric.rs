@@ -2,8 +2,9 @@
 
 use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::estimates::{Estimate, MetricTable};
+use crate::serve::geo::metric_text::{MetricSays, MetricText, trim_of, write_tenths};
 use crate::serve::geo::tables::Geo;
-use crate::serve::json::{Json, Trim};
+use crate::serve::json::Json;
 use crate::serve::release::loaded::Release;
 use crate::serve::release::provenance::origin;
 
@@ -36,15 +37,6 @@ pub fn chosen(geo: &Geo<'_>, list: Option<&str>) -> Vec<usize> {
     }
 }
 
-/// Writes a number of tenths as the publisher prints that unit: one decimal for years and percentages, none for counts and dollars.
-pub fn write_tenths(json: &mut Json, tenths: Option<i64>, unit: &str) {
-    let trim = if matches!(unit, "percent" | "years") { Trim::Keep } else { Trim::Zeros };
-    match tenths {
-        Some(tenths) => json.decimal(tenths, 1, trim),
-        None => json.null(),
-    }
-}
-
 /// Unit and universe of a metric, whether or not the area has it.
 pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -> (&'a str, Option<&'a str>) {
     match table.usual(metric) {
@@ -55,9 +47,10 @@ pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -
 
 /// Writes the figures of an estimate: value, margin, and why one may be missing.
 pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
-    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), unit);
-    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), unit);
-    write_tenths(json.key("moe_approximate"), estimate.and_then(|estimate| estimate.moe_approximate), unit);
+    let trim = trim_of(unit);
+    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), trim);
+    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), trim);
+    write_tenths(json.key("moe_approximate"), estimate.and_then(|estimate| estimate.moe_approximate), trim);
     json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
     json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
     json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
@@ -85,23 +78,22 @@ impl Area<'_> {
 
     /// Writes the members of a metric object.
     pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
-        let estimate = self.estimate(metric);
-        let usual = self.table.usual(metric);
-        let (unit, _) = unit_and_universe(self.table, key, metric);
-        let descriptor = estimate.map(|estimate| estimate.descriptor);
-        json.key("key").text(key);
-        json.key("unit").text(unit);
-        write_figures(json, estimate.as_ref(), unit, self.missing_reason());
-        match descriptor.or(usual) {
-            Some(descriptor) => json.raw(&descriptor.universe_and_source),
-            None => {
-                json.key("universe").null();
-                json.key("source").null();
-            }
+        let record_id = [self.kind.metric_dataset(), ":", &self.table.vintage_text, ":", self.code, ":", key];
+        if self.area.is_some_and(|area| self.table.write(json, area, metric, &record_id)) {
+            return;
         }
-        write_record_id(json.key("record_id"), estimate.is_some(), self.kind, self.table, self.code, key);
-        let warnings = estimate.and_then(|estimate| estimate.warnings);
-        json.key("warnings").texts(warnings.into_iter().flat_map(|warnings| warnings.split(',')));
+        let (unit, _) = unit_and_universe(self.table, key, metric);
+        let says = MetricSays {
+            key,
+            unit,
+            is_derived: false,
+            moe_status: "not_published",
+            qualifier: None,
+            null_reason: Some(self.missing_reason()),
+            universe_and_source: self.table.usual(metric).map(|usual| usual.universe_and_source.as_str()),
+            warnings: None,
+        };
+        MetricText::new(&says).write(json, None, None, None);
     }
 
     /// The record id of one of the area's metrics.

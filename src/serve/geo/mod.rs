@@ -6,6 +6,7 @@ mod county;
 mod demographics;
 mod estimates;
 mod metric;
+mod metric_text;
 pub mod notices;
 mod profile;
 mod school_table;

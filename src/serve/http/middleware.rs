@@ -141,7 +141,7 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
 }
 
 /// Whether answers of a status never have a body: a length would be that of another answer (RFC 9110, section 8.6).
-fn is_bodiless(status: StatusCode) -> bool {
+pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 

@@ -8,6 +8,8 @@ use crate::serve::search::typo as spelling;
 
 /// The most names that one search looks at for one word.
 const MAX_SCANNED: usize = 100_000;
+/// Names whose lengths are looked up together.
+const SCORED_AT_A_TIME: usize = 1_024;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
 /// What a word of a name weighs that was not asked for.
@@ -285,24 +287,30 @@ impl Search<'_> {
         }
         let words: Vec<(&[u32], f64)> = terms.iter().map(|term| (term.numbers(self.names), term.weight)).collect();
         let (half, is_plain) = (self.organization.half(), self.names.is_plain());
-        let mut sharing: Vec<(u32, f64, usize)> = Vec::new();
+        let mut score = |sharing: &mut Vec<(u32, f64, usize)>| {
+            // Lengths lie far apart. With nothing to be done in between, the processor waits for many at a time.
+            let lengths: Vec<Option<usize>> = sharing.iter().map(|(number, ..)| self.names.length(*number)).collect();
+            for ((number, matched, words), length) in sharing.drain(..).zip(lengths) {
+                match length {
+                    None => read.push(number),
+                    Some(length) => {
+                        let score = self.organization.overlap(matched, length.saturating_sub(words));
+                        hits.extend(score.map(|score| Hit { number, score, fit: NameMatch::Token }));
+                    }
+                }
+            }
+        };
+        let mut sharing: Vec<(u32, f64, usize)> = Vec::with_capacity(SCORED_AT_A_TIME);
         each(lists, &words, |number, matched, words| {
             before(&mut known, number);
             if known.first() != Some(&number) && (matched > half || !is_plain) {
                 sharing.push((number, matched, words));
             }
-        });
-        // Lengths lie far apart. With nothing to be done in between, the processor waits for many at a time.
-        let lengths: Vec<Option<usize>> = sharing.iter().map(|(number, ..)| self.names.length(*number)).collect();
-        for ((number, matched, words), length) in sharing.into_iter().zip(lengths) {
-            match length {
-                None => read.push(number),
-                Some(length) => {
-                    let score = self.organization.overlap(matched, length.saturating_sub(words));
-                    hits.extend(score.map(|score| Hit { number, score, fit: NameMatch::Token }));
-                }
+            if sharing.len() == SCORED_AT_A_TIME {
+                score(&mut sharing);
             }
-        }
+        });
+        score(&mut sharing);
         (hits, read)
     }
 

@@ -126,13 +126,15 @@ async fn head_is_get_without_the_body() {
 #[tokio::test]
 async fn answers_that_never_have_a_body_tell_no_length() {
     let world = World::new().await;
-    let tag = world.get(PROFILE).await.header("etag").to_owned();
-    for method in [Method::GET, Method::HEAD] {
-        let unchanged = Request::builder().method(method.clone()).uri(PROFILE).header("x-api-key", &world.key).header("if-none-match", &tag);
-        let unchanged = world.send(unchanged.body(Body::empty()).unwrap()).await;
-        assert_eq!((unchanged.status.as_u16(), unchanged.bytes.len()), (304, 0), "{method}");
-        assert_eq!((unchanged.header("etag"), unchanged.header("content-length")), (tag.as_str(), ""), "{method}");
-        assert!(!unchanged.header("cache-control").is_empty() && !unchanged.header("vary").is_empty(), "{method}");
+    for path in [PROFILE, "/v1/openapi.json", "/docs"] {
+        let tag = world.get(path).await.header("etag").to_owned();
+        for method in [Method::GET, Method::HEAD] {
+            let unchanged = Request::builder().method(method.clone()).uri(path).header("x-api-key", &world.key).header("if-none-match", &tag);
+            let unchanged = world.send(unchanged.body(Body::empty()).unwrap()).await;
+            assert_eq!((unchanged.status.as_u16(), unchanged.bytes.len()), (304, 0), "{method} {path}");
+            assert_eq!((unchanged.header("etag"), unchanged.header("content-length")), (tag.as_str(), ""), "{method} {path}");
+            assert!(!unchanged.header("cache-control").is_empty() && !unchanged.header("vary").is_empty(), "{method} {path}");
+        }
     }
     let options = world.send(Request::options(PROFILE).header("origin", "https://app.example.org").body(Body::empty()).unwrap()).await;
     assert_eq!((options.status.as_u16(), options.header("content-length"), options.header("allow").contains("GET")), (204, "", true));
