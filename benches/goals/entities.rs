@@ -45,9 +45,7 @@ pub fn bench() -> Result<()> {
     println!("    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}", building / hashing);
     // Beside it the data of profiles and schools, from the sample of real files, and the facts of many registrants.
     let (profiles, facts) = (corpus::mirror()?, facts_corpus::mirror(REGISTRANTS)?);
-    for (pipelines, mirror) in
-        [(&["census.acs5", "census.gazetteer", "nces.ccd_directory", "nces.edge_geocode"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)]
-    {
+    for (pipelines, mirror) in [(&["census.acs5", "census.gazetteer", "nces.ccd_directory"][..], &profiles), (&["sec.financials", "sec.submissions"], &facts)] {
         finish(pubdata(&["run"]).args(pipelines).arg("--mirror").arg(mirror).arg("--home").arg(&home), &[0, 10, 30])?;
     }
     println!(

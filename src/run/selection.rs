@@ -74,6 +74,13 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
     {
         return Error::config(format!("`{selector}` selects nothing: the newest of {pipeline_id} that can be there is {newest}"));
     }
+    let has_none = |declaration: &&Declaration| declaration.produces.is_empty();
+    if declarations.pipelines.get(pipeline_id).filter(has_none).is_some() {
+        let reads = |declaration: &&Declaration| declaration.inputs.iter().any(|input| input == pipeline_id);
+        let readers: Vec<&str> = declarations.pipelines.values().filter(reads).map(|declaration| declaration.pipeline_id.as_str()).collect();
+        return Error::config(format!("`{selector}` selects nothing: {pipeline_id} has no tables of its own, its files are read by {}", readers.join(", ")))
+            .hint(format!("name {} in its place", readers.join(" or ")));
+    }
     let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
     if let Some(near) = nearest(pipeline_id, &known) {
         return Error::config(format!("`{selector}` selects nothing")).hint(format!("did you mean `{near}`? `pubdata plan` lists every task"));

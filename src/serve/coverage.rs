@@ -94,7 +94,7 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &D
     json.key("schema_version").text(&dataset.schema_version);
     json.key("is_sample").flag(manifest.is_sample);
     let years: BTreeSet<i32> = dataset.parts.iter().filter_map(|part| part.partition.get("vintage_year")?.parse().ok()).collect();
-    json.key("vintages").array(|json| years.iter().for_each(|&year| crate::serve::geo::area::write_vintage(json, year)));
+    json.key("vintages").array(|json| years.iter().for_each(|&year| crate::serve::geo::estimates::write_vintage(json, year)));
     write_geography_types(json, &Geo::of(release), dataset_id);
     write_counts(json, release, dataset_id, dataset);
     write_lists(json, release, dataset_id, dataset);

@@ -127,6 +127,9 @@ impl Json {
         if !value.is_finite() {
             return self.null();
         }
+        if let Some(millionths) = millionths(value) {
+            return self.decimal(millionths, 6, Trim::Zeros);
+        }
         self.separate();
         self.print(format_args!("{value}"));
     }
@@ -242,16 +245,29 @@ fn is_plain(bytes: &[u8]) -> bool {
     const HIGH_BITS: u64 = ONES << 7;
     // Of bytes without their high bit, the lowest of those below `than` loses it; bytes beyond ASCII have it and need no escape.
     let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word & HIGH_BITS;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let found = words.iter().fold(0, |found, word| {
+    let escapes = |word: &[u8; 8]| {
         let word = u64::from_ne_bytes(*word);
-        found | below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
-    });
-    found == 0 && !rest.iter().any(|byte| needs_escape(*byte))
+        below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
+    };
+    // The last eight are looked at once more with what is left over.
+    match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().fold(escapes(last), |found, word| found | escapes(word)) == 0,
+        None => !bytes.iter().any(|byte| needs_escape(*byte)),
+    }
 }
 
 fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// A number as millionths, where it is the one nearest to so many of them, as degrees and shares are. With at most fifteen digits no shorter number is
+/// nearer to it, so that these digits are the shortest form.
+fn millionths(value: f64) -> Option<i64> {
+    const MOST: f64 = 1e15;
+    let scaled = (value * 1e6).round();
+    let millionths = scaled as i64;
+    // By their bits: zero has a sign.
+    (scaled.abs() < MOST && (millionths as f64 / 1e6).to_bits() == value.to_bits()).then_some(millionths)
 }
 
 /// Whether a decimal loses its trailing zeros.
@@ -297,7 +313,7 @@ mod tests {
 
     #[test]
     fn every_byte_that_needs_an_escape_is_found_wherever_it_stands() {
-        for length in [1, 7, 8, 9, 24] {
+        for length in [1, 7, 8, 9, 16, 24, 33] {
             for (at, byte) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
                 for others in [b' ', b'z', 0x7f, 0xff] {
                     let mut bytes = vec![others; length];
@@ -305,6 +321,38 @@ mod tests {
                     assert_eq!(is_plain(&bytes), !needs_escape(byte), "{byte} at {at} of {length}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_in_their_shortest_form() {
+        let one = |value: f64| assert_eq!(written(|json| json.float(value)), format!("{value}"));
+        [
+            0.0,
+            -0.0,
+            1.0,
+            -118.406_477,
+            34.088_808,
+            0.1 + 0.2,
+            1e-7,
+            0.000_001,
+            5e-324,
+            999_999_999.999_999,
+            999_999_999.999_999_9,
+            1e9,
+            -1e15,
+            1e300,
+            123_456_789.5,
+        ]
+        .into_iter()
+        .for_each(one);
+        let mut bits: u64 = 0x9E37_79B9_7F4A_7C15;
+        for _ in 0..200_000 {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            one((bits % 2_000_000_000_000_000) as f64 / 1e6 - 1e9);
+            one(f64::from_bits((bits >> 12) | 0x3FF0_0000_0000_0000));
         }
     }
 

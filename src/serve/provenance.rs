@@ -41,7 +41,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     for part in dataset.parts.iter().filter(may_hold) {
         if let Some(record) = call.reader().find_record(part, &id).await? {
             write_chain(call, json, &id, part, &record);
-            return Ok(Meta { datasets: vec![dataset_id.to_owned()], ..Meta::default() });
+            return Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() });
         }
     }
     Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")))

@@ -131,7 +131,7 @@ fn pages(server: &Arc<Server>) -> Router {
 /// Takes a token for a page that has no endpoint to take it.
 async fn metered(State(service): State<Arc<service::Service>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let allowance = service.meter(&parts).await.allowance;
+    let allowance = service.meter(&parts, service.now()).await.allowance;
     if allowance.is_allowed {
         return next.run(Request::from_parts(parts, body)).await;
     }

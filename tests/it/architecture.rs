@@ -88,6 +88,7 @@ const CRATES: &[(&str, &str)] = &[
     ("hyper-util", "serve"),
     ("indicatif", "cli"),
     ("jiff", "cli fetch follow monitor normalise pipeline publish run serve store validate"),
+    ("itoa", "serve"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),

@@ -19,13 +19,14 @@ use crate::serve::http::filter::STATE;
 use crate::serve::http::filter::ZIP;
 use crate::serve::http::filter::states_of;
 use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::ListPaging;
+use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::search::query::{MatchMode, Query as NameQuery};
+use crate::serve::search::query::{Enough, MatchMode, Query as NameQuery};
 use crate::serve::search::rank::{Ranked, day_of, ranked};
-use crate::serve::search::row_names::{NameKind, RowHit};
+use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::Found;
 use crate::store::Scope;
 
 /// The search's parameters.
@@ -90,6 +91,13 @@ struct Filter<'a> {
 }
 
 impl Filter<'_> {
+    /// Whether nothing is asked of a row.
+    fn takes_all(&self) -> bool {
+        let Self { businesses: _, parts, statuses, types, jurisdiction, city, zip, formed, only } = self;
+        let is_open = parts.is_none() && statuses.is_none() && types.is_none() && jurisdiction.is_none() && city.is_none() && zip.is_none();
+        is_open && formed.is_open() && only.is_none()
+    }
+
     fn takes(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
         // Each column is looked at only where something is asked of it: a row's cells lie far apart.
@@ -112,8 +120,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let states = states_of(call, &covered, "businesses")?;
     let searched: Vec<String> =
         covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
-    let (found, is_cut) = find(call, businesses, &searched, paging.end())?;
-    let page = paging.slice(&found);
+    let found = find(call, businesses, &searched, paging.end())?;
+    let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = businesses.rows.fetch(call.reader(), &rows).await?;
     json.array(|json| {
@@ -130,12 +138,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         coverage.states_searched = searched;
     }
     add_implied_notice(&mut meta, &records);
-    meta.page = Some(paging.page(found.len(), is_cut));
+    meta.page = Some(paging.page(found.total, found.is_cut));
     Ok(meta)
 }
 
-/// Finds what the request asks for, the best `end` first and in order.
-fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<(Vec<Ranked>, bool)> {
+/// Finds what the request asks for, the best `end` in order.
+fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<Found> {
     let query = call.query;
     let (name, number, agent) = (query.get("name"), query.get("entity_number"), query.get("agent"));
     if name.is_none() && number.is_none() && agent.is_none() {
@@ -160,23 +168,26 @@ fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize)
         Some("prefix") => MatchMode::Prefix,
         _ => MatchMode::Best,
     };
-    let mut hits: Option<(Vec<RowHit>, bool)> = None;
+    let mut of_agents = None;
     if let Some(agent) = agent {
         let found = NameQuery::new(agent, Forms::OfStates)
             .map_or_else(Default::default, |query| businesses.index.agents.search(&query, mode, &|row| filter.takes(row)));
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
-        hits = Some(found);
+        of_agents = Some(found);
     }
     if let Some(name) = name {
         let has_assumed = query.get("include_dba") != Some("false");
         let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
-        hits = Some(NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| businesses.index.names.search(&query, mode, &takes)));
+        let accepts = (!has_assumed || !filter.takes_all()).then_some(&takes as &dyn Fn(u32, NameKind) -> bool);
+        let first = |query: NameQuery| businesses.index.names.first(&query, mode, accepts, Enough { first: end, counted: MAX_COUNTED });
+        return Ok(NameQuery::new(name, Forms::OfStates).map_or_else(Found::default, first));
     }
-    match hits {
-        Some((hits, is_cut)) => Ok((ranked(&hits, end, &businesses.index.precedence), is_cut)),
+    let (first, is_cut) = match of_agents {
+        Some((hits, is_cut)) => (ranked(&hits, end, &businesses.index.precedence), is_cut),
         None => {
             let rows: BTreeSet<u32> = filter.only.iter().flatten().copied().filter(|row| filter.takes(*row)).collect();
-            Ok((rows.into_iter().map(Ranked::exact).collect(), false))
+            (rows.into_iter().map(Ranked::exact).collect(), false)
         }
-    }
+    };
+    Ok(Found { total: first.len(), first, is_cut })
 }

@@ -21,7 +21,8 @@ use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
 use crate::serve::release::table::{Table, Texts};
 use crate::serve::search::names::Name;
 use crate::serve::search::rank::precedence;
-use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
+use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::{RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
@@ -166,7 +167,7 @@ impl BusinessIndex {
         let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
-                names: made.names.finish()?,
+                names: made.names.finish_by(&made.precedence)?,
                 agents: made.agents.finish()?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),

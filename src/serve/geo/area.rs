@@ -98,7 +98,7 @@ impl<'a> Area<'a> {
         let tables = kind.metric_tables(geo);
         let table = vintage(tables, asked_vintage, kind)?;
         let area = table.find(code);
-        let place = kind.places(geo).and_then(|places| places.codes.find(code).map(|row| (places, row)));
+        let place = kind.places(geo).and_then(|places| places.find(code).map(|row| (places, row)));
         if area.is_some() || place.is_some() {
             return Ok(Self { kind, code, table, area, place });
         }
@@ -168,12 +168,12 @@ impl<'a> Area<'a> {
     /// Adds the datasets, the coverage and the notices that every answer about this area has.
     pub fn describe(&self, meta: &mut Meta) {
         let (kind, table) = (self.kind, self.table);
-        meta.datasets.extend([kind.metric_dataset().to_owned(), kind.place_dataset().to_owned()]);
+        meta.datasets.extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
         let areas = match kind {
             AreaKind::Zcta => "ZCTAs",
             AreaKind::County => "counties",
         };
-        let scope = format!("{} {areas} with estimates in vintage {}", table.areas(), table.vintage_year);
+        let scope = [&table.areas().to_string(), " ", areas, " with estimates in vintage ", &table.vintage_text].concat();
         meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
         if kind == AreaKind::Zcta {
             crate::serve::geo::notices::add_zcta_notice(meta);
@@ -190,17 +190,8 @@ impl<'a> Area<'a> {
 
     /// Writes the vintage object.
     pub fn write_vintage(&self, json: &mut Json) {
-        write_vintage(json, self.table.vintage_year);
+        json.raw(&self.table.vintage);
     }
-}
-
-/// Writes a vintage object: a five-year survey is named by its last year.
-pub fn write_vintage(json: &mut Json, year: i32) {
-    json.object(|json| {
-        json.key("survey").text("ACS 5-year estimates");
-        json.key("period").text(&format!("{}-{year}", year - 4));
-        json.key("year").integer(i64::from(year));
-    });
 }
 
 /// The vintage that a request's query asks for.

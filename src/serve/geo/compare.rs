@@ -5,7 +5,7 @@
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
 //! Testing to ACS 5-Year Data".
 
-use crate::serve::geo::area::{Area, AreaKind, write_vintage};
+use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::estimates::Estimate;
 use crate::serve::geo::metric::{unit_and_universe, write_figures, write_record_id};
 use crate::serve::geo::metric_text::{trim_of, write_tenths};
@@ -101,7 +101,7 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let vintage = body.year("vintage")?;
     let areas = [Area::find(&geo, AreaKind::Zcta, first, vintage, "locations")?, Area::find(&geo, AreaKind::Zcta, second, vintage, "locations")?];
     json.object(|json| {
-        write_vintage(json.key("vintage"), areas[0].table.vintage_year);
+        areas[0].write_vintage(json.key("vintage"));
         json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(&geo, json)));
         json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
         // One stamp per value, in the order of the values.

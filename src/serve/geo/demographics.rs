@@ -1,6 +1,6 @@
 //! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
 
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage, write_vintage};
+use crate::serve::geo::area::{Area, AreaKind, asked_vintage};
 use crate::serve::geo::estimates::MetricTable;
 use crate::serve::geo::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
 use crate::serve::geo::tables::Geo;
@@ -77,7 +77,7 @@ fn write_past(json: &mut Json, table: &MetricTable, code: &str, key: &str, metri
     let estimate = area.and_then(|area| table.estimate(area, metric));
     let (unit, _) = unit_and_universe(table, key, metric);
     json.object(|json| {
-        write_vintage(json.key("vintage"), table.vintage_year);
+        json.key("vintage").raw(&table.vintage);
         write_figures(json, estimate.as_ref(), unit, if area.is_some() { QUARANTINED } else { NOT_IN_SURVEY });
         write_record_id(json.key("record_id"), estimate.is_some(), AreaKind::Zcta, table, code, key);
     });

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use arrow::array::Array;
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::serve::geo::metric_text::{MetricSays, MetricText};
+use crate::error::{Error, Result, ResultExt};
+use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text};
 use crate::serve::json::Json;
+use crate::serve::place::area_codes::AreaCodes;
 use crate::serve::release::dictionary::{ABSENT, Dictionary, numbered};
 use crate::serve::release::provenance::{Origin, PartOrigins};
 use crate::serve::release::table::{Table, Texts};
@@ -38,8 +39,9 @@ pub struct MetricTable {
     pub vintage_year: i32,
     /// The same as text, for record ids.
     pub vintage_text: String,
-    /// Codes of the areas, ascending, five bytes each.
-    codes: Vec<[u8; 5]>,
+    /// The vintage object of answers, as JSON text.
+    pub vintage: Box<str>,
+    codes: AreaCodes,
     names: Vec<Option<Box<str>>>,
     /// One row of cells per area, in the order of the metric keys.
     cells: Vec<Cell>,
@@ -87,7 +89,7 @@ pub struct Descriptor {
     moe_variable: Option<String>,
     is_derived: bool,
     /// The members `universe` and `source` of the metric's object, as JSON text.
-    pub universe_and_source: String,
+    pub universe_and_source: Box<str>,
     pub origin: Option<Origin>,
 }
 
@@ -128,17 +130,12 @@ impl MetricTable {
 
         let positions: HashMap<&str, usize> = metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect();
         let metric_count = metric_keys.len();
-        let (mut codes, mut area_names, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut codes, mut area_names, mut cells) = (AreaCodes::default(), Vec::new(), Vec::new());
         let (mut words, mut descriptors, mut first_rows) = (Dictionary::default(), Vec::new(), Vec::new());
         let mut usual: Vec<Option<u16>> = vec![None; metric_count];
         let mut shared = Numbers::default();
         for row in 0..table.rows() {
-            let code = code_of(areas.at(row)).ok_or_else(|| Error::store(format!("{place}: `{}` is not a code of five bytes", areas.at(row))))?;
-            if codes.last() != Some(&code) {
-                if codes.last().is_some_and(|last| *last > code) {
-                    return Err(Error::store(format!("{place}: area `{}` in row {row} is out of order", areas.at(row))));
-                }
-                codes.push(code);
+            if codes.push(areas.at(row)).context(|| place.to_owned())? {
                 area_names.push(names.get(row).map(Box::from));
                 cells.resize(codes.len() * metric_count, EMPTY);
             }
@@ -193,7 +190,8 @@ impl MetricTable {
         let shared = shared.all;
         let texts = shared.iter().map(text).collect();
         let vintage_text = vintage_year.to_string();
-        Ok(Self { vintage_year, vintage_text, codes, names: area_names, cells, shared, texts, usual, descriptors, words, metric_count })
+        let vintage = json_text(|json| write_vintage(json, vintage_year));
+        Ok(Self { vintage_year, vintage_text, vintage, codes, names: area_names, cells, shared, texts, usual, descriptors, words, metric_count })
     }
 
     /// Number of areas.
@@ -203,7 +201,7 @@ impl MetricTable {
 
     /// Finds an area.
     pub fn find(&self, code: &str) -> Option<usize> {
-        self.codes.binary_search(&code_of(code)?).ok()
+        self.codes.find(code)
     }
 
     /// The area's name in the survey.
@@ -266,6 +264,15 @@ impl Numbers {
     }
 }
 
+/// Writes a vintage object: a five-year survey is named by its last year.
+pub fn write_vintage(json: &mut Json, year: i32) {
+    json.object(|json| {
+        json.key("survey").text("ACS 5-year estimates");
+        json.key("period").text(&format!("{}-{year}", year - 4));
+        json.key("year").integer(i64::from(year));
+    });
+}
+
 /// The columns that describe where an estimate comes from.
 struct SourceColumns {
     units: Texts,
@@ -299,13 +306,14 @@ impl SourceColumns {
 
     fn descriptor(&self, row: usize) -> Descriptor {
         let (table_id, moe_variable, is_derived) = (self.table_ids.at(row), self.moe_variables.get(row), self.derived.value(row));
-        let mut json = Json::new();
-        json.key("universe").text(self.universes.at(row));
-        json.key("source").object(|json| {
-            json.key("table_id").text(table_id);
-            json.key("variables").texts(self.variables.at(row));
-            json.key("moe_variable").optional_text(moe_variable);
-            json.key("derived").flag(is_derived);
+        let universe_and_source = json_text(|json| {
+            json.key("universe").text(self.universes.at(row));
+            json.key("source").object(|json| {
+                json.key("table_id").text(table_id);
+                json.key("variables").texts(self.variables.at(row));
+                json.key("moe_variable").optional_text(moe_variable);
+                json.key("derived").flag(is_derived);
+            });
         });
         Descriptor {
             unit: self.units.at(row).to_owned(),
@@ -314,12 +322,8 @@ impl SourceColumns {
             variables: self.variables.at(row).map(str::to_owned).collect(),
             moe_variable: moe_variable.map(str::to_owned),
             is_derived,
-            universe_and_source: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8"),
+            universe_and_source,
             origin: None,
         }
     }
-}
-
-fn code_of(text: &str) -> Option<[u8; 5]> {
-    text.as_bytes().try_into().ok()
 }

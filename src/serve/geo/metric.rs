@@ -90,7 +90,7 @@ impl Area<'_> {
             moe_status: "not_published",
             qualifier: None,
             null_reason: Some(self.missing_reason()),
-            universe_and_source: self.table.usual(metric).map(|usual| usual.universe_and_source.as_str()),
+            universe_and_source: self.table.usual(metric).map(|usual| &*usual.universe_and_source),
             warnings: None,
         };
         MetricText::new(&says).write(json, None, None, None);

@@ -61,10 +61,10 @@ impl MetricText {
         };
         let after_id = |json: &mut Json| json.key("warnings").texts(says.warnings.into_iter().flat_map(|warnings| warnings.split(',')));
         Self {
-            before_value: members(before_value),
-            before_margin: members(before_margin),
-            before_id: members(before_id),
-            after_id: members(after_id),
+            before_value: json_text(before_value),
+            before_margin: json_text(before_margin),
+            before_id: json_text(before_id),
+            after_id: json_text(after_id),
             trim: trim_of(says.unit),
         }
     }
@@ -97,7 +97,8 @@ pub fn write_tenths(json: &mut Json, tenths: Option<i64>, trim: Trim) {
     }
 }
 
-fn members(write: impl FnOnce(&mut Json)) -> Box<str> {
+/// What is written, as text: a value, or members of an object.
+pub fn json_text(write: impl FnOnce(&mut Json)) -> Box<str> {
     let mut json = Json::new();
     write(&mut json);
     String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8").into()

@@ -4,7 +4,7 @@ pub mod area;
 mod compare;
 mod county;
 mod demographics;
-mod estimates;
+pub mod estimates;
 mod metric;
 mod metric_text;
 pub mod notices;

@@ -94,7 +94,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 fn describe(table: &SchoolTable, page: Page) -> Meta {
-    let mut meta = Meta { datasets: vec!["geo.school".to_owned(), "geo.geography".to_owned()], page: Some(page), ..Meta::default() };
+    let mut meta = Meta { datasets: vec!["geo.school".into(), "geo.geography".into()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
     meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
     crate::serve::geo::notices::add_zcta_notice(&mut meta);

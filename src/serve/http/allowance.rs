@@ -49,9 +49,12 @@ impl Allowance {
     /// Adds the limit headers: those of the IETF draft and the widely read older ones.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self { burst, remaining, window, reset, .. } = *self;
-        let texts = [(POLICY, format!("\"{plan_name}\";q={burst};w={window}")), (STATE, format!("\"{plan_name}\";r={remaining};t={reset}"))];
-        for (name, text) in texts {
-            if let Ok(value) = HeaderValue::try_from(text) {
+        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new()];
+        let [first, second, third, fourth] = &mut numbers;
+        let policy = ["\"", plan_name, "\";q=", first.format(burst), ";w=", second.format(window)];
+        let state = ["\"", plan_name, "\";r=", third.format(remaining), ";t=", fourth.format(reset)];
+        for (name, text) in [(POLICY, policy), (STATE, state)] {
+            if let Ok(value) = HeaderValue::try_from(text.concat()) {
                 headers.insert(name, value);
             }
         }

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use futures_util::StreamExt;
+use jiff::Timestamp;
 
 use super::request_id::{RequestId, shown};
 use super::response::{insert, json_response, not_modified, problem_response};
@@ -19,7 +20,7 @@ use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
 use crate::serve::http::envelope;
 use crate::serve::http::parameters::Query;
 use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::service::Service;
+use crate::serve::http::service::{Service, day_of};
 use crate::serve::http::{cursor, etag};
 use crate::serve::release::catalog::Wanted;
 
@@ -36,14 +37,14 @@ pub type Methods = Vec<&'static Endpoint>;
 pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::result::Result<Vec<(String, String)>, Utf8Error>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let mut admitted = None;
+    let (now, mut admitted) = (service.now(), None);
     let outcome = match path {
-        Ok(path) => serve_one(&service, &methods, &parts, &path, body, &mut admitted).await,
+        Ok(path) => serve_one(&service, &methods, (&parts, now), &path, body, &mut admitted).await,
         Err(_) => Err(Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")),
     };
     let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
     if let Some((client, allowance)) = admitted {
-        service.usage.record(&client, response.status(), service.now());
+        service.usage.record(&client, response.status(), now);
         allowance.add_headers(&client.plan_name, response.headers_mut());
         response.extensions_mut().insert(client);
     }
@@ -53,7 +54,7 @@ pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::r
 async fn serve_one(
     service: &Service,
     methods: &Methods,
-    parts: &Parts,
+    (parts, now): (&Parts, Timestamp),
     path: &[(String, String)],
     body: Body,
     admitted: &mut Option<(Arc<Client>, Allowance)>,
@@ -63,7 +64,7 @@ async fn serve_one(
         return Ok(options_response(methods));
     }
     let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
-    let client = admit(service, endpoint, parts, admitted).await?;
+    let client = admit(service, endpoint, (parts, now), admitted).await?;
     check_accept(&parts.headers)?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
     let body = if endpoint.body.is_some() {
@@ -79,13 +80,14 @@ async fn serve_one(
     if matches!(endpoint.handler, Handler::Files(_)) {
         release = service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
     }
-    let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today: service.today() };
+    let today = day_of(now);
+    let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
     if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {
-        return Ok(not_modified(&matched, service.now()));
+        return Ok(not_modified(&matched, now));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client };
+    let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client, today };
     let bytes = envelope::answer(&call, &request_id.0).await;
     if endpoint.method == "POST"
         && let Some((client, allowance)) = admitted
@@ -93,12 +95,17 @@ async fn serve_one(
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
-    Ok(json_response(bytes?, tag.as_deref(), service.now()))
+    Ok(json_response(bytes?, tag.as_deref(), now))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
-async fn admit(service: &Service, endpoint: &Endpoint, parts: &Parts, admitted: &mut Option<(Arc<Client>, Allowance)>) -> Result<Arc<Client>> {
-    let metered = service.meter(parts).await;
+async fn admit(
+    service: &Service,
+    endpoint: &Endpoint,
+    (parts, now): (&Parts, Timestamp),
+    admitted: &mut Option<(Arc<Client>, Allowance)>,
+) -> Result<Arc<Client>> {
+    let metered = service.meter(parts, now).await;
     *admitted = Some((metered.client.clone(), metered.allowance));
     let client = metered.admitted()?;
     let is_anonymous = client.scopes.is_empty();

@@ -88,6 +88,8 @@ pub struct Call<'a> {
     pub query: &'a Query,
     pub body: &'a [u8],
     pub client: &'a Client,
+    /// The day on which it came, UTC.
+    pub today: Date,
 }
 
 impl<'a> Call<'a> {
@@ -113,7 +115,7 @@ impl<'a> Call<'a> {
     }
 
     pub fn today(&self) -> Date {
-        self.service.today()
+        self.today
     }
 
     /// The value of a placeholder of the path.

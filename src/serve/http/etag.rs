@@ -44,7 +44,11 @@ impl Question<'_> {
             hasher.update(b"=");
             hasher.update(value.as_bytes());
         }
-        Some(format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hasher.finish().as_bytes()[..16])))
+        let mut tag = String::with_capacity(24);
+        tag.push('"');
+        URL_SAFE_NO_PAD.encode_string(&hasher.finish().as_bytes()[..16], &mut tag);
+        tag.push('"');
+        Some(tag)
     }
 
     /// Whether the present day is part of the question: a rate of today is another one tomorrow.

@@ -1,12 +1,14 @@
 //! What the `meta` of an answer says: datasets, notices, coverage, and where a list stands.
 
+use std::borrow::Cow;
+
 use crate::serve::json::Json;
 
 /// What the `meta` of an answer says beyond request id and release.
 #[derive(Debug, Default)]
 pub struct Meta {
     /// Datasets the answer was made from.
-    pub datasets: Vec<String>,
+    pub datasets: Vec<Cow<'static, str>>,
     pub notices: Vec<Notice>,
     pub coverage: Option<Coverage>,
     pub page: Option<Page>,
@@ -16,7 +18,7 @@ pub struct Meta {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub code: &'static str,
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 impl Notice {
@@ -53,16 +55,16 @@ pub struct Page {
 
 impl Meta {
     /// What is said of an answer from datasets that cover what `scope` says.
-    pub fn of(datasets: &[&str], scope: String) -> Self {
+    pub fn of(datasets: &[&'static str], scope: String) -> Self {
         Self {
-            datasets: datasets.iter().map(|dataset_id| (*dataset_id).to_owned()).collect(),
+            datasets: datasets.iter().map(|dataset_id| Cow::Borrowed(*dataset_id)).collect(),
             coverage: Some(Coverage { scope, ..Coverage::default() }),
             ..Self::default()
         }
     }
 
     /// Adds a notice.
-    pub fn notice(&mut self, code: &'static str, message: impl Into<String>) {
+    pub fn notice(&mut self, code: &'static str, message: impl Into<Cow<'static, str>>) {
         self.notices.push(Notice { code, message: message.into() });
     }
 }

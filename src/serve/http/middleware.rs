@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
@@ -62,8 +62,9 @@ pub async fn guard<F: Future<Output = Response>>(
     let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, path, &request_id));
     cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
     finish(&service, &mut response, &method, &request_id);
-    service.metrics.record(route, response.status(), started.elapsed());
-    log(&response, &method, path, &request_id, started);
+    let duration = started.elapsed();
+    service.metrics.record(route, response.status(), duration);
+    log(&response, &method, path, &request_id, duration);
     response
 }
 
@@ -145,9 +146,9 @@ pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, started: Instant) {
+fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, duration: Duration) {
     let client = response.extensions().get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
-    let (status, duration_us) = (response.status().as_u16(), u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
+    let (status, duration_us) = (response.status().as_u16(), u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
     tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = &*request_id.0, "{} {}", shown(method.as_str()), shown(path));
 }
 

@@ -19,9 +19,10 @@ const KEPT_SECONDS: i64 = 300;
 const DAY_SECONDS: i64 = 86_400;
 
 /// Until when an answer is right: freshness, and taxes of today, are those of a day, which ends at midnight UTC.
-fn kept(now: Timestamp) -> String {
+fn kept(now: Timestamp) -> HeaderValue {
     let until_midnight = DAY_SECONDS - now.as_second().rem_euclid(DAY_SECONDS);
-    format!("private, max-age={}", KEPT_SECONDS.min(until_midnight))
+    let text = format!("private, max-age={}", KEPT_SECONDS.min(until_midnight));
+    HeaderValue::try_from(text).expect("words and digits are a header's value")
 }
 
 /// An answer that the client has already.
@@ -30,7 +31,7 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     insert(headers, header::ETAG, tag);
-    insert(headers, header::CACHE_CONTROL, &kept(now));
+    headers.insert(header::CACHE_CONTROL, kept(now));
     headers.insert(header::VARY, HeaderValue::from_static(VARY));
     response
 }
@@ -41,7 +42,7 @@ pub fn json_response(bytes: Vec<u8>, tag: Option<&str>, now: Timestamp) -> Respo
     let headers = response.headers_mut();
     headers.reserve(HEADERS);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    insert(headers, header::CACHE_CONTROL, &tag.map_or_else(|| "no-store".to_owned(), |_| kept(now)));
+    headers.insert(header::CACHE_CONTROL, tag.map_or(HeaderValue::from_static("no-store"), |_| kept(now)));
     headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);

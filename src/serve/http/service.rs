@@ -148,7 +148,7 @@ impl Service {
     }
 
     pub fn today(&self) -> Date {
-        Offset::UTC.to_datetime(self.now()).date()
+        day_of(self.now())
     }
 
     pub fn public_url(&self) -> &str {
@@ -156,8 +156,8 @@ impl Service {
     }
 
     /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
-    pub async fn meter(&self, parts: &Parts) -> Metered {
-        let (now, address) = (self.now(), || self.peer_address(parts));
+    pub async fn meter(&self, parts: &Parts, now: Timestamp) -> Metered {
+        let address = || self.peer_address(parts);
         let known = self.keys.client(&parts.headers, address, now);
         let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
         let allowance = self.limiter.take(&client, now).await;
@@ -219,6 +219,11 @@ impl Metered {
     pub fn admitted(self) -> problem::Result<Arc<Client>> {
         if self.allowance.is_allowed { self.known } else { Err(self.allowance.refusal()) }
     }
+}
+
+/// The day of an instant, UTC.
+pub fn day_of(now: Timestamp) -> Date {
+    Offset::UTC.to_datetime(now).date()
 }
 
 fn come_again(detail: &str) -> Problem {

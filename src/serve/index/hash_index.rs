@@ -44,12 +44,52 @@ impl HashIndex {
     /// The rows of a key, ascending.
     pub fn find(&self, texts: &[&str]) -> &[u32] {
         let hash = hash(texts);
-        let start = self.hashes.partition_point(|known| *known < hash);
-        let count = self.hashes[start..].partition_point(|known| *known == hash);
+        let start = self.place(hash);
+        let count = self.hashes[start..].iter().take_while(|known| **known == hash).count();
         &self.rows[start..start + count]
+    }
+
+    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked for from where it should be, in steps that double.
+    fn place(&self, hash: u64) -> usize {
+        let guess = ((u128::from(hash) * self.hashes.len() as u128) >> 64) as usize;
+        let (before, after) = self.hashes.split_at(guess);
+        let is_below = |known: &u64| *known < hash;
+        let mut step = 1;
+        if before.last().is_some_and(|last| !is_below(last)) {
+            while step <= before.len() && !is_below(&before[before.len() - step]) {
+                step *= 2;
+            }
+            let from = before.len().saturating_sub(step);
+            return from + before[from..].partition_point(is_below);
+        }
+        while step <= after.len() && is_below(&after[step - 1]) {
+            step *= 2;
+        }
+        let from = step / 2;
+        guess + from + after[from..after.len().min(step)].partition_point(is_below)
     }
 
     pub fn size_bytes(&self) -> usize {
         self.hashes.size_bytes() + self.rows.size_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::HashIndexBuilder;
+
+    proptest! {
+        /// Hashes that are spread evenly, and some that are not.
+        #[test]
+        fn place_is_that_of_the_first_hash_not_below(hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 0..80), other in any::<u64>()) {
+            let mut builder = HashIndexBuilder::default();
+            (0..).zip(&hashes).for_each(|(row, hash)| builder.add_hash(*hash, row));
+            let index = builder.finish();
+            for hash in hashes.into_iter().chain([other, 0, 4, u64::MAX - 4, u64::MAX]) {
+                prop_assert_eq!(index.place(hash), index.hashes.iter().filter(|known| **known < hash).count());
+            }
+        }
     }
 }

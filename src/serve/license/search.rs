@@ -12,15 +12,16 @@ use crate::serve::http::filter::STATE;
 use crate::serve::http::filter::ZIP;
 use crate::serve::http::filter::states_of;
 use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::ListPaging;
+use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::record::{add_statuses_notice, licenses_of};
-use crate::serve::search::query::{MatchMode, Query as NameQuery};
-use crate::serve::search::rank::ranked;
+use crate::serve::search::query::{Enough, MatchMode, Query as NameQuery};
+use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::Found;
 use crate::store::Scope;
 
 /// The endpoint's parameters.
@@ -78,10 +79,16 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             && city.is_none_or(|wanted| wanted == Some(licenses.index.cities.at(row)))
             && zip.is_none_or(|wanted| wanted == Some(licenses.index.zips.at(row)))
     };
-    let (hits, is_cut) =
-        NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| licenses.index.names.search(&query, MatchMode::Best, &|row, _| takes(row)));
-    let found = ranked(&hits, paging.end(), &licenses.index.precedence);
-    let page = paging.slice(&found);
+    let is_filtered = parts.is_some() || professions.is_some() || statuses.is_some() || holder_type.is_some() || city.is_some() || zip.is_some();
+    let found = match NameQuery::new(name, Forms::OfStates) {
+        None => Found::default(),
+        Some(query) => {
+            let takes_name = |row: u32, _: NameKind| takes(row);
+            let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);
+            licenses.index.names.first(&query, MatchMode::Best, accepts, Enough { first: paging.end(), counted: MAX_COUNTED })
+        }
+    };
+    let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;
     json.array(|json| {
@@ -97,10 +104,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if let Some(coverage) = &mut meta.coverage {
         coverage.states_searched = covered.iter().filter(|state| is_searched(state)).map(|state| (*state).to_owned()).collect();
     }
-    if found.is_empty() {
+    if found.total == 0 {
         add_no_match_notice(&mut meta);
     }
     add_statuses_notice(&mut meta, &records.iter().collect::<Vec<_>>());
-    meta.page = Some(paging.page(found.len(), is_cut));
+    meta.page = Some(paging.page(found.total, found.is_cut));
     Ok(meta)
 }

@@ -24,7 +24,8 @@ use crate::serve::release::table::Table;
 use crate::serve::search::names::Name;
 use crate::serve::search::query::person_words;
 use crate::serve::search::rank::precedence;
-use crate::serve::search::row_names::{NameKind, RowNames, RowNamesBuilder};
+use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::{RowNames, RowNamesBuilder};
 use crate::store::{Manifest, Part};
 
 #[rustfmt::skip]
@@ -274,7 +275,7 @@ impl LicenseIndex {
         let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
-                names: made.names.finish()?,
+                names: made.names.finish_by(&made.precedence)?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),
                 professions: made.professions,

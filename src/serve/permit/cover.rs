@@ -83,7 +83,7 @@ pub fn add_without_zip_notice(place: &Place<'_>, lists: &[Listed<'_>], zip: &str
             shares_without_zip(&lacking)
         )
     };
-    (!lacking.is_empty()).then(|| Notice { code: "PERMITS_WITHOUT_ZIP", message: message() })
+    (!lacking.is_empty()).then(|| Notice { code: "PERMITS_WITHOUT_ZIP", message: message().into() })
 }
 
 /// The problem of a ZIP code that no permit of the lists states.

@@ -123,7 +123,7 @@ impl<'a> Filter<'a> {
                 lacking.join(", ")
             )
         };
-        (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message() })
+        (!lacking.is_empty()).then(|| Notice { code: "DATE_NOT_PUBLISHED", message: message().into() })
     }
 
     /// Says which of the lists that rows are from have no permits of a type that is asked for, or none of the days.
@@ -137,14 +137,14 @@ impl<'a> Filter<'a> {
                     "No permit of {} is of the type `{kind}`: such permits are not in what is published here, which does not mean that there are none.",
                     lacking.join(", ")
                 );
-                notices.push(Notice { code: "TYPE_NOT_PUBLISHED", message });
+                notices.push(Notice { code: "TYPE_NOT_PUBLISHED", message: message.into() });
             }
         }
         let outside = lists().filter_map(|(id, list)| Some((id, list.days[self.date].filter(|(first, last)| !self.days.overlaps(*first, *last))?)));
         let outside: Vec<String> = outside.map(|(id, (first, last))| format!("{id} has permits from {} to {}", days::date(first), days::date(last))).collect();
         if !outside.is_empty() {
-            notices
-                .push(Notice { code: "DATES_NOT_PUBLISHED", message: format!("The days asked for lie outside of what is published: {}.", outside.join("; ")) });
+            let message = format!("The days asked for lie outside of what is published: {}.", outside.join("; "));
+            notices.push(Notice { code: "DATES_NOT_PUBLISHED", message: message.into() });
         }
     }
 

@@ -3,8 +3,9 @@
 use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::serve::json::{Json, Trim};
+use crate::serve::place::area_codes::AreaCodes;
 use crate::serve::release::provenance::{Origin, PartOrigins};
 use crate::serve::release::table::{Table, Texts};
 use crate::store::Part;
@@ -13,6 +14,7 @@ use crate::store::Part;
 #[derive(Debug)]
 pub struct PlaceTable {
     pub codes: Texts,
+    by_code: AreaCodes,
     pub names: Texts,
     pub record_ids: Texts,
     pub validation_statuses: Texts,
@@ -87,9 +89,12 @@ impl PlaceTable {
         let areas = table.decimals("land_area_sqmi")?;
         let codes = table.texts(code)?;
         codes.check_sorted(&part.path)?;
+        let mut by_code = AreaCodes::default();
+        (0..codes.len()).try_for_each(|row| by_code.push(codes.at(row)).map(drop)).context(|| part.path.clone())?;
         let first_row: &[usize] = if table.rows() > 0 { &[0] } else { &[] };
         Ok(Self {
             codes,
+            by_code,
             names: table.texts("name")?,
             record_ids: table.texts("record_id")?,
             validation_statuses: table.texts("validation_status")?,
@@ -107,6 +112,11 @@ impl PlaceTable {
             primary,
             origin: origins.of_rows(part, bytes, first_row)?.pop(),
         })
+    }
+
+    /// Finds an area by its code.
+    pub fn find(&self, code: &str) -> Option<usize> {
+        self.by_code.find(code)
     }
 
     /// Degrees north and east of the area's internal point.

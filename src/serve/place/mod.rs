@@ -1,5 +1,6 @@
 //! Where areas and ZIP codes lie, and how many people live there: what several families find places by. Has no endpoints.
 
+pub mod area_codes;
 pub mod areas;
 pub mod distance;
 pub mod reach;

@@ -3,6 +3,7 @@
 pub mod names;
 pub mod query;
 pub mod rank;
+pub mod row_hit;
 pub mod row_names;
 mod shared_words;
 pub mod typo;

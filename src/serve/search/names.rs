@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::serve::index::file::{Column, Small, stored};
 use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::index::key_hash::hash;
+use crate::serve::search::shared_words::Posted;
 
 /// Ends a name in the text.
 const END: u8 = 0;
@@ -17,9 +18,16 @@ const END: u8 = 0;
 const FORM: u8 = 1;
 /// Stands between a person's last name and the given names.
 const GIVEN: u8 = 2;
-/// In place of the number of words: of a person, and of a name with too many.
-const PERSON: u8 = u8::MAX;
-const MANY: u8 = u8::MAX - 1;
+
+/// In the number of words that is said of a name: of a person, and of a name with too many to say.
+const PERSON: u8 = LENGTH;
+const MANY: u8 = LENGTH - 1;
+/// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
+/// is the first; that the name is marked.
+const LENGTH: u8 = 0x1F;
+const REPEATS: u8 = 0x20;
+const FIRST: u8 = 0x40;
+const MARKED: u8 = 0x80;
 
 /// The names and where their words are.
 #[derive(Debug, Default)]
@@ -27,14 +35,16 @@ pub struct Names {
     text: Column<u8>,
     /// Where each name begins.
     starts: Column<u32>,
-    /// How many words each has, its legal form apart.
-    lengths: Column<u8>,
-    /// Whether all are organisations', none with hundreds of words.
-    is_plain: Small<bool>,
+    /// Of each, whether it is a person's and whether it is marked, as bits of [`PERSON`] and [`MARKED`]; empty where none is either.
+    kinds: Column<u8>,
+    /// Whether some are persons'.
+    has_persons: Small<bool>,
     /// Numbers of the names, sorted by their text.
     sorted: Column<u32>,
     /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
     by_word: Column<u32>,
+    /// What is known of each of these.
+    says: Column<u8>,
     /// The number of each word.
     words: HashIndex,
     /// Where each word's names begin, and their end.
@@ -45,7 +55,7 @@ pub struct Names {
     word_places: Column<u32>,
 }
 
-stored!(Names { text, starts, lengths, is_plain, sorted, by_word, words, word_starts, sorted_words, word_places });
+stored!(Names { text, starts, kinds, has_persons, sorted, by_word, says, words, word_starts, sorted_words, word_places });
 
 /// A name in the form it is compared in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +69,7 @@ pub enum Name<'a> {
 /// Numbers of the names that begin with a text, each list by text.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun<'a> {
-    /// Those of which it is all, but for a legal form or given names.
+    /// Those of which it is all, but for a legal form or given names: organisations' names, then persons'.
     pub whole: &'a [u32],
     /// Those that go on with another word.
     pub with_more_words: &'a [u32],
@@ -72,7 +82,44 @@ pub struct Begun<'a> {
 pub struct NamesBuilder {
     text: Vec<u8>,
     starts: Vec<u32>,
+    /// By number; empty where none is marked.
+    marked: Vec<bool>,
     has_begun_words: bool,
+}
+
+/// What is known of a name without a look at it.
+#[derive(Debug, Clone, Copy)]
+pub struct Said(u8);
+
+impl Said {
+    /// By what stands beside one of its words.
+    pub fn new(says: u8) -> Self {
+        Self(says)
+    }
+
+    pub fn is_person(self) -> bool {
+        self.0 & LENGTH == PERSON
+    }
+
+    /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with very many.
+    pub fn length(self) -> Option<usize> {
+        Some(usize::from(self.0 & LENGTH)).filter(|length| *length < usize::from(MANY))
+    }
+
+    /// Whether it has a word more than once.
+    pub fn has_repeats(self) -> bool {
+        self.0 & REPEATS != 0
+    }
+
+    /// Whether the word is its first.
+    pub fn is_first(self) -> bool {
+        self.0 & FIRST != 0
+    }
+
+    /// Whether whoever made the names marked it.
+    pub fn is_marked(self) -> bool {
+        self.0 & MARKED != 0
+    }
 }
 
 impl NamesBuilder {
@@ -102,15 +149,25 @@ impl NamesBuilder {
         Ok(number)
     }
 
+    /// Gives the names new numbers: the first is that of the name that has the first number of `order` until now.
+    pub fn renumber(&mut self, order: &[u32]) {
+        self.starts = order.iter().map(|number| self.starts[*number as usize]).collect();
+    }
+
+    /// Marks names, by number: what is found of them tells.
+    pub fn mark(&mut self, marked: impl Iterator<Item = bool>) {
+        self.marked = marked.collect();
+    }
+
     /// Sorts the names and lists them by word.
     ///
     /// # Errors
     /// `Store`, when there are more words than can be numbered.
     pub fn finish(self) -> Result<Names> {
-        let Self { text, starts, has_begun_words } = self;
+        let Self { text, starts, marked, has_begun_words } = self;
         let sorted = sorted(&text, &starts);
         let mut names = Names { text: text.into(), starts: starts.into(), sorted: sorted.into(), ..Names::default() };
-        let places = names.list_words()?;
+        let places = names.list_words(&marked)?;
         if has_begun_words {
             names.sort_words(places);
         }
@@ -173,8 +230,8 @@ fn until_end(text: &[u8]) -> &[u8] {
 
 impl Names {
     /// Lists the names by word; returns where in the text each word is first.
-    fn list_words(&mut self) -> Result<Vec<u32>> {
-        let (mut lengths, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<u32>::with_capacity(self.starts.len()));
+    fn list_words(&mut self, marked: &[bool]) -> Result<Vec<u32>> {
+        let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u8)>::with_capacity(self.starts.len()));
         let mut ids: HashMap<u64, u32> = HashMap::new();
         let (mut occurrences, mut counts, mut places): (Vec<u32>, Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.starts.len() {
@@ -194,8 +251,12 @@ impl Names {
                 occurrences.push(id);
             }
             let length = occurrences.len() - before;
-            per_name.push(length as u32);
-            lengths.push(if matches!(name, Name::Person { .. }) { PERSON } else { u8::try_from(length).unwrap_or(MANY).min(MANY) });
+            let (is_person, is_marked) = (matches!(name, Name::Person { .. }), marked.get(number) == Some(&true));
+            let mark = if is_marked { MARKED } else { 0 };
+            let has_repeats = (before + 1..occurrences.len()).any(|place| occurrences[before..place].contains(&occurrences[place]));
+            let repeats = if has_repeats { REPEATS } else { 0 };
+            per_name.push((length as u32, mark | repeats | if is_person { PERSON } else { u8::try_from(length).unwrap_or(MANY).min(MANY) }));
+            kinds.push(mark | if is_person { PERSON } else { 0 });
         }
         u32::try_from(occurrences.len()).map_err(|_| Error::store("more words than an index can number"))?;
         let mut words = HashIndexBuilder::default();
@@ -208,17 +269,22 @@ impl Names {
         }
         word_starts.push(total);
         let mut next = word_starts.clone();
-        let mut by_word = vec![0; occurrences.len()];
+        let (mut by_word, mut says) = (vec![0; occurrences.len()], vec![0; occurrences.len()]);
         let mut ids = occurrences.into_iter();
-        for (number, length) in (0..).zip(per_name) {
-            for id in ids.by_ref().take(length as usize) {
+        for (number, (length, said)) in (0..).zip(per_name) {
+            for (word, id) in ids.by_ref().take(length as usize).enumerate() {
                 let place = &mut next[id as usize];
                 by_word[*place as usize] = number;
+                says[*place as usize] = if word == 0 { said | FIRST } else { said };
                 *place += 1;
             }
         }
-        self.is_plain = Small(lengths.iter().all(|length| *length < MANY));
-        (self.lengths, self.by_word, self.words, self.word_starts) = (lengths.into(), by_word.into(), words.finish(), word_starts.into());
+        self.has_persons = Small(kinds.iter().any(|kind| kind & LENGTH == PERSON));
+        if kinds.iter().all(|kind| *kind == 0) {
+            kinds = Vec::new();
+        }
+        (self.kinds, self.by_word, self.says) = (kinds.into(), by_word.into(), says.into());
+        (self.words, self.word_starts) = (words.finish(), word_starts.into());
         Ok(places)
     }
 
@@ -250,49 +316,48 @@ impl Names {
         }
     }
 
-    /// Whether a name is a person's, and has given names.
-    pub fn is_person(&self, number: u32) -> bool {
-        self.lengths[number as usize] == PERSON
+    /// What is known of a name, but for its length.
+    pub fn said(&self, number: u32) -> Said {
+        Said(self.kinds.get(number as usize).copied().unwrap_or_default())
     }
 
-    /// Whether all are organisations', none with hundreds of words.
-    pub fn is_plain(&self) -> bool {
-        *self.is_plain
+    /// Whether some names are persons'.
+    pub fn has_persons(&self) -> bool {
+        *self.has_persons
     }
 
-    /// Splits numbers into those of persons, or of other names that have to be read, and the rest. Of many names the kind is looked up only where they differ.
-    pub fn split(&self, numbers: Vec<u32>, is_first: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<u32>) {
-        if *self.is_plain { (Vec::new(), numbers) } else { numbers.into_iter().partition(|number| is_first(*number)) }
+    /// Splits numbers into those of persons and the rest. Of many names the kind is looked up only where they differ.
+    pub fn split(&self, numbers: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        if *self.has_persons { numbers.iter().partition(|number| self.said(**number).is_person()) } else { (Vec::new(), numbers.to_vec()) }
     }
 
-    /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with hundreds of words.
-    pub fn length(&self, number: u32) -> Option<usize> {
-        Some(self.lengths[number as usize]).filter(|length| *length < MANY).map(usize::from)
+    fn posted(&self, word: u32) -> Posted<'_> {
+        let places = self.word_starts[word as usize] as usize..self.word_starts[word as usize + 1] as usize;
+        Posted { numbers: &self.by_word[places.clone()], says: &self.says[places] }
     }
 
-    /// How often a word occurs.
-    pub fn count(&self, word: &str) -> usize {
-        self.with_word(word).len()
+    /// The names that have a word.
+    pub fn with_word(&self, word: &str) -> Posted<'_> {
+        self.words.find(&[word]).first().map_or_else(Posted::default, |word| self.posted(*word))
     }
 
-    /// Numbers of the names that have a word, ascending; as often as they have it.
-    pub fn with_word(&self, word: &str) -> &[u32] {
-        let Some(word) = self.words.find(&[word]).first().map(|word| *word as usize) else { return &[] };
-        &self.by_word[self.word_starts[word] as usize..self.word_starts[word + 1] as usize]
-    }
-
-    /// Numbers of the names that have a word which begins so, ascending; as often as they have one. Of names without begun words, those that have the word.
-    pub fn with_word_begun(&self, begun: &str) -> Vec<u32> {
+    /// The names that have a word which begins so: ascending, as often as they have one, and what is said of each. Of names without begun words, those that
+    /// have the word.
+    pub fn with_word_begun(&self, begun: &str) -> (Vec<u32>, Vec<u8>) {
         if self.sorted_words.is_empty() {
-            return self.with_word(begun).to_vec();
+            let Posted { numbers, says } = self.with_word(begun);
+            return (numbers.to_vec(), says.to_vec());
         }
         let start = self.word_places.partition_point(|place| self.word_at(*place) < begun.as_bytes());
         let count = self.word_places[start..].iter().take_while(|place| self.word_at(**place).starts_with(begun.as_bytes())).count();
-        let of_word = |word: &u32| &self.by_word[self.word_starts[*word as usize] as usize..self.word_starts[*word as usize + 1] as usize];
-        let mut numbers = self.sorted_words[start..start + count].iter().map(of_word).collect::<Vec<_>>().concat();
+        let of_word = |word: &u32| {
+            let Posted { numbers, says } = self.posted(*word);
+            numbers.iter().copied().zip(says.iter().copied())
+        };
+        let mut names: Vec<(u32, u8)> = self.sorted_words[start..start + count].iter().flat_map(of_word).collect();
         // In runs that ascend, which this sort takes as they are.
-        numbers.sort();
-        numbers
+        names.sort_by_key(|(number, _)| *number);
+        names.into_iter().unzip()
     }
 
     /// Numbers of the names that begin so, by text.
@@ -303,6 +368,21 @@ impl Names {
         let next = |number: u32| self.text.get(self.starts[number as usize] as usize + text.len()).copied().unwrap_or(END);
         let (whole, others) = all.split_at(all.partition_point(|&number| next(number) < b' '));
         Begun { whole, with_more_words, with_longer_word: &others[with_more_words.len()..] }
+    }
+
+    /// Takes apart the names of which a text is all: the organisations' names with a legal form, which may be none, then those with another one, before and
+    /// after them, then persons'.
+    pub fn with_form<'n>(&'n self, whole: &'n [u32], text: &str, form: &str) -> [&'n [u32]; 4] {
+        let after_text = |number: u32| &self.text[self.starts[number as usize] as usize + text.len()..];
+        let (organizations, persons) = whole.split_at(whole.partition_point(|number| after_text(*number).first() != Some(&GIVEN)));
+        let asked = if form.is_empty() { vec![END] } else { [&[FORM], form.as_bytes(), &[END]].concat() };
+        let order = |number: u32| {
+            let rest = after_text(number);
+            rest[..rest.len().min(asked.len())].cmp(&asked)
+        };
+        let (before, rest) = organizations.split_at(organizations.partition_point(|number| order(*number).is_lt()));
+        let (same, after) = rest.split_at(rest.partition_point(|number| order(*number).is_eq()));
+        [same, before, after, persons]
     }
 
     fn beginning(&self, text: &str) -> &[u32] {
@@ -318,7 +398,11 @@ impl Names {
 
     pub fn size_bytes(&self) -> usize {
         let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.sorted_words, &self.word_places];
-        self.text.size_bytes() + self.lengths.size_bytes() + self.words.size_bytes() + numbers.map(Column::size_bytes).iter().sum::<usize>()
+        self.text.size_bytes()
+            + self.kinds.size_bytes()
+            + self.says.size_bytes()
+            + self.words.size_bytes()
+            + numbers.map(Column::size_bytes).iter().sum::<usize>()
     }
 }
 
@@ -339,13 +423,30 @@ mod tests {
         builder.push(Name::Organization { core: "", form: "" }).unwrap();
         builder.push(organization("LANDER")).unwrap();
         let names = builder.finish().unwrap();
-        let found = |word: &str| names.with_word(word).to_vec();
+        let found = |word: &str| names.with_word(word).numbers.to_vec();
         assert_eq!((found("LAND"), found("EVA"), found("LLC"), found("LAN")), (vec![0, 1], vec![1], vec![], vec![]));
         let begun = names.that_begin("LAND");
         assert_eq!((begun.whole, begun.with_more_words, begun.with_longer_word), (&[1][..], &[][..], &[3][..]));
         assert_eq!(names.that_begin("ACME").with_more_words, [0]);
         assert_eq!((names.name(0), names.name(1)), (organization("ACME LAND"), Name::Person { last: "LAND", given: "EVA A" }));
         assert_eq!(names.name(2), Name::Organization { core: "", form: "" });
+    }
+
+    #[test]
+    fn whole_names_are_told_apart_by_their_legal_form_and_persons_by_theirs() {
+        let mut builder = NamesBuilder::default();
+        let forms = ["LLC", "", "INC", "LLC", "LLLP", "", "CORP"];
+        for form in forms {
+            builder.push(Name::Organization { core: "ACME", form }).unwrap();
+        }
+        builder.push(Name::Person { last: "ACME", given: "EVA" }).unwrap();
+        builder.push(Name::Organization { core: "ACME LAND", form: "LLC" }).unwrap();
+        let names = builder.finish().unwrap();
+        let whole = names.that_begin("ACME").whole;
+        let split = |form: &str| names.with_form(whole, "ACME", form).map(<[u32]>::to_vec);
+        assert_eq!(split("LLC"), [vec![0, 3], vec![1, 5, 6, 2], vec![4], vec![7]]);
+        assert_eq!(split(""), [vec![1, 5], vec![], vec![6, 2, 0, 3, 4], vec![7]]);
+        assert_eq!(split("LTD"), [vec![], vec![1, 5, 6, 2, 0, 3, 4], vec![], vec![7]]);
     }
 
     proptest! {
@@ -356,7 +457,7 @@ mod tests {
                 builder.push(organization(name)).unwrap();
             }
             let names = builder.finish().unwrap();
-            let mut found: Vec<u32> = names.with_word(&word).to_vec();
+            let mut found: Vec<u32> = names.with_word(&word).numbers.to_vec();
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);

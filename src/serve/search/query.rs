@@ -2,14 +2,12 @@
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
-use crate::serve::search::names::{Name, Names};
-use crate::serve::search::shared_words::{before, each};
+use crate::serve::search::names::{Name, Names, Said};
+use crate::serve::search::shared_words::{MOST_WORDS, Posted, each};
 use crate::serve::search::typo as spelling;
 
-/// The most names that one search looks at for one word.
+/// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
-/// Names whose lengths are looked up together.
-const SCORED_AT_A_TIME: usize = 1_024;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
 /// What a word of a name weighs that was not asked for.
@@ -74,12 +72,14 @@ pub struct Hit {
     pub number: u32,
     pub score: i32,
     pub fit: NameMatch,
+    /// Whether whoever made the names marked it.
+    pub is_marked: bool,
 }
 
 /// What a search found.
 #[derive(Debug, Default)]
 pub struct Hits {
-    /// By number of the name.
+    /// Each name once, in no order.
     pub hits: Vec<Hit>,
     /// Whether there may be more.
     pub is_cut: bool,
@@ -138,14 +138,14 @@ impl Query {
 struct Term<'a> {
     word: &'a str,
     weight: f64,
-    /// Of an unfinished word the names that have a word which begins so, ascending and as often as they have one; none of a word that is whole.
-    begun: Option<Vec<u32>>,
+    /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
+    begun: Option<(Vec<u32>, Vec<u8>)>,
 }
 
 impl Term<'_> {
-    /// Numbers of the names that have the word, ascending; as often as they have it.
-    fn numbers<'n>(&'n self, names: &'n Names) -> &'n [u32] {
-        self.begun.as_deref().unwrap_or_else(|| names.with_word(self.word))
+    /// The names that have the word.
+    fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
+        self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
     }
 
     fn is(&self, word: &str) -> bool {
@@ -166,7 +166,7 @@ impl<'a> Weighted<'a> {
             // An initial says little, however rare it is, and begins too many words.
             let is_initial = word.chars().count() == 1;
             let begun = (unfinished == Some(word) && !is_initial).then(|| names.with_word_begun(word));
-            let count = begun.as_ref().map_or_else(|| names.count(word), Vec::len);
+            let count = begun.as_ref().map_or_else(|| names.with_word(word).numbers.len(), |(numbers, _)| numbers.len());
             Term { word, weight: if is_initial { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() }, begun }
         };
         let terms: Vec<Term<'a>> = words.iter().map(term).collect();
@@ -194,11 +194,69 @@ impl<'a> Weighted<'a> {
         0.5 * self.total + 1e-9
     }
 
+    /// What each choice of the first words weighs together, added in their order; a bit for each word that is chosen.
+    fn sums(&self, words: usize) -> Vec<f64> {
+        let mut sums = vec![0.0];
+        for term in &self.terms[..words] {
+            let with: Vec<f64> = sums.iter().map(|sum| sum + term.weight).collect();
+            sums.extend(with);
+        }
+        sums
+    }
+
     /// Score of a name by the words it shares; none unless it has more than half of the weight.
     fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
         let share = matched / (self.total + OTHER_WORD * others as f64);
         (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
     }
+}
+
+/// Scores that were worked out before: thousands of names share the same words and are as long.
+struct Scores<'a> {
+    weighted: &'a Weighted<'a>,
+    known: [(u16, usize, Option<i32>); KNOWN_SCORES],
+}
+
+const KNOWN_SCORES: usize = 64;
+
+impl<'a> Scores<'a> {
+    fn new(weighted: &'a Weighted<'a>) -> Self {
+        // No name is as long.
+        Self { weighted, known: [(0, usize::MAX, None); KNOWN_SCORES] }
+    }
+
+    /// Of a name with some of the first words, a bit for each, and so many others.
+    fn of(&mut self, words: u16, others: usize) -> Option<i32> {
+        let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
+        let (known_words, known_others, score) = self.known[place];
+        if (known_words, known_others) == (words, others) {
+            return score;
+        }
+        let weights = self.weighted.terms.iter().enumerate().filter(|(word, _)| words >> word & 1 == 1).map(|(_, term)| term.weight);
+        let score = self.weighted.overlap(weights.fold(0.0, |sum, weight| sum + weight), others);
+        self.known[place] = (words, others, score);
+        score
+    }
+}
+
+/// What says of a name's number whether it is wanted; none where all are.
+pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
+
+/// Which names a search is to find.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    pub accepts: Accepts<'a>,
+    /// Where names are numbered in the order in which equal hits are wanted: how many are enough.
+    pub enough: Option<Enough>,
+}
+
+/// How much has to be found where there is more.
+#[derive(Debug, Clone, Copy)]
+pub struct Enough {
+    /// Hits that must be the first of all.
+    pub first: usize,
+    /// Hits that are counted one by one; of more it is only said that there are more.
+    pub counted: usize,
 }
 
 /// One search.
@@ -212,14 +270,14 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `accepts` says of a name's number whether it is wanted at all, `raw` gives the hash of the name as it is written.
-    pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32) -> bool, raw: &dyn Fn(u32) -> u32) -> Hits {
+    /// Finds names. `raw` gives the hash of the name as it is written.
+    pub fn search(&self, query: &Query, mode: MatchMode, wanted: Wanted<'_>, raw: &dyn Fn(u32) -> u32) -> Hits {
         let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
         let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
         let search = Search { names: self, query, mode, organization, person, raw };
-        let (mut hits, is_cut) = search.as_written(accepts);
+        let (mut hits, is_cut) = search.as_written(wanted);
         if mode.is_tolerant() && hits.len() < ENOUGH {
-            let (near, is_near_cut) = search.near(accepts);
+            let (near, is_near_cut) = search.near(wanted.accepts);
             let mut added: Vec<Hit> =
                 near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
             hits.append(&mut added);
@@ -231,45 +289,103 @@ impl Names {
 
 impl Search<'_> {
     /// The names that fit as they are written.
-    fn as_written(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<Hit>, bool) {
-        let Self { names, query, mode, .. } = self;
+    fn as_written(&self, wanted: Wanted<'_>) -> (Vec<Hit>, bool) {
+        let (Self { names, query, mode, .. }, accepts) = (self, wanted.accepts);
+        let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
+        let (mut looked_at, mut hits, mut is_cut) = (Vec::new(), Vec::new(), false);
         let begun = names.that_begin(&query.core);
-        let (mut looked_at, mut is_cut) = (first(begun.whole).0.to_vec(), begun.whole.len() > MAX_SCANNED);
-        let mut hits = Vec::new();
+        let [same_form, before, after, persons] = names.with_form(begun.whole, &query.core, &query.form);
+        looked_at.extend(first(persons).0);
+        is_cut |= [same_form, before, after, persons].iter().any(|list| list.len() > MAX_SCANNED);
+        let spelled = |number: u32| if self.has_exact_spelling(number) { (EXACT, NameMatch::Exact) } else { (NORMALIZED, NameMatch::Normalized) };
+        let of_same_form = first(same_form).0.iter().map(|number| (*number, spelled(*number)));
+        let of_other_form = [before, after].into_iter().flat_map(|list| first(list).0).map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
+        hits.extend(of_same_form.chain(of_other_form).filter(|(number, _)| is_wanted(*number)).map(|(number, fit)| self.hit_of(number, fit)));
+        let is_one_word = self.is_one_word();
+        if is_one_word {
+            is_cut |= self.by_one_word(wanted, &mut hits, &mut looked_at);
+        }
         // Of names that go on after what is asked, nothing else has to be known.
-        for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact), (begun.with_longer_word, self.may_go_on())] {
+        for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact && !is_one_word), (begun.with_longer_word, self.may_go_on())] {
             let (list, is_list_cut) = first(if fits { list } else { &[] });
             is_cut |= is_list_cut;
-            let (persons, organizations) = names.split(list.to_vec(), |number| names.is_person(number));
+            let (persons, organizations) = names.split(list);
             looked_at.extend(persons);
-            hits.extend(organizations.into_iter().filter(|number| accepts(*number)).map(|number| Hit { number, score: PREFIX, fit: NameMatch::Prefix }));
+            let organizations = organizations.into_iter().filter(|number| is_wanted(*number));
+            hits.extend(organizations.map(|number| self.hit_of(number, (PREFIX, NameMatch::Prefix))));
         }
         if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
             looked_at.extend(first(names.that_begin(before).whole).0);
         }
-        hits.sort_unstable_by_key(|hit| hit.number);
-        if *mode != MatchMode::Prefix {
+        if *mode != MatchMode::Prefix && !is_one_word {
             let of_organizations = if mode.is_tolerant() { self.organization.selective() } else { Vec::new() };
-            let selective = of_organizations.into_iter().chain(self.person.selective());
-            let mut lists: Vec<&[u32]> = Vec::new();
-            for (list, is_list_cut) in selective.map(|term| first(term.numbers(names))) {
-                is_cut |= is_list_cut;
-                if !lists.iter().any(|known| std::ptr::eq(*known, list)) {
+            let of_persons = if names.has_persons() { self.person.selective() } else { Vec::new() };
+            let mut lists: Vec<Posted<'_>> = Vec::new();
+            for list in of_organizations.iter().chain(&of_persons).map(|term| term.posted(names)) {
+                if !lists.iter().any(|known| std::ptr::eq(known.numbers, list.numbers)) {
                     lists.push(list);
                 }
             }
+            is_cut |= share_out(&mut lists);
             let mut known: Vec<u32> = hits.iter().map(|hit| hit.number).chain(looked_at.iter().copied()).collect();
             known.sort_unstable();
-            let (shared, read) = self.by_words(&lists, &known);
-            hits.extend(shared.into_iter().filter(|hit| accepts(hit.number)));
-            looked_at.extend(read);
+            self.by_words(&lists, &known, accepts, &mut hits, &mut looked_at);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
-        hits.extend(looked_at.into_iter().filter(|number| accepts(*number)).filter_map(|number| self.hit(number)));
-        // In runs that ascend, which this sort takes as they are.
-        hits.sort_by_key(|hit| hit.number);
+        hits.extend(looked_at.into_iter().filter(|number| is_wanted(*number)).filter_map(|number| self.hit(number)));
         (hits, is_cut)
+    }
+
+    /// Whether one word is asked for that is whole, and names that only have it somewhere count too.
+    fn is_one_word(&self) -> bool {
+        let Query { core, words, person, .. } = self.query;
+        self.mode.is_tolerant() && !self.may_go_on() && !core.contains(' ') && (words == person || !self.names.has_persons())
+    }
+
+    /// Adds names that have the one word asked for, and the numbers of those that must be looked at; names that are nothing else are there already. Returns
+    /// whether there are more.
+    fn by_one_word(&self, wanted: Wanted<'_>, hits: &mut Vec<Hit>, read: &mut Vec<u32>) -> bool {
+        let Some(term) = self.organization.terms.first() else { return false };
+        let all = term.posted(self.names);
+        let Posted { numbers, says } = all.first(MAX_SCANNED);
+        let mut scores = Scores::new(&self.organization);
+        // Names that begin so are better than others that have the word, whatever else is known of the others.
+        let (mut begin_so, mut alone) = (0, 0);
+        for (place, (&number, &says)) in numbers.iter().zip(says).enumerate() {
+            let said = Said::new(says);
+            // Of a name that has it twice, only the first tells.
+            if said.has_repeats() && place > 0 && numbers[place - 1] == number {
+                continue;
+            }
+            let times = || numbers[place..].iter().take_while(|known| **known == number).count();
+            let found = match said.length() {
+                Some(1) => continue,
+                Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
+                Some(length) => {
+                    let times = if said.has_repeats() { times() } else { 1 };
+                    scores.of(1, length.saturating_sub(times)).map(|score| (score, NameMatch::Token))
+                }
+                None => {
+                    read.push(number);
+                    continue;
+                }
+            };
+            let Some((score, fit)) = found.filter(|_| wanted.accepts.is_none_or(|accepts| accepts(number))) else { continue };
+            hits.push(Hit { number, score, fit, is_marked: said.is_marked() });
+            if !said.is_marked() {
+                alone += 1;
+                begin_so += usize::from(fit == NameMatch::Prefix);
+                if wanted.enough.is_some_and(|enough| alone > enough.counted && begin_so > enough.first) {
+                    return true;
+                }
+            }
+        }
+        all.numbers.len() > MAX_SCANNED
+    }
+
+    fn hit_of(&self, number: u32, (score, fit): (i32, NameMatch)) -> Hit {
+        Hit { number, score, fit, is_marked: self.names.said(number).is_marked() }
     }
 
     /// Whether the last word asked for may go on.
@@ -277,41 +393,40 @@ impl Search<'_> {
         self.mode == MatchMode::Prefix || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
 
-    /// Names of some lists by the words they share with what is asked, without a look at the names themselves, and the numbers of those that must be
+    /// Adds names of some lists by the words they share with what is asked, without a look at the names themselves, and the numbers of those that must be
     /// looked at. Names that are `known`, ascending, are in neither.
-    fn by_words(&self, lists: &[&[u32]], mut known: &[u32]) -> (Vec<Hit>, Vec<u32>) {
-        let (mut hits, mut read) = (Vec::new(), Vec::new());
+    fn by_words(&self, lists: &[Posted<'_>], known: &[u32], accepts: Accepts<'_>, hits: &mut Vec<Hit>, read: &mut Vec<u32>) {
         let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
-        if terms.is_empty() && self.names.is_plain() {
-            return (hits, read);
+        if terms.len() > MOST_WORDS {
+            // Nobody asks for so many; each name is read.
+            return read.extend(lists.iter().flat_map(|list| list.numbers));
         }
-        let words: Vec<(&[u32], f64)> = terms.iter().map(|term| (term.numbers(self.names), term.weight)).collect();
-        let (half, is_plain) = (self.organization.half(), self.names.is_plain());
-        let mut score = |sharing: &mut Vec<(u32, f64, usize)>| {
-            // Lengths lie far apart. With nothing to be done in between, the processor waits for many at a time.
-            let lengths: Vec<Option<usize>> = sharing.iter().map(|(number, ..)| self.names.length(*number)).collect();
-            for ((number, matched, words), length) in sharing.drain(..).zip(lengths) {
-                match length {
-                    None => read.push(number),
+        let words: Vec<Posted<'_>> = terms.iter().map(|term| term.posted(self.names)).collect();
+        let numbers: Vec<&[u32]> = words.iter().map(|posted| posted.numbers).collect();
+        let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
+        let has_begun = terms.iter().any(|term| term.begun.is_some());
+        let mut scores = Scores::new(&self.organization);
+        each(
+            lists,
+            known,
+            &numbers,
+            &are_enough,
+            |says| Said::new(says).is_person(),
+            |number, says, shared| {
+                let said = Said::new(says);
+                // A name may have a word twice, and several that begin as the last one asked for.
+                let times = || (0..).zip(&words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, posted)| posted.times(number)).sum();
+                let times = if said.has_repeats() || has_begun { times() } else { shared.count_ones() as usize };
+                match said.length() {
                     Some(length) => {
-                        let score = self.organization.overlap(matched, length.saturating_sub(words));
-                        hits.extend(score.map(|score| Hit { number, score, fit: NameMatch::Token }));
+                        if let Some(score) = scores.of(shared, length.saturating_sub(times)).filter(|_| accepts.is_none_or(|accepts| accepts(number))) {
+                            hits.push(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
+                        }
                     }
+                    None => read.push(number),
                 }
-            }
-        };
-        let mut sharing: Vec<(u32, f64, usize)> = Vec::with_capacity(SCORED_AT_A_TIME);
-        each(lists, &words, |number, matched, words| {
-            before(&mut known, number);
-            if known.first() != Some(&number) && (matched > half || !is_plain) {
-                sharing.push((number, matched, words));
-            }
-            if sharing.len() == SCORED_AT_A_TIME {
-                score(&mut sharing);
-            }
-        });
-        score(&mut sharing);
-        (hits, read)
+            },
+        );
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -324,7 +439,7 @@ impl Search<'_> {
             MatchMode::Exact => fit <= NameMatch::Normalized,
             MatchMode::Prefix => fit <= NameMatch::Prefix,
         };
-        is_wanted.then_some(Hit { number, score, fit })
+        is_wanted.then(|| self.hit_of(number, (score, fit)))
     }
 
     fn has_exact_spelling(&self, number: u32) -> bool {
@@ -390,26 +505,33 @@ impl Search<'_> {
     }
 
     /// Numbers of the names in which each word, or one that is near it, can be.
-    fn near(&self, accepts: &dyn Fn(u32) -> bool) -> (Vec<u32>, bool) {
+    fn near(&self, accepts: Accepts<'_>) -> (Vec<u32>, bool) {
         let mut found = (Vec::new(), false);
-        for words in [&self.query.words, &self.query.person] {
+        let of_persons = self.names.has_persons().then_some(&self.query.person);
+        for words in std::iter::once(&self.query.words).chain(of_persons) {
             // An initial may stand for any name.
-            let mut lists: Vec<Vec<u32>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
-            lists.sort_by_key(Vec::len);
+            let mut lists: Vec<Vec<&[u32]>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
+            lists.sort_by_key(|lists| lists.iter().map(|list| list.len()).sum::<usize>());
             let Some((rarest, others)) = lists.split_first() else { continue };
+            let rarest = union(rarest);
             found.1 |= rarest.len() > MAX_SCANNED;
-            let has_all = |number: &u32| others.iter().all(|list| list.binary_search(number).is_ok());
-            found.0.extend(rarest.iter().take(MAX_SCANNED).copied().filter(has_all).filter(|number| accepts(*number)));
+            let has_all = |number: &u32| others.iter().all(|lists| lists.iter().any(|list| list.binary_search(number).is_ok()));
+            found.0.extend(rarest.into_iter().take(MAX_SCANNED).filter(has_all).filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
         }
         found.0.sort_unstable();
         found.0.dedup();
         found
     }
 
-    /// Numbers of the names that have a word or a misspelling of it, ascending.
-    fn with_typos(&self, word: &str) -> Vec<u32> {
-        let variants = spelling::variants(word);
-        union(std::iter::once(word).chain(variants.iter().map(String::as_str)).map(|variant| self.names.with_word(variant)))
+    /// The names that have a word, and those of each misspelling of it.
+    fn with_typos(&self, word: &str) -> Vec<&[u32]> {
+        let mut lists = vec![self.names.with_word(word).numbers];
+        spelling::each_variant(word, |variant| lists.push(self.names.with_word(variant).numbers));
+        lists.retain(|list| !list.is_empty());
+        // A variant that comes about in two ways is there twice.
+        lists.sort_by_key(|list| list.as_ptr());
+        lists.dedup_by_key(|list| list.as_ptr());
+        lists
     }
 
     /// A name that has all words asked for, one of them misspelled.
@@ -429,8 +551,21 @@ impl Search<'_> {
         }
         let others = of_name.len().saturating_sub(weighted.terms.len());
         let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
-        Some(Hit { number, score: ((MISSPELLED * share).round() as i32).max(1), fit: NameMatch::Misspelled })
+        Some(self.hit_of(number, (((MISSPELLED * share).round() as i32).max(1), NameMatch::Misspelled)))
     }
+}
+
+/// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that is not all.
+fn share_out(lists: &mut [Posted<'_>]) -> bool {
+    lists.sort_by_key(|list| list.numbers.len());
+    let (mut rest, mut is_cut) = (MAX_SCANNED, false);
+    for place in 0..lists.len() {
+        let share = rest / (lists.len() - place);
+        is_cut |= lists[place].numbers.len() > share;
+        lists[place] = lists[place].first(share);
+        rest -= lists[place].numbers.len();
+    }
+    is_cut
 }
 
 /// As much of a list as is looked at, and whether that is not all.
@@ -439,8 +574,8 @@ fn first(list: &[u32]) -> (&[u32], bool) {
 }
 
 /// All numbers of some lists, ascending, each once.
-fn union<'a>(lists: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
-    let mut numbers = lists.collect::<Vec<_>>().concat();
+fn union(lists: &[&[u32]]) -> Vec<u32> {
+    let mut numbers = lists.concat();
     // In runs that ascend, which this sort takes as they are.
     numbers.sort();
     numbers.dedup();
@@ -484,8 +619,14 @@ mod tests {
                 let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
                 let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
                 let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
-                let expected: Vec<Hit> = (0..names.len() as u32).filter(|number| number % 5 != 0).filter_map(|number| search.hit(number)).collect();
-                prop_assert_eq!(search.as_written(&|number| number % 5 != 0).0, expected, "{:?}", mode);
+                let most = |number: u32| !number.is_multiple_of(5);
+                for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
+                    let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
+                    let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
+                    let mut found = search.as_written(Wanted { accepts, enough: None }).0;
+                    found.sort_unstable_by_key(|hit| hit.number);
+                    prop_assert_eq!(found, expected, "{:?}", mode);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::serve::json::{Json, Trim};
-use crate::serve::search::row_names::RowHit;
+use crate::serve::search::row_hit::RowHit;
 
 /// What it is worth that a row is active, in ten-thousandths.
 const ACTIVE: i32 = 200;
@@ -44,10 +44,57 @@ pub fn precedence(is_active: bool, day: Option<i32>) -> u32 {
     if is_active { age } else { INACTIVE | age }
 }
 
+/// Whether a row's precedence is that of an active one.
+pub fn is_active(precedence: u32) -> bool {
+    precedence < INACTIVE
+}
+
 /// The day that a row's precedence was made of.
 pub fn day_of(precedence: u32) -> Option<i32> {
     let age = precedence & !INACTIVE;
     (age != NO_AGE).then(|| LAST_DAY.wrapping_sub_unsigned(age))
+}
+
+/// What a row's score lacks of the best, in ten-thousandths.
+fn lacking(score: i32, is_active: bool) -> u64 {
+    (BEST - (score + if is_active { ACTIVE } else { 0 }).min(BEST)) as u64
+}
+
+/// The first of many rows that are told in any order: by score, active ones first, then by a number that says which of equal ones comes first.
+pub struct First {
+    count: usize,
+    /// Those that may be among the first, with what puts them in order.
+    kept: Vec<(u64, RowHit)>,
+    /// What comes after it is none of them.
+    bound: u64,
+}
+
+impl First {
+    pub fn new(count: usize) -> Self {
+        Self { count, kept: Vec::new(), bound: if count == 0 { 0 } else { u64::MAX } }
+    }
+
+    /// Takes a row, unless so many come before it.
+    pub fn offer(&mut self, score: i32, is_active: bool, number: u32, hit: impl FnOnce() -> RowHit) {
+        let key = lacking(score, is_active) << 32 | u64::from(number);
+        if key >= self.bound {
+            return;
+        }
+        self.kept.push((key, hit()));
+        // Twice as many as are wanted, so that it is seldom done.
+        if self.kept.len() >= self.count.saturating_mul(2).max(64) && self.kept.len() > self.count {
+            self.kept.select_nth_unstable_by_key(self.count - 1, |(key, _)| *key);
+            self.kept.truncate(self.count);
+            self.bound = self.kept[self.count - 1].0;
+        }
+    }
+
+    /// The rows in their order.
+    pub fn ranked(mut self) -> Vec<Ranked> {
+        self.kept.sort_unstable_by_key(|(key, _)| *key);
+        self.kept.truncate(self.count);
+        self.kept.iter().map(|(key, hit)| Ranked { row: hit.row, score: BEST - (key >> 32) as i32, label: hit.label() }).collect()
+    }
 }
 
 /// Puts rows in order: by score, active ones first, newer ones first, then as the source has them. Only the first `count` are put in their places; the others follow
@@ -58,8 +105,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
         .zip(0..)
         .map(|(hit, number)| {
             let precedence = precedence[hit.row as usize];
-            let lacking = BEST - (hit.score + if precedence < INACTIVE { ACTIVE } else { 0 }).min(BEST);
-            ((lacking as u64) << 32 | u64::from(precedence), hit.row, number)
+            (lacking(hit.score, is_active(precedence)) << 32 | u64::from(precedence), hit.row, number)
         })
         .collect();
     put_first(&mut keyed, count, Ord::cmp);
@@ -86,7 +132,34 @@ pub fn write_match(json: &mut Json, score: i32, label: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{day_of, precedence};
+    use super::{First, Ranked, day_of, precedence, ranked};
+    use crate::serve::search::query::NameMatch;
+    use crate::serve::search::row_hit::{NameKind, RowHit};
+
+    #[test]
+    fn the_first_of_rows_in_any_order_are_the_first_of_all() {
+        let mut state: u32 = 7;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        for rows in [0_u32, 1, 25, 63, 64, 65, 1_000] {
+            // A row's number is its place by precedence.
+            let precedences: Vec<u32> = (0..rows).map(|row| if row < rows / 2 { row } else { (1 << 31) | row }).collect();
+            let mut hits: Vec<RowHit> =
+                (0..rows).map(|row| RowHit { row, score: 9_000 + 300 * random(4) as i32, kind: NameKind::Own, fit: NameMatch::Token, name: row }).collect();
+            for place in (1..hits.len()).rev() {
+                hits.swap(place, random(place as u32 + 1) as usize);
+            }
+            for count in [0, 1, 5, 25, 70, 2_000] {
+                let mut first = First::new(count);
+                hits.iter().for_each(|hit| first.offer(hit.score, hit.row < rows / 2, hit.row, || *hit));
+                let all = ranked(&hits, usize::MAX, &precedences);
+                let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| (ranked.row, ranked.score)).collect::<Vec<_>>();
+                assert_eq!(told(&first.ranked()), told(&all[..count.min(all.len())]), "{count} of {rows}");
+            }
+        }
+    }
 
     #[test]
     fn active_rows_come_first_and_newer_ones_before_older_ones() {

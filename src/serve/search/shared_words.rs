@@ -1,108 +1,95 @@
-//! Adds up what the words weigh that names share with what is asked, from the lists of names by word: one stretch of the names' numbers after the other,
-//! so that what is added up stays near the processor.
+//! Finds the names that share enough words with what is asked, from the lists of names by word: one stretch of the names' numbers after the other, so that
+//! what is noted stays near the processor, and without a question that the processor would have to guess the answer of.
 
-/// Names of a stretch.
-const STRETCH: u32 = 1 << 14;
-/// So many names of a list for each that is looked at are gone through; of more, only those that are looked at are searched.
+/// Names of a stretch: a bit for each word of each of them is what the processor's second cache holds.
+const STRETCH: u32 = 1 << 16;
+/// Lists with so many names for each that is wanted are gone through; of longer ones, only the wanted names are searched.
 const DENSE: usize = 8;
+/// Words that are told apart.
+pub const MOST_WORDS: usize = 16;
 
-/// What is known so far of a name.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    words: u32,
-    weight: f64,
+/// The names that have a word, ascending and as often as they have it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Posted<'n> {
+    pub numbers: &'n [u32],
+    /// What is known of each name; see [`super::names`].
+    pub says: &'n [u8],
 }
 
-/// Names of a stretch that are looked at, a bit for each. Mostly they are few, and far apart.
-struct Wanted {
-    places: [u64; STRETCH as usize / 64],
-    /// A bit for each of these that has one.
-    filled: [u64; STRETCH as usize / 64 / 64],
-    count: usize,
-}
-
-impl Wanted {
-    const NONE: Self = Self { places: [0; STRETCH as usize / 64], filled: [0; STRETCH as usize / 64 / 64], count: 0 };
-
-    fn add(&mut self, place: u32) {
-        let (word, bit) = ((place / 64) as usize, 1 << (place % 64));
-        self.count += usize::from(self.places[word] & bit == 0);
-        self.places[word] |= bit;
-        self.filled[word / 64] |= 1 << (word % 64);
+impl<'n> Posted<'n> {
+    /// As many as there are, or the first of them.
+    pub fn first(self, count: usize) -> Self {
+        self.split(count.min(self.numbers.len())).0
     }
 
-    fn has(&self, place: u32) -> bool {
-        self.places[(place / 64) as usize] >> (place % 64) & 1 == 1
+    fn split(self, count: usize) -> (Self, Self) {
+        let ((numbers, more_numbers), (says, more_says)) = (self.numbers.split_at(count), self.says.split_at(count));
+        (Self { numbers, says }, Self { numbers: more_numbers, says: more_says })
     }
 
-    /// All of them, ascending.
-    fn each(&self, mut take: impl FnMut(u32)) {
-        for (word, filled) in (0..).zip(self.filled) {
-            each_bit(filled, |bit| {
-                let word = 64 * word + bit;
-                each_bit(self.places[word as usize], |bit| take(64 * word + bit));
-            });
-        }
-    }
-
-    fn clear(&mut self) {
-        for (word, filled) in (0..).zip(&mut self.filled) {
-            each_bit(std::mem::take(filled), |bit| self.places[64 * word + bit as usize] = 0);
-        }
-        self.count = 0;
+    /// How often a name has the word.
+    pub fn times(self, number: u32) -> usize {
+        self.numbers[self.numbers.partition_point(|known| *known < number)..].iter().take_while(|known| **known == number).count()
     }
 }
 
-/// The places of the bits that are set, ascending.
-fn each_bit(mut bits: u64, mut take: impl FnMut(u32)) {
-    while bits != 0 {
-        take(bits.trailing_zeros());
-        bits &= bits - 1;
-    }
-}
-
-/// Tells of each name that one of the `wanted` lists has, ascending and once: its number, what the words weigh that it has, added in their order, and how
-/// many words of it they are. All lists ascend; `words` are the names that have a word, as often as they have it, and its weight.
-pub fn each(wanted: &[&[u32]], words: &[(&[u32], f64)], mut take: impl FnMut(u32, f64, usize)) {
-    let mut sums = vec![Sum::default(); STRETCH as usize];
-    let mut here = Wanted::NONE;
-    let (mut wanted, mut words) = (wanted.to_vec(), words.to_vec());
-    while let Some(start) = wanted.iter().filter_map(|list| list.first()).min().copied() {
+/// Tells names that one of the `wanted` lists has and that are not `known`, with what a list says of each and a bit for each of the `words` that it has, of
+/// which there are [`MOST_WORDS`] at most: those whose words `are_enough`, by their bits, once; and those of which `is_told_anyway` by what is said of them, once
+/// for each list. No words are never enough.
+pub fn each(
+    wanted: &[Posted<'_>],
+    mut known: &[u32],
+    words: &[&[u32]],
+    are_enough: &[bool],
+    is_told_anyway: impl Fn(u8) -> bool,
+    mut take: impl FnMut(u32, u8, u16),
+) {
+    let most = DENSE * wanted.iter().map(|list| list.numbers.len()).sum::<usize>();
+    let (mut wanted, mut words): (Vec<_>, Vec<_>) = (wanted.to_vec(), words.iter().map(|list| (*list, list.len() > most)).collect());
+    let mut bits = vec![0_u16; STRETCH as usize];
+    let (mut wanted_here, mut words_here) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(words.len()));
+    while let Some(start) = wanted.iter().filter_map(|list| list.numbers.first()).min().copied() {
         let end = start.saturating_add(STRETCH);
+        let place = |number: &u32| (number - start) as usize;
+        wanted_here.clear();
         for list in &mut wanted {
-            before(list, end).iter().for_each(|number| here.add(number - start));
+            let (here, rest) = list.split(list.numbers.iter().take_while(|number| **number < end).count());
+            *list = rest;
+            wanted_here.push(here);
         }
-        let many = DENSE * here.count;
-        for (list, weight) in &mut words {
-            before(list, start);
-            let mut list = before(list, end);
-            if list.len() > many {
-                here.each(|place| {
-                    let number = start + place;
-                    before(&mut list, number);
-                    let times = list.iter().take_while(|known| **known == number).count();
-                    let sum = &mut sums[place as usize];
-                    sum.weight += if times > 0 { *weight } else { 0.0 };
-                    sum.words += times as u32;
-                });
+        words_here.clear();
+        for (word, (list, is_long)) in words.iter_mut().enumerate() {
+            if list.first().is_some_and(|number| *number < start) {
+                before(list, start);
+            }
+            if *is_long {
+                let list = before(list, end);
+                for number in wanted_here.iter().flat_map(|wanted| wanted.numbers) {
+                    bits[place(number)] |= u16::from(list.binary_search(number).is_ok()) << word;
+                }
                 continue;
             }
-            let mut last = None;
-            for number in list {
-                let place = number - start;
-                if here.has(place) {
-                    let sum = &mut sums[place as usize];
-                    sum.weight += if last == Some(number) { 0.0 } else { *weight };
-                    sum.words += 1;
+            let mut count = 0;
+            for number in list.iter().take_while(|number| **number < end) {
+                bits[place(number)] |= 1 << word;
+                count += 1;
+            }
+            let (here, rest) = list.split_at(count);
+            *list = rest;
+            words_here.push(here);
+        }
+        before(&mut known, start);
+        before(&mut known, end).iter().for_each(|number| bits[place(number)] = 0);
+        for list in &wanted_here {
+            for (number, says) in list.numbers.iter().zip(list.says) {
+                // Who stands in another list too is told once.
+                let words = std::mem::take(&mut bits[place(number)]);
+                if are_enough[usize::from(words)] || is_told_anyway(*says) {
+                    take(*number, *says, words);
                 }
-                last = Some(number);
             }
         }
-        here.each(|place| {
-            let Sum { words, weight } = std::mem::take(&mut sums[place as usize]);
-            take(start + place, weight, words as usize);
-        });
-        here.clear();
+        words_here.iter().flat_map(|list| *list).for_each(|number| bits[place(number)] = 0);
     }
 }
 
@@ -125,9 +112,11 @@ fn gallop(list: &[u32], number: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
-    use super::{STRETCH, before, each};
+    use super::{Posted, STRETCH, before, each};
 
     fn ascending(numbers: Vec<u32>) -> Vec<u32> {
         let mut sorted = numbers;
@@ -142,22 +131,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_wanted_name_is_told_once_with_all_its_words(wanted in prop::collection::vec(numbers(), 0..3), words in prop::collection::vec(numbers(), 0..4)) {
-            let weights = [0.1, 0.7, 1.3, 2.9];
-            let lists: Vec<(&[u32], f64)> = words.iter().zip(weights).map(|(list, weight)| (list.as_slice(), weight)).collect();
-            let mut told = Vec::new();
-            each(&wanted.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lists, |number, weight, words| told.push((number, weight, words)));
-            let mut all = ascending(wanted.concat());
-            all.dedup();
-            let times = |list: &[u32], number: u32| list.iter().filter(|known| **known == number).count();
-            let expected: Vec<(u32, f64, usize)> = all
-                .into_iter()
-                .map(|number| {
-                    let weight = lists.iter().filter(|(list, _)| times(list, number) > 0).fold(0.0, |sum, (_, weight)| sum + weight);
-                    (number, weight, lists.iter().map(|(list, _)| times(list, number)).sum())
-                })
-                .collect();
-            prop_assert_eq!(told, expected);
+        fn each_wanted_name_is_told_with_all_its_words(
+            wanted in prop::collection::vec(numbers(), 0..3),
+            known in numbers(),
+            words in prop::collection::vec(numbers(), 0..4),
+            enough in prop::collection::vec(any::<bool>(), 15),
+        ) {
+            // The same of a name in whichever list it stands.
+            let said = |number: u32| (number % 251) as u8;
+            let is_told_anyway = |says: u8| says < 20;
+            let says: Vec<Vec<u8>> = wanted.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect();
+            let lists: Vec<Posted<'_>> = wanted.iter().zip(&says).map(|(numbers, says)| Posted { numbers, says }).collect();
+            let are_enough: Vec<bool> = std::iter::once(false).chain(enough).collect();
+            let (mut enough, mut anyway) = (Vec::new(), BTreeSet::new());
+            each(&lists, &known, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), &are_enough, is_told_anyway, |number, says, words| {
+                assert_eq!(says, said(number));
+                if are_enough[usize::from(words)] {
+                    enough.push((number, words));
+                } else {
+                    anyway.insert(number);
+                }
+            });
+            enough.sort_unstable();
+            let has = |list: &[u32], number: u32| u16::from(list.contains(&number));
+            let all: BTreeSet<u32> = wanted.concat().into_iter().collect();
+            let with_words = all.iter().filter(|number| !known.contains(number)).map(|number| (*number, (0..).zip(&words).map(|(word, list)| has(list, *number) << word).sum()));
+            let expected: Vec<(u32, u16)> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
+            for number in all.iter().filter(|number| is_told_anyway(said(**number))) {
+                prop_assert!(anyway.contains(number) || enough.iter().any(|(told, _)| told == number));
+            }
+            prop_assert!(anyway.iter().all(|number| is_told_anyway(said(*number))));
+            prop_assert_eq!(enough, expected);
         }
 
         #[test]
@@ -165,7 +169,9 @@ mod tests {
             let mut rest = list.as_slice();
             let taken = before(&mut rest, number);
             prop_assert!(taken.iter().all(|known| *known < number) && rest.iter().all(|known| *known >= number));
-            prop_assert_eq!([taken, rest].concat(), list);
+            prop_assert_eq!([taken, rest].concat(), list.clone());
+            let says = vec![0; list.len()];
+            prop_assert_eq!(Posted { numbers: &list, says: &says }.times(number), list.iter().filter(|known| **known == number).count());
         }
     }
 }

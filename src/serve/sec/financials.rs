@@ -121,7 +121,7 @@ fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Buck
 
 /// What the `meta` of every answer with figures says.
 pub fn describe(call: &Call<'_>, period: &str) -> Meta {
-    let mut meta = Meta { datasets: vec![VALUES.to_owned(), REGISTRANTS.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![VALUES.into(), REGISTRANTS.into()], ..Meta::default() };
     let rows = call.release.manifest.rows(VALUES);
     meta.coverage =
         Some(Coverage { scope: format!("{rows} reported values of registrants that file annual and quarterly reports in XBRL"), ..Coverage::default() });

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::serve::index::file::{Column, stored};
 use crate::serve::search::query::{MatchMode, NORMALIZED, NameMatch, Query};
 use crate::serve::search::rank::{BEST, put_first};
-use crate::serve::search::row_names::{NameKind, RowHit, RowNames, RowNamesBuilder};
+use crate::serve::search::row_hit::{NameKind, RowHit};
+use crate::serve::search::row_names::{RowNames, RowNamesBuilder};
 
 /// How a registrant was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl Names {
     /// Finds registrants, the first `count` in order: by score, listed ones before others, by their listing, then by name. Returns whether there may be more.
     pub fn search<'a>(&self, text: &str, count: usize, name: impl Fn(u32) -> &'a str) -> (Vec<Found>, bool) {
         let Some(query) = Query::new(&spelled_out(text), Forms::OfAnyCountry) else { return (Vec::new(), false) };
-        let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed, &|_, _| true);
+        let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed);
         let listing = |hit: &RowHit| self.listing[hit.row as usize];
         put_first(&mut hits, count, |a, b| match b.score.cmp(&a.score).then_with(|| listing(a).cmp(&listing(b))) {
             Ordering::Equal => name(a.row).cmp(name(b.row)).then(a.row.cmp(&b.row)),

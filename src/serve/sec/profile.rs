@@ -64,7 +64,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let status = table.text("validation_status", row).unwrap_or_default();
         provenance.write(json.key("provenance"), &table.row_sources, row, status, table.record_ids.at(row));
     });
-    let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned(), VALUES.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![REGISTRANTS.into(), VALUES.into()], ..Meta::default() };
     meta.coverage = Some(Coverage { scope: format!("{} registrants", call.release.manifest.rows(REGISTRANTS)), ..Coverage::default() });
     meta.notice("TICKER_IS_CURRENT", "Tickers and exchanges are those of today; tickers of the past are not published.");
     meta.notice(

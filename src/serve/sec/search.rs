@@ -65,7 +65,7 @@ const NAME: Kind = Kind::Line { max: 120 };
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
     let paging = ListPaging::of(call)?;
-    let mut meta = Meta { datasets: vec![REGISTRANTS.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![REGISTRANTS.into()], ..Meta::default() };
     let (found, is_cut) = find(call, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
     let reachable = &found[..found.len().min(MAX_FOUND)];
     let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);

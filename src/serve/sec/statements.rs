@@ -133,7 +133,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
         json.key("null_reason").optional_text(null_reason);
     });
-    let mut meta = Meta { datasets: vec![LINES.to_owned(), REGISTRANTS.to_owned()], ..Meta::default() };
+    let mut meta = Meta { datasets: vec![LINES.into(), REGISTRANTS.into()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
     meta.coverage = Some(Coverage { scope, ..Coverage::default() });
     meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true });

@@ -43,7 +43,7 @@ pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
 }
 
 async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
-    let client = stream.service.meter(parts).await.admitted()?;
+    let client = stream.service.meter(parts, stream.service.now()).await.admitted()?;
     if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
         return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
     }

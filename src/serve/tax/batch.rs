@@ -61,7 +61,7 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             });
         }
     });
-    Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(str::to_owned).into(), ..Meta::default() })
+    Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(), ..Meta::default() })
 }
 
 fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> (Option<String>, Result<Found<'a>>) {

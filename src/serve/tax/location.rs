@@ -52,7 +52,7 @@ impl Location {
         let zip_row = if address.zip.is_empty() { None } else { zips.and_then(|zips| zips.find(&address.zip)) };
         let of_zip = zips.zip(zip_row).and_then(|(zips, row)| usps(zips.states.at(row)));
         let mut notices = Vec::new();
-        let mut notice = |code: &'static str, message: String| notices.push(Notice { code, message });
+        let mut notice = |code: &'static str, message: String| notices.push(Notice { code, message: message.into() });
         let state = match (usps(&address.state), of_zip) {
             // The source names another region for some military codes than their first digits are of.
             (Some(given), Some(_)) if zips.zip(zip_row).is_some_and(|(zips, row)| zips.military_regions.get(row) == Some(given)) => given,

@@ -192,7 +192,7 @@ impl Found<'_> {
     }
 
     fn notice(&mut self, code: &'static str, message: String) {
-        self.notices.push(Notice { code, message });
+        self.notices.push(Notice { code, message: message.into() });
     }
 }
 

@@ -102,7 +102,7 @@ pub fn describe(found: &Found<'_>) -> Meta {
         _ => format!("sales tax of {}: nothing", found.location.state),
     };
     Meta {
-        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(str::to_owned).into(),
+        datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(),
         notices: found.notices.clone(),
         coverage: Some(Coverage { scope, ..Coverage::default() }),
         ..Meta::default()

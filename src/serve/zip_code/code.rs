@@ -38,11 +38,7 @@ pub fn describe(zips: &Zips, chosen: &Chosen) -> Meta {
     if chosen.has("sales_tax") {
         datasets.extend(["tax.state", "tax.rate", "tax.boundary"]);
     }
-    Meta {
-        datasets: datasets.into_iter().map(str::to_owned).collect(),
-        coverage: Some(Coverage { scope: scope(zips), ..Coverage::default() }),
-        ..Meta::default()
-    }
+    Meta { datasets: datasets.into_iter().map(Into::into).collect(), coverage: Some(Coverage { scope: scope(zips), ..Coverage::default() }), ..Meta::default() }
 }
 
 pub fn scope(zips: &Zips) -> String {

@@ -80,7 +80,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
     let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true };
     let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
-    let mut meta = Meta { datasets: vec![ZIPS.to_owned()], page: Some(page), coverage, ..Meta::default() };
+    let mut meta = Meta { datasets: vec![ZIPS.into()], page: Some(page), coverage, ..Meta::default() };
     meta.notice(
         "CENTROID_DISTANCE",
         "Distances are straight lines between the codes' points: a code whose point is within the radius counts, whatever else of it is.",

@@ -1,6 +1,6 @@
 //! Writes a ZIP code with the fields that the caller chose, and the records that they were made from.
 
-use crate::serve::geo::area::{Area, AreaKind, write_vintage};
+use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
 use crate::serve::geo::tables::Geo;
 use crate::serve::http::endpoint::Call;
@@ -144,7 +144,7 @@ impl<'a> Record<'a> {
             for (metric, key) in Geo::of(self.call.release).metric_keys.iter().enumerate() {
                 json.key(key).object(|json| area.write_metric(json, key, metric));
             }
-            write_vintage(json.key("vintage"), area.table.vintage_year);
+            area.write_vintage(json.key("vintage"));
         });
     }
 

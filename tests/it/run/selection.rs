@@ -68,6 +68,8 @@ fn a_selector_that_selects_nothing_is_refused() {
         assert!(answer.stderr.contains(&format!("`{selector}` selects nothing")) && answer.stderr.contains("census.acs5"), "{answer:#?}");
     }
     assert!(!place.home().exists(), "nothing was done for the selector that is known, and no folder made");
+    let answer = place.run(&["nces.edge_geocode"]).expect(40);
+    assert!(answer.stderr.contains("no tables of its own, its files are read by nces.ccd_directory"), "{answer:#?}");
 }
 
 /// A home typed wrong is said, not made.

@@ -72,6 +72,8 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
     let _listening = log.listen();
     let errors = |log: &Log| log.take().lines().filter(|line| line.contains("ERROR")).map(str::to_owned).collect::<Vec<_>>();
 
+    // A quarter of a second later each time, when the file is looked at again.
+    world.set_clock("2026-01-15T12:00:00.25Z");
     std::fs::write(&path, "no keys").unwrap();
     for _ in 0..3 {
         assert_eq!(world.get(PROFILE).await.status, 200, "the known keys stay valid");
@@ -79,6 +81,7 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
     let said = errors(&log);
     assert!(said.len() == 1 && said[0].contains("keys.json is not a keys file"), "{said:?}");
 
+    world.set_clock("2026-01-15T12:00:00.5Z");
     std::fs::remove_file(&path).unwrap();
     for _ in 0..3 {
         assert_eq!(world.get(PROFILE).await.problem(), (401, "invalid_api_key".to_owned()));

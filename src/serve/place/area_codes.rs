@@ -1,0 +1,60 @@
+//! Codes of areas, ascending, as numbers: a search compares eight bytes at a time, and all of them lie together.
+
+use crate::error::{Error, Result};
+
+/// Codes of at most eight bytes in the order of their texts.
+#[derive(Debug, Default)]
+pub struct AreaCodes(Vec<u64>);
+
+impl AreaCodes {
+    /// Adds a code behind the others; one that is the last already is not added again. Returns whether it was.
+    ///
+    /// # Errors
+    /// `Store`, when it is longer than eight bytes or comes before the last one.
+    pub fn push(&mut self, code: &str) -> Result<bool> {
+        let number = number_of(code).ok_or_else(|| Error::store(format!("`{code}` is not the code of an area")))?;
+        match self.0.last() {
+            Some(last) if *last == number => return Ok(false),
+            Some(last) if *last > number => return Err(Error::store(format!("area `{code}` is out of order"))),
+            _ => self.0.push(number),
+        }
+        Ok(true)
+    }
+
+    /// Number of codes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The place of a code.
+    pub fn find(&self, code: &str) -> Option<usize> {
+        self.0.binary_search(&number_of(code)?).ok()
+    }
+}
+
+/// Compares as the text does.
+fn number_of(code: &str) -> Option<u64> {
+    let mut bytes = [0; 8];
+    bytes.get_mut(..code.len())?.copy_from_slice(code.as_bytes());
+    Some(u64::from_be_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AreaCodes;
+
+    #[test]
+    fn codes_are_found_where_they_are_and_order_is_kept() {
+        let mut codes = AreaCodes::default();
+        for (code, is_new) in [("00601", true), ("00601", false), ("35950", true), ("90210", true), ("ABC", true)] {
+            assert_eq!(codes.push(code).unwrap(), is_new, "{code}");
+        }
+        assert_eq!(
+            ["00601", "35950", "90210", "ABC", "9021", "99999", "123456789", ""].map(|code| codes.find(code)),
+            [Some(0), Some(1), Some(2), Some(3), None, None, None, None]
+        );
+        assert_eq!(codes.len(), 4);
+        assert!(codes.push("90210").unwrap_err().to_string().contains("area `90210` is out of order"));
+        assert!(codes.push("123456789").unwrap_err().to_string().contains("not the code of an area"));
+    }
+}
