@@ -11,7 +11,7 @@ const ROUNDS: usize = 7;
 /// Starts the server and waits for `/readyz`.
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
-    println!("  the mirror's release: two vintages of 33.8 k ZCTAs and 3.2 k counties, geography, schools; the 8 M facts of the goal do not exist yet");
+    println!("  the mirror's release: two vintages of 33.8 k ZCTAs and 3.2 k counties, geography, schools; the facts of the goal are in `entities`");
     let (mut ready, mut resident, mut highest) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..=ROUNDS {
         let server = serve(&home, None, &[])?;

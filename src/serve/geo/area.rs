@@ -121,6 +121,11 @@ impl<'a> Area<'a> {
     /// Writes the geography object.
     pub fn write_geography(&self, geo: &Geo<'_>, json: &mut Json) {
         let place = self.place;
+        if let (AreaKind::Zcta, Some((places, row)), Some(texts)) = (self.kind, place, geo.zcta_geographies)
+            && places.are_counties_alike(row, texts.vintage_year, self.table.vintage_year)
+        {
+            return json.raw(texts.of(row));
+        }
         let name = place.map(|(places, row)| places.names.at(row)).or_else(|| self.area.and_then(|area| self.table.area_name(area)));
         json.object(|json| {
             json.key("type").text(self.kind.name());

@@ -5,6 +5,7 @@ mod compare;
 mod county;
 mod demographics;
 pub mod estimates;
+mod geography_texts;
 mod metric;
 mod metric_text;
 pub mod notices;
@@ -16,10 +17,13 @@ pub mod tables;
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::place::Places;
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
+use area::{Area, AreaKind};
 use futures_util::FutureExt;
-use tables::GeoTables;
+use geography_texts::GeographyTexts;
+use tables::{Geo, GeoTables};
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
@@ -32,6 +36,15 @@ pub static FAMILY: Family = Family {
 };
 
 async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {
-    tables.insert(GeoTables::load(reader, contracts).await?);
+    let own = GeoTables::load(reader, contracts).await?;
+    let geo = Geo { zctas: tables.get::<Places>().and_then(|places| places.zctas.as_ref()), ..Geo::of_tables(&own) };
+    let texts = geo.zctas.zip(geo.zcta_metrics.last()).map(|(places, table)| {
+        let area = |row| Area { kind: AreaKind::Zcta, code: places.codes.at(row), table, area: None, place: Some((places, row)) };
+        GeographyTexts::new(places.codes.len(), table.vintage_year, |row, json| area(row).write_geography(&geo, json))
+    });
+    tables.insert(own);
+    if let Some(texts) = texts {
+        tables.insert(texts);
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::serve::release::provenance::PartOrigins;
 use crate::store::Part;
 
 use super::estimates::MetricTable;
+use super::geography_texts::GeographyTexts;
 use super::school_table::SchoolTable;
 
 const ZCTA_METRICS: &str = "geo.zcta_metric";
@@ -31,7 +32,7 @@ pub struct GeoTables {
 }
 
 /// The tables that answers about areas are made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Geo<'a> {
     pub metric_keys: &'a [String],
     pub zcta_metrics: &'a [MetricTable],
@@ -39,18 +40,29 @@ pub struct Geo<'a> {
     pub zctas: Option<&'a PlaceTable>,
     pub counties: Option<&'a PlaceTable>,
     pub schools: Option<&'a SchoolTable>,
+    /// The geography objects of `zctas`.
+    pub zcta_geographies: Option<&'a GeographyTexts>,
 }
 
 impl<'a> Geo<'a> {
     pub fn of(release: &'a Release) -> Self {
-        let (tables, places) = (release.table::<GeoTables>(), release.table::<Places>());
+        let places = release.table::<Places>();
         Self {
-            metric_keys: tables.map_or(&[], |tables| &tables.metric_keys),
-            zcta_metrics: tables.map_or(&[], |tables| &tables.zcta_metrics),
-            county_metrics: tables.map_or(&[], |tables| &tables.county_metrics),
             zctas: places.and_then(|places| places.zctas.as_ref()),
             counties: places.and_then(|places| places.counties.as_ref()),
-            schools: tables.and_then(|tables| tables.schools.as_ref()),
+            zcta_geographies: release.table(),
+            ..release.table().map_or_else(Self::default, Self::of_tables)
+        }
+    }
+
+    /// Of the family's own tables alone.
+    pub fn of_tables(tables: &'a GeoTables) -> Self {
+        Self {
+            metric_keys: &tables.metric_keys,
+            zcta_metrics: &tables.zcta_metrics,
+            county_metrics: &tables.county_metrics,
+            schools: tables.schools.as_ref(),
+            ..Self::default()
         }
     }
 }

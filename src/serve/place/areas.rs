@@ -137,11 +137,24 @@ impl PlaceTable {
         json.wide_decimal(thousandths, 3);
     }
 
+    /// Whether a ZCTA has the same primary county in two vintages of the survey.
+    pub fn are_counties_alike(&self, row: usize, one_year: i32, other_year: i32) -> bool {
+        self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
+    }
+
+    /// Whether a vintage of the survey has another primary county of a ZCTA than today, one of 2020.
+    fn is_of_2020(&self, row: usize, vintage_year: i32) -> bool {
+        self.primary.as_ref().is_some_and(|primary| {
+            let codes = &primary.of_2020.0;
+            vintage_year < FIRST_WITH_REGIONS && codes.get(row) != primary.codes.get(row) && codes.get(row).is_some()
+        })
+    }
+
     /// The primary county among those that a vintage of the survey has, for a table of ZCTAs.
     pub fn primary_county(&self, row: usize, vintage_year: i32) -> Option<PrimaryCounty<'_>> {
         let primary = self.primary.as_ref()?;
         let (codes, names, land_shares) = &primary.of_2020;
-        if vintage_year < FIRST_WITH_REGIONS && codes.get(row) != primary.codes.get(row) && codes.get(row).is_some() {
+        if self.is_of_2020(row, vintage_year) {
             let land_share = land_shares.as_ref().filter(|shares| !shares.is_null(row)).map(|shares| shares.value(row));
             return Some(PrimaryCounty { code: codes.get(row), name: names.get(row), land_share, basis: LARGEST_LAND_PART });
         }

@@ -35,7 +35,8 @@ impl Tables {
         self.mapped.extend(index.mapped().cloned());
     }
 
-    fn get<T: Any>(&self) -> Option<&T> {
+    /// A table of a family that was loaded before; none when the release lacks its dataset.
+    pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }

@@ -141,15 +141,19 @@ impl RowNames {
         });
         let wanted = Wanted { accepts: is_wanted.as_ref().map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool), enough: Some(enough) };
         let found = self.names.search(query, mode, wanted, &|number| self.raw[number as usize]);
-        let (marked, alone): (Vec<Hit>, Vec<Hit>) = found.hits.into_iter().partition(|hit| hit.is_marked);
-        let marked = best_of_rows(marked.iter().map(|hit| self.row_hit(hit)).collect());
-        let total = alone.len() + marked.len();
-        let mut first = First::new(enough.first);
-        let active = *self.active;
-        for hit in &alone {
+        let (mut first, active) = (First::new(enough.first), *self.active);
+        let (mut of_several, mut total) = (Vec::new(), 0);
+        for hit in &found.hits {
+            if hit.is_marked {
+                of_several.push(self.row_hit(hit));
+                continue;
+            }
+            total += 1;
             first.offer(hit.score, hit.number < active, hit.number, || self.row_hit(hit));
         }
-        for hit in marked {
+        let of_several = best_of_rows(of_several);
+        total += of_several.len();
+        for hit in of_several {
             first.offer(hit.score, hit.name < active, hit.name, || hit);
         }
         Found { first: first.ranked(), total, is_cut: found.is_cut }
@@ -255,8 +259,62 @@ impl SharedNames {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use crate::canonical::name::Forms;
     use crate::serve::search::names::Name;
+    use crate::serve::search::query::{Enough, MatchMode, Query};
+    use crate::serve::search::rank::{Ranked, precedence, ranked};
+    use crate::serve::search::row_hit::NameKind;
     use crate::serve::search::row_names::{RowNamesBuilder, SharedBuilder};
+
+    /// Few words of few letters, so that names share, continue and repeat each other's.
+    const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";
+
+    type Row = (String, Option<(NameKind, String)>, (bool, Option<i32>), bool);
+
+    fn rows() -> impl Strategy<Value = Vec<Row>> {
+        let other = (prop::sample::select(vec![NameKind::Former, NameKind::Assumed]), WORDS);
+        let row = (WORDS, prop::option::weighted(0.2, other), (any::<bool>(), prop::option::of(0_i32..5)), prop::bool::weighted(0.2));
+        prop::collection::vec(row, 1..60)
+    }
+
+    proptest! {
+        /// Numbers that put rows in order find the same rows in the same order as a look at what is known of each row.
+        #[test]
+        fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), asked in WORDS, with_persons in any::<bool>()) {
+            let precedences: Vec<u32> = rows.iter().map(|(_, _, (is_active, day), _)| precedence(*is_active, *day)).collect();
+            let builder = || {
+                let mut builder = RowNamesBuilder::default();
+                for (row, (name, other, _, is_person)) in (0..).zip(&rows) {
+                    match name.split_once(' ').filter(|_| *is_person && with_persons) {
+                        Some((last, given)) => builder.push(Name::Person { last, given }, name).unwrap(),
+                        None => builder.push(Name::Organization { core: name, form: if row % 3 == 0 { "LLC" } else { "" } }, name).unwrap(),
+                    }
+                    if let Some((kind, other)) = other {
+                        builder.add(row, *kind, other);
+                    }
+                }
+                builder
+            };
+            let (as_added, in_order) = (builder().finish().unwrap(), builder().finish_by(&precedences).unwrap());
+            let query = Query::new(&asked, Forms::OfStates).unwrap();
+            let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
+            for mode in [MatchMode::Best, MatchMode::Exact, MatchMode::Prefix] {
+                for accepts in [None, Some(&(|row: u32, kind: NameKind| !row.is_multiple_of(4) && kind != NameKind::Assumed) as &dyn Fn(u32, NameKind) -> bool)] {
+                    let all = in_order.first(&query, mode, accepts, Enough { first: usize::MAX / 4, counted: usize::MAX });
+                    if accepts.is_none() {
+                        let expected = ranked(&as_added.search(&query, mode).0, usize::MAX, &precedences);
+                        prop_assert_eq!(told(&all.first), told(&expected), "{:?}", mode);
+                    }
+                    prop_assert_eq!(all.total, all.first.len());
+                    let few = in_order.first(&query, mode, accepts, Enough { first: 3, counted: 2 });
+                    prop_assert_eq!(told(&few.first), told(&all.first[..all.first.len().min(3)]), "{:?}", mode);
+                    prop_assert!(few.total == all.total || few.total > 3 && few.total < all.total && few.is_cut, "{} of {}", few.total, all.total);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_name_takes_well_under_a_hundred_bytes() {

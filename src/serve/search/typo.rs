@@ -18,24 +18,14 @@ pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
     // With a place for one letter more, which goes from the front to the end.
     let mut longer: Vec<u8> = [b"A", word.as_bytes()].concat();
     for place in 0..longer.len() {
-        let kept = longer[place];
-        for letter in LETTERS {
-            longer[place] = *letter;
-            take(&longer);
-        }
-        longer[place] = kept;
+        with_each_letter(&mut longer, place, &mut take);
         if place + 1 < longer.len() {
             longer.swap(place, place + 1);
         }
     }
     let mut same = word.as_bytes().to_vec();
     for place in 0..same.len() {
-        let kept = same[place];
-        for letter in LETTERS {
-            same[place] = *letter;
-            take(&same);
-        }
-        same[place] = kept;
+        with_each_letter(&mut same, place, &mut take);
         if place + 1 < same.len() {
             same.swap(place, place + 1);
             take(&same);
@@ -49,6 +39,16 @@ pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
             *letter = word.as_bytes()[place];
         }
     }
+}
+
+/// Tells a word with each letter at a place, and leaves it as it was.
+fn with_each_letter(word: &mut [u8], place: usize, take: &mut impl FnMut(&[u8])) {
+    let kept = word[place];
+    for letter in LETTERS {
+        word[place] = *letter;
+        take(word);
+    }
+    word[place] = kept;
 }
 
 /// Whether two words are equal or one slip apart.
