@@ -7,3 +7,4 @@ pub mod row_hit;
 pub mod row_names;
 mod shared_words;
 pub mod typo;
+mod weights;

@@ -5,13 +5,12 @@ use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, w
 use crate::serve::search::names::{Name, Names, Said};
 use crate::serve::search::shared_words::{MOST_WORDS, Posted, each};
 use crate::serve::search::typo as spelling;
+use crate::serve::search::weights::{OTHER_WORD, Scores, Weighted};
 
 /// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
-/// What a word of a name weighs that was not asked for.
-const OTHER_WORD: f64 = 1.0;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
@@ -19,9 +18,6 @@ const EXACT: i32 = 10_000;
 pub const NORMALIZED: i32 = 9_700;
 const WITHOUT_FORM: i32 = 9_300;
 const PREFIX: i32 = 8_500;
-const TOKENS: f64 = 8_000.0;
-/// Names with shared words never score below this, misspelled ones never above half of it.
-const LEAST_TOKENS: i32 = 2_000;
 const MISSPELLED: f64 = 1_000.0;
 
 /// How a name fits, the best first.
@@ -131,111 +127,6 @@ impl Query {
     /// What stands before a last word that may be the beginning of a legal form: `APPLE IN` → (`APPLE`, `IN`).
     fn begun_form(&self) -> Option<(&str, &str)> {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
-    }
-}
-
-/// A word of a query.
-struct Term<'a> {
-    word: &'a str,
-    weight: f64,
-    /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
-    begun: Option<(Vec<u32>, Vec<u8>)>,
-}
-
-impl Term<'_> {
-    /// The names that have the word.
-    fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
-        self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
-    }
-
-    fn is(&self, word: &str) -> bool {
-        if self.begun.is_some() { word.starts_with(self.word) } else { word == self.word }
-    }
-}
-
-/// The words of a query with what each weighs.
-struct Weighted<'a> {
-    terms: Vec<Term<'a>>,
-    total: f64,
-}
-
-impl<'a> Weighted<'a> {
-    fn new(names: &Names, words: &'a [String], unfinished: Option<&str>) -> Self {
-        let all = names.len() as f64;
-        let term = |word: &'a String| {
-            // An initial says little, however rare it is, and begins too many words.
-            let is_initial = word.chars().count() == 1;
-            let begun = (unfinished == Some(word) && !is_initial).then(|| names.with_word_begun(word));
-            let count = begun.as_ref().map_or_else(|| names.with_word(word).numbers.len(), |(numbers, _)| numbers.len());
-            Term { word, weight: if is_initial { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() }, begun }
-        };
-        let terms: Vec<Term<'a>> = words.iter().map(term).collect();
-        Self { total: terms.iter().map(|term| term.weight).sum(), terms }
-    }
-
-    /// The words one of which every name with more than half of the weight has.
-    fn selective(&self) -> Vec<&Term<'a>> {
-        let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
-        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(b.word)));
-        let mut rest = self.total;
-        let mut selective = Vec::new();
-        for term in sorted {
-            if rest <= self.half() {
-                break;
-            }
-            selective.push(term);
-            rest -= term.weight;
-        }
-        selective
-    }
-
-    /// Half of the weight, with what rounding may add to it.
-    fn half(&self) -> f64 {
-        0.5 * self.total + 1e-9
-    }
-
-    /// What each choice of the first words weighs together, added in their order; a bit for each word that is chosen.
-    fn sums(&self, words: usize) -> Vec<f64> {
-        let mut sums = vec![0.0];
-        for term in &self.terms[..words] {
-            let with: Vec<f64> = sums.iter().map(|sum| sum + term.weight).collect();
-            sums.extend(with);
-        }
-        sums
-    }
-
-    /// Score of a name by the words it shares; none unless it has more than half of the weight.
-    fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
-        let share = matched / (self.total + OTHER_WORD * others as f64);
-        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
-    }
-}
-
-/// Scores that were worked out before: thousands of names share the same words and are as long.
-struct Scores<'a> {
-    weighted: &'a Weighted<'a>,
-    known: [(u16, usize, Option<i32>); KNOWN_SCORES],
-}
-
-const KNOWN_SCORES: usize = 64;
-
-impl<'a> Scores<'a> {
-    fn new(weighted: &'a Weighted<'a>) -> Self {
-        // No name is as long.
-        Self { weighted, known: [(0, usize::MAX, None); KNOWN_SCORES] }
-    }
-
-    /// Of a name with some of the first words, a bit for each, and so many others.
-    fn of(&mut self, words: u16, others: usize) -> Option<i32> {
-        let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
-        let (known_words, known_others, score) = self.known[place];
-        if (known_words, known_others) == (words, others) {
-            return score;
-        }
-        let weights = self.weighted.terms.iter().enumerate().filter(|(word, _)| words >> word & 1 == 1).map(|(_, term)| term.weight);
-        let score = self.weighted.overlap(weights.fold(0.0, |sum, weight| sum + weight), others);
-        self.known[place] = (words, others, score);
-        score
     }
 }
 
@@ -596,8 +487,38 @@ mod tests {
     /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.
     const WORDS: &str = "[AB]{2,4}( [AB]{2,4}){0,3}";
 
+    /// So many that most have more different words than are told apart.
+    const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";
+
+    /// Compares what lists of words and the order of the text find with a look at every name.
+    fn finds_every_name(organizations: &[(String, &str)], persons: &[(String, String)], asked: &str) -> Result<(), TestCaseError> {
+        for mode in [MatchMode::Best, MatchMode::Typed, MatchMode::Exact, MatchMode::Prefix] {
+            let mut builder = NamesBuilder::with_begun_words();
+            for (core, form) in organizations {
+                builder.push(Name::Organization { core, form }).unwrap();
+            }
+            // A person whose given names were begun is not found by a prefix of the whole.
+            for (last, given) in persons.iter().filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed)) {
+                builder.push(Name::Person { last, given }).unwrap();
+            }
+            let names = builder.finish().unwrap();
+            let query = Query::new(asked, Forms::OfStates).unwrap();
+            let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
+            let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
+            let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
+            let most = |number: u32| !number.is_multiple_of(5);
+            for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
+                let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
+                let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
+                let mut found = search.as_written(Wanted { accepts, enough: None }).0;
+                found.sort_unstable_by_key(|hit| hit.number);
+                prop_assert_eq!(found, expected, "{:?}", mode);
+            }
+        }
+        Ok(())
+    }
+
     proptest! {
-        /// What is found by lists of words and by the order of the text is what looking at every name finds.
         #[test]
         fn every_name_that_fits_is_found(
             organizations in prop::collection::vec((WORDS, prop::sample::select(vec!["", "INC", "LLC"])), 1..40),
@@ -605,29 +526,15 @@ mod tests {
             asked in WORDS,
             form in prop::sample::select(vec!["", " INC"]),
         ) {
-            for mode in [MatchMode::Best, MatchMode::Typed, MatchMode::Exact, MatchMode::Prefix] {
-                let mut builder = NamesBuilder::with_begun_words();
-                for (core, form) in &organizations {
-                    builder.push(Name::Organization { core, form }).unwrap();
-                }
-                // A person whose given names were begun is not found by a prefix of the whole.
-                for (last, given) in persons.iter().filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed)) {
-                    builder.push(Name::Person { last, given }).unwrap();
-                }
-                let names = builder.finish().unwrap();
-                let query = Query::new(&format!("{asked}{form}"), Forms::OfStates).unwrap();
-                let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
-                let (organization, person) = (Weighted::new(&names, &query.words, unfinished), Weighted::new(&names, &query.person, None));
-                let search = Search { names: &names, query: &query, mode, organization, person, raw: &|number| number };
-                let most = |number: u32| !number.is_multiple_of(5);
-                for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
-                    let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
-                    let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
-                    let mut found = search.as_written(Wanted { accepts, enough: None }).0;
-                    found.sort_unstable_by_key(|hit| hit.number);
-                    prop_assert_eq!(found, expected, "{:?}", mode);
-                }
-            }
+            finds_every_name(&organizations, &persons, &format!("{asked}{form}"))?;
+        }
+
+        #[test]
+        fn every_name_that_fits_more_words_than_are_told_apart_is_found(
+            organizations in prop::collection::vec((MANY_WORDS, prop::sample::select(vec!["", "INC"])), 1..20),
+            asked in MANY_WORDS.prop_filter("more words", |asked| Query::new(asked, Forms::OfStates).is_some_and(|query| query.words.len() > MOST_WORDS)),
+        ) {
+            finds_every_name(&organizations, &[], &asked)?;
         }
     }
 }

@@ -1,0 +1,116 @@
+//! What the words of a query weigh: the rarer a word is in the names, the more.
+
+use crate::serve::search::names::Names;
+use crate::serve::search::shared_words::Posted;
+
+/// What a word of a name weighs that was not asked for.
+pub const OTHER_WORD: f64 = 1.0;
+/// Score of a name that shares all words, in ten-thousandths.
+const TOKENS: f64 = 8_000.0;
+/// Names with shared words never score below this, misspelled ones never above half of it.
+const LEAST_TOKENS: i32 = 2_000;
+
+/// A word of a query.
+pub struct Term<'a> {
+    pub word: &'a str,
+    pub weight: f64,
+    /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
+    pub begun: Option<(Vec<u32>, Vec<u8>)>,
+}
+
+impl Term<'_> {
+    /// The names that have the word.
+    pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
+        self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
+    }
+
+    pub fn is(&self, word: &str) -> bool {
+        if self.begun.is_some() { word.starts_with(self.word) } else { word == self.word }
+    }
+}
+
+/// The words of a query with what each weighs.
+pub struct Weighted<'a> {
+    pub terms: Vec<Term<'a>>,
+    pub total: f64,
+}
+
+impl<'a> Weighted<'a> {
+    pub fn new(names: &Names, words: &'a [String], unfinished: Option<&str>) -> Self {
+        let all = names.len() as f64;
+        let term = |word: &'a String| {
+            // An initial says little, however rare it is, and begins too many words.
+            let is_initial = word.chars().count() == 1;
+            let begun = (unfinished == Some(word) && !is_initial).then(|| names.with_word_begun(word));
+            let count = begun.as_ref().map_or_else(|| names.with_word(word).numbers.len(), |(numbers, _)| numbers.len());
+            Term { word, weight: if is_initial { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() }, begun }
+        };
+        let terms: Vec<Term<'a>> = words.iter().map(term).collect();
+        Self { total: terms.iter().map(|term| term.weight).sum(), terms }
+    }
+
+    /// The words one of which every name with more than half of the weight has.
+    pub fn selective(&self) -> Vec<&Term<'a>> {
+        let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
+        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(b.word)));
+        let mut rest = self.total;
+        let mut selective = Vec::new();
+        for term in sorted {
+            if rest <= self.half() {
+                break;
+            }
+            selective.push(term);
+            rest -= term.weight;
+        }
+        selective
+    }
+
+    /// Half of the weight, with what rounding may add to it.
+    pub fn half(&self) -> f64 {
+        0.5 * self.total + 1e-9
+    }
+
+    /// What each choice of the first words weighs together, added in their order; a bit for each word that is chosen.
+    pub fn sums(&self, words: usize) -> Vec<f64> {
+        let mut sums = vec![0.0];
+        for term in &self.terms[..words] {
+            let with: Vec<f64> = sums.iter().map(|sum| sum + term.weight).collect();
+            sums.extend(with);
+        }
+        sums
+    }
+
+    /// Score of a name by the words it shares; none unless it has more than half of the weight.
+    pub fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
+        let share = matched / (self.total + OTHER_WORD * others as f64);
+        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
+    }
+}
+
+/// Scores that were worked out before: thousands of names share the same words and are as long.
+pub struct Scores<'a> {
+    weighted: &'a Weighted<'a>,
+    known: [(u16, usize, Option<i32>); KNOWN_SCORES],
+}
+
+const KNOWN_SCORES: usize = 64;
+
+impl<'a> Scores<'a> {
+    pub fn new(weighted: &'a Weighted<'a>) -> Self {
+        // No name is as long.
+        Self { weighted, known: [(0, usize::MAX, None); KNOWN_SCORES] }
+    }
+
+    /// Of a name with some of the first words, a bit for each, and so many others.
+    pub fn of(&mut self, words: u16, others: usize) -> Option<i32> {
+        let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
+        let (known_words, known_others, score) = self.known[place];
+        if (known_words, known_others) == (words, others) {
+            return score;
+        }
+        let weights = self.weighted.terms.iter().enumerate().filter(|(word, _)| words >> word & 1 == 1).map(|(_, term)| term.weight);
+        let score = self.weighted.overlap(weights.fold(0.0, |sum, weight| sum + weight), others);
+        self.known[place] = (words, others, score);
+        score
+    }
+}
