@@ -17,6 +17,7 @@ mod lookup;
 mod measure;
 mod memory;
 mod nights;
+mod pages;
 mod profile;
 mod ready;
 mod stream;
@@ -45,7 +46,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 14] = [
+const BENCHES: [(&str, &str, Bench); 15] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -78,6 +79,7 @@ const BENCHES: [(&str, &str, Bench); 14] = [
         "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
         nights::bench,
     ),
+    ("pages", "pages of each kind on the mirror's release: time of the server (pass <= 20 ms)", pages::bench),
     (
         "profile",
         "goal 7: profile endpoint, requests/s against nginx serving the same bytes as files, one processor each (pass >= 0.7, moonshot >= 1.0)",

@@ -10,7 +10,7 @@ use clap::Args;
 use super::Global;
 use crate::error::{Error, Result};
 use crate::pipeline::Declarations;
-use crate::serve::{self, Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
+use crate::serve::{self, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
 use crate::store::Plans;
 
 #[derive(Args)]
@@ -66,6 +66,12 @@ pub(super) struct ServeArgs {
     /// Web origins that scripts may call from; `*` is any.
     #[arg(long, env = "PUBDATA_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN")]
     cors_origin: Vec<String>,
+    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`. On this machine's own address everyone, elsewhere holders of a key.
+    #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
+    pages: Option<String>,
+    /// Folder with templates of pages that come before those that are built in, by name.
+    #[arg(long, env = "PUBDATA_TEMPLATES", value_name = "DIR")]
+    templates: Option<PathBuf>,
     /// Seconds between two looks at the channel.
     #[arg(long, default_value_t = 2.0, value_name = "SECONDS")]
     poll_seconds: f64,
@@ -84,6 +90,16 @@ fn address(text: &str) -> std::result::Result<SocketAddr, String> {
 }
 
 impl ServeArgs {
+    fn pages(&self) -> Pages {
+        match self.pages.as_deref() {
+            Some("public") => Pages::Public,
+            Some("keyed") => Pages::Keyed,
+            Some(_) => Pages::Off,
+            None if self.bind.ip().is_loopback() && !self.behind_proxy => Pages::Public,
+            None => Pages::Keyed,
+        }
+    }
+
     fn limits(&self) -> Limits {
         let bytes_in_flight = (self.max_in_flight_mb as usize) << 20;
         Limits {
@@ -119,6 +135,8 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
         metrics_bind: arguments.metrics_bind,
         public_url: arguments.public_url.clone(),
         cors_origins: arguments.cors_origin.clone(),
+        pages: arguments.pages(),
+        templates: arguments.templates.clone(),
         poll_interval: poll_interval.map_err(|_| Error::config(format!("{} is not a number of seconds", arguments.poll_seconds)))?,
         ..ServeSettings::new(global.home.clone(), plans)
     };

@@ -10,6 +10,7 @@ mod http;
 mod index;
 mod json;
 mod license;
+mod pages;
 mod permit;
 mod place;
 mod provenance;
@@ -31,7 +32,7 @@ pub use router::Api;
 pub use routes::openapi_document;
 pub use run::serve;
 pub use server::Server;
-pub use settings::{Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
+pub use settings::{Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
 
 /// What `fuzz/` reaches that is no part of the library.
 #[cfg(fuzzing)]

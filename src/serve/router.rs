@@ -1,46 +1,38 @@
 //! Answers every path: those of the route table at once, pages and the stream's socket by an axum router beside them.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{Extension, Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryFutureExt};
-use percent_encoding::percent_decode_str;
 use tower::{Service, ServiceExt, service_fn};
 use tower_http::compression::Compression;
 
-use super::http::dispatch::{Methods, dispatch};
+use super::http::dispatch::dispatch;
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
 use super::http::middleware::{guard, guard_page, is_bodiless};
+use super::http::paths::Paths;
 use super::http::peer;
-use super::http::problem::{Code, Problem};
+use super::http::problem::{CODES, Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
 use super::http::service;
+use super::pages::Pages;
 use super::server::Server;
-use super::{routes, stream};
+use super::stream;
 
 impl Server {
     /// What answers requests, for a server or a test.
     pub fn api(self: &Arc<Self>) -> Api {
-        let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
-        for endpoint in routes::endpoints() {
-            by_path.entry(endpoint.path).or_default().push(endpoint);
-        }
-        let mut paths = matchit::Router::new();
-        for (path, methods) in by_path {
-            paths.insert(path, (path, Arc::new(methods))).expect("no two paths of the table are the same");
-        }
-        Api(Arc::new(Inner { paths, service: self.service.clone(), pages: pages(self) }))
+        Api(Arc::new(Inner { paths: self.paths.clone(), service: self.service.clone(), pages: pages(self), people: self.pages.clone() }))
     }
 }
 
@@ -49,10 +41,10 @@ impl Server {
 pub struct Api(Arc<Inner>);
 
 struct Inner {
-    /// The endpoints of each path, and the path as it is declared.
-    paths: matchit::Router<(&'static str, Arc<Methods>)>,
+    paths: Arc<Paths>,
     service: Arc<service::Service>,
     pages: Router,
+    people: Arc<Pages>,
 }
 
 impl<B> Service<axum::http::Request<B>> for Api
@@ -70,15 +62,15 @@ where
 
     fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
         let request = request.map(Body::new);
-        let Inner { paths, service, pages } = &*self.0;
-        let Ok(found) = paths.at(request.uri().path()) else {
+        let Inner { paths, service, pages, people } = &*self.0;
+        let Some(found) = paths.at(request.uri().path()) else {
             let answer = pages.clone().oneshot(request);
             return answer.map_ok(without_false_length).boxed();
         };
-        let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(std::borrow::Cow::into_owned);
-        let values = found.params.iter().map(|(name, value)| Ok((name.to_owned(), decoded(value)?))).collect();
-        let ((path, methods), service) = (found.value.clone(), service.clone());
-        let answer = guard(service.clone(), Some(path.into()), request, |request| compressed(request, |request| dispatch(methods, service, values, request)));
+        let (service, people) = (service.clone(), people.clone());
+        let answer = guard(service.clone(), Some(found.pattern.into()), request, |request| {
+            explained(people, request, |request| compressed(request, |request| dispatch(found.methods, service, found.values, request)))
+        });
         answer.map(Ok).boxed()
     }
 }
@@ -89,6 +81,18 @@ fn without_false_length(mut response: Response) -> Response {
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
     response
+}
+
+/// The answer, or where it refuses a browser without a key, a page that says what the address is.
+async fn explained<F: Future<Output = Response>>(pages: Arc<Pages>, request: Request, answer: impl FnOnce(Request) -> F) -> Response {
+    let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("text/html")) {
+        return answer(request).await;
+    }
+    let path = request.uri().path().to_owned();
+    let response = answer(request).await;
+    let page = if response.status() == StatusCode::UNAUTHORIZED { pages.explanation(&path) } else { None };
+    page.unwrap_or(response)
 }
 
 /// An answer in a coding that the request accepts, where it accepts any.
@@ -113,9 +117,7 @@ fn pages(server: &Arc<Server>) -> Router {
     let metered = from_fn_with_state(server.service.clone(), metered);
     let mut router = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
-        .route("/docs", get(docs).fallback(no_route))
-        .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
-        .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
+        .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(no_route))
         .fallback(no_route)
         .layer(metered)
         .route("/v1/stream", get(upgrade).fallback(no_route))
@@ -125,7 +127,7 @@ fn pages(server: &Arc<Server>) -> Router {
         router = router.route("/metrics", get(metrics_on_main).fallback(no_route));
     }
     let guarded = from_fn_with_state(server.service.clone(), guard_page);
-    router.layer(guarded).with_state(server.clone())
+    router.with_state(server.clone()).merge(server.pages.router()).layer(guarded)
 }
 
 /// Takes a token for a page that has no endpoint to take it.
@@ -137,6 +139,12 @@ async fn metered(State(service): State<Arc<service::Service>>, request: Request,
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
     problem_response(&service, &allowance.refusal(), parts.uri.path(), &request_id)
+}
+
+/// Where a code is explained; the text of the path is not believed.
+fn problem_page(code: &str) -> String {
+    let known = CODES.iter().find(|entry| entry.name == code);
+    format!("/docs/problems{}", known.map(|entry| format!("#{}", entry.name)).unwrap_or_default())
 }
 
 async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Response {
@@ -156,13 +164,6 @@ async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Exte
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
     server.openapi.answer(&headers).await
-}
-
-async fn docs(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
-    let mut response = server.docs.answer(&headers).await;
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    response
 }
 
 async fn ready(State(server): State<Arc<Server>>) -> Response {

@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use super::http::documents::Document;
 use super::http::openapi;
-use super::http::openapi::DOCS_PAGE;
+use super::http::paths::Paths;
 use super::http::service::{Clock, Service};
+use super::pages::Pages;
 use super::release::freshness::freshness_of;
 use super::routes;
 use super::settings::ServeSettings;
@@ -23,7 +24,8 @@ pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
     pub(super) openapi: Arc<Document>,
-    pub(super) docs: Arc<Document>,
+    pub(super) paths: Arc<Paths>,
+    pub(super) pages: Arc<Pages>,
     /// What the ledger of the home says, where it has one.
     pub(super) watch: Watch,
 }
@@ -37,14 +39,11 @@ impl Server {
         let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
         let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
+        let paths = Arc::new(Paths::new(routes::endpoints()));
+        let written = Bytes::from(serde_json::to_vec(&openapi).expect("a JSON value has a JSON form"));
+        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), openapi)?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
-        Ok(Arc::new(Self {
-            stream: Arc::new(Stream::new(service.clone())?),
-            openapi: document("application/json", serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into()),
-            docs: document("text/html; charset=utf-8", Bytes::from_static(DOCS_PAGE.as_bytes())),
-            service,
-            watch,
-        }))
+        Ok(Arc::new(Self { stream: Arc::new(Stream::new(service.clone())?), openapi: document("application/json", written), service, paths, pages, watch }))
     }
 
     /// Follows the channel: loads and swaps in its release when it has moved.

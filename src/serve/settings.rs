@@ -29,11 +29,26 @@ pub struct ServeSettings {
     pub public_url: Option<String>,
     /// Web origins that scripts may call from; `*` is any.
     pub cors_origins: Vec<String>,
+    /// Who may see the pages.
+    pub pages: Pages,
+    /// A folder with templates of the operator's own.
+    pub templates: Option<PathBuf>,
     /// How often the channel is looked at.
     pub poll_interval: Duration,
     /// How long requests in progress may take when the server stops.
     pub drain_limit: Duration,
     pub limits: Limits,
+}
+
+/// Who may see the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Everyone: what keys for people's data open, without one.
+    Public,
+    /// Holders of a key.
+    Keyed,
+    /// Nobody.
+    Off,
 }
 
 /// Certificate chain and private key, PEM.
@@ -161,6 +176,8 @@ impl ServeSettings {
             metrics_bind: None,
             public_url: None,
             cors_origins: Vec::new(),
+            pages: Pages::Public,
+            templates: None,
             poll_interval: Duration::from_secs(2),
             drain_limit: Duration::from_secs(20),
             limits: Limits::default(),

@@ -58,12 +58,17 @@ impl Plans {
         Ok(Self(plans))
     }
 
+    /// The names of all plans.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The plan of that name.
     ///
     /// # Errors
     /// `Config`, listing the plans there are.
     pub fn get(&self, name: &str) -> Result<Plan> {
-        let names = || self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let names = || self.names().collect::<Vec<_>>().join(", ");
         self.0.get(name).copied().ok_or_else(|| Error::config(format!("there is no plan `{name}`")).hint(format!("plans: {}", names())))
     }
 }

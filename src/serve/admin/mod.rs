@@ -1,5 +1,5 @@
-//! What an operator asks from afar with a key of the scope `admin`: which keys there are, what they are used for, and how the tasks stand.
-//! Nothing is changed here, and no answer is kept. Secrets and their digests never leave.
+//! What an operator asks from afar with a key of the scope `admin`: which keys there are, what they are used for, and how the tasks stand. Keys are made
+//! and revoked here, nothing else is changed, and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
 
 mod keys;
 mod status;
@@ -7,8 +7,16 @@ mod usage;
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::Family;
+use crate::serve::http::endpoint::{Family, Placeholder};
 
 /// What the route table takes.
-pub static FAMILY: Family =
-    Family { load: |_, _, _| async { Ok(()) }.boxed(), endpoints: &[keys::ENDPOINT, usage::ENDPOINT, status::ENDPOINT], placeholders: &[] };
+pub static FAMILY: Family = Family {
+    load: |_, _, _| async { Ok(()) }.boxed(),
+    endpoints: &[keys::ENDPOINT, keys::CREATE, keys::REVOKE, usage::ENDPOINT, status::ENDPOINT],
+    placeholders: &[Placeholder {
+        name: "key_id",
+        pattern: "^k[0-9a-f]{12}$",
+        example: "k0123456789ab",
+        description: "Id of an API key, from `/v1/admin/keys`.",
+    }],
+};

@@ -1,5 +1,7 @@
 //! Strict reading of a JSON body: one object, known fields only, each of the expected type.
 
+use std::ops::RangeInclusive;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -41,6 +43,35 @@ impl Body {
         let Some(value) = self.0.get(field) else { return Ok(None) };
         let items = value.as_array().ok_or_else(wrong)?;
         items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// A text; none when the field is absent or null.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else.
+    pub fn text(&self, field: &str) -> Result<Option<String>> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a string"))),
+        }
+    }
+
+    /// A whole number; none when the field is absent or null.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is anything else or out of range.
+    pub fn whole(&self, field: &str, range: RangeInclusive<i64>) -> Result<Option<i64>> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match integer(value).filter(|number| range.contains(number)) {
+                Some(number) => Ok(Some(number)),
+                None => {
+                    let message = format!("`{field}` must be a whole number from {} to {}", range.start(), range.end());
+                    Err(Problem::of_field(Code::InvalidParameter, field, message))
+                }
+            },
+        }
     }
 
     /// A year; none when the field is absent or null.

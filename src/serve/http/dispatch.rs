@@ -19,10 +19,12 @@ use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
 use crate::serve::http::envelope;
 use crate::serve::http::parameters::Query;
+use crate::serve::http::paths::Paths;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::http::service::{Service, day_of};
 use crate::serve::http::{cursor, etag};
 use crate::serve::release::catalog::Wanted;
+use crate::serve::release::loaded::Release;
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -40,7 +42,7 @@ pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::r
     let (now, mut admitted) = (service.now(), None);
     let outcome = match path {
         Ok(path) => serve_one(&service, &methods, (&parts, now), &path, body, &mut admitted).await,
-        Err(_) => Err(Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")),
+        Err(_) => Err(not_utf8()),
     };
     let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
     if let Some((client, allowance)) = admitted {
@@ -75,11 +77,7 @@ async fn serve_one(
     };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
     let _running = service.run(&client)?;
-    let mut release = service.catalog.resolve(&wanted(&query)?).await?;
-    // What is answered from memory is in no file.
-    if matches!(endpoint.handler, Handler::Files(_)) {
-        release = service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
-    }
+    let release = release_for(service, endpoint, &query).await?;
     let today = day_of(now);
     let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
@@ -108,17 +106,62 @@ async fn admit(
     let metered = service.meter(parts, now).await;
     *admitted = Some((metered.client.clone(), metered.allowance));
     let client = metered.admitted()?;
-    let is_anonymous = client.scopes.is_empty();
+    check_access(endpoint, &client)?;
+    Ok(client)
+}
+
+fn check_access(endpoint: &Endpoint, client: &Client) -> Result<()> {
     match endpoint.access {
-        Access::Everyone => Ok(client),
-        Access::Key | Access::Scope(_) if is_anonymous => {
+        Access::Everyone => Ok(()),
+        Access::Key | Access::Scope(_) if client.scopes.is_empty() => {
             Err(Problem::new(Code::MissingApiKey, "this endpoint needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"))
         }
         Access::Scope(scope) if !client.scopes.contains(&scope) => {
             Err(Problem::new(Code::InsufficientPermission, format!("this endpoint needs a key with the scope `{scope}`")))
         }
-        Access::Key | Access::Scope(_) => Ok(client),
+        Access::Key | Access::Scope(_) => Ok(()),
     }
+}
+
+/// What a page asks the API, within the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub method: &'a str,
+    /// Path and query, percent-encoded.
+    pub target: &'a str,
+    pub body: &'a [u8],
+}
+
+/// Answers a question of the server itself as a client may ask it: the same checks, release and answer as over the network, without a key to read
+/// or a token to take, which the request that asks has taken.
+///
+/// # Errors
+/// Those of the endpoint; `route_not_found`, when nothing answers to the path.
+pub async fn ask(service: &Service, paths: &Paths, client: &Client, question: Question<'_>, request_id: &RequestId) -> Result<Vec<u8>> {
+    let (path, query) = question.target.split_once('?').unwrap_or((question.target, ""));
+    let unknown = || Problem::new(Code::RouteNotFound, format!("there is no {} {}", question.method, shown(path)));
+    let found = paths.at(path).ok_or_else(unknown)?;
+    let values = found.values.map_err(|_| not_utf8())?;
+    let endpoint = found.methods.iter().find(|endpoint| endpoint.method == question.method).ok_or_else(unknown)?;
+    check_access(endpoint, client)?;
+    let query = Query::read(query, endpoint.parameters, &service.contracts)?;
+    let release = release_for(service, endpoint, &query).await?;
+    let call = Call { endpoint, service, release: &release, path: &values, query: &query, body: question.body, client, today: service.today() };
+    envelope::answer(&call, &request_id.0).await
+}
+
+/// The release that a request is answered from.
+async fn release_for(service: &Service, endpoint: &Endpoint, query: &Query) -> Result<Arc<Release>> {
+    let release = service.catalog.resolve(&wanted(query)?).await?;
+    // What is answered from memory is in no file.
+    match endpoint.handler {
+        Handler::Memory(_) => Ok(release),
+        Handler::Files(_) => service.catalog.intact(release).await.map_err(|error| Problem::internal(&error)),
+    }
+}
+
+fn not_utf8() -> Problem {
+    Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")
 }
 
 /// Refuses a request that accepts no JSON, instead of sending what it cannot read.

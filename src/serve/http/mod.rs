@@ -22,6 +22,7 @@ pub mod object;
 pub mod openapi;
 pub mod paging;
 pub mod parameters;
+pub mod paths;
 mod pattern;
 pub mod peer;
 pub mod problem;

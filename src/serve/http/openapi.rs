@@ -6,9 +6,6 @@ use crate::contract::{Contracts, Physical};
 use crate::serve::http::endpoint::{Access, Endpoint, Family};
 use crate::serve::http::problem::CODES;
 
-/// A page that renders the document without outside help.
-pub const DOCS_PAGE: &str = include_str!("docs.html");
-
 const COMPONENTS: &str = include_str!("components.json");
 
 #[derive(rust_embed::RustEmbed)]

@@ -89,6 +89,15 @@ impl Code {
         self.entry().name
     }
 
+    pub fn title(self) -> &'static str {
+        self.entry().title
+    }
+
+    /// What a caller should do about it.
+    pub fn advice(self) -> &'static str {
+        self.entry().advice
+    }
+
     /// The HTTP status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.entry().status).expect("the statuses are valid")

@@ -3,6 +3,7 @@
 
 mod api;
 mod azurite;
+mod browser;
 mod expected;
 mod moto;
 mod readers;

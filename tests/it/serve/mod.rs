@@ -9,6 +9,7 @@ mod geo;
 mod home;
 mod http;
 mod license;
+mod pages;
 mod permit;
 mod provenance;
 mod records;

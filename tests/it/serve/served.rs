@@ -37,6 +37,14 @@ impl Served {
         Self { router: service.api(), _place: place, key, contracts }
     }
 
+    pub fn api(&self) -> &Api {
+        &self.router
+    }
+
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.ask(path, None).await
     }

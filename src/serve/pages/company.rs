@@ -1,0 +1,110 @@
+//! A registrant of the SEC: its metrics as charts with what was restated, its filings, its statements.
+
+use std::collections::BTreeMap;
+
+use futures_util::{FutureExt, try_join};
+use minijinja::Value;
+use serde_json::Value as Json;
+
+use super::chart::{Figure, columns};
+use super::templates::{context, segment};
+use super::visit::{Visit, target};
+use super::words::words;
+use super::{Made, Page};
+use crate::serve::http::problem::{Code, Problem, Result};
+
+pub const PAGES: &[Page] = &[
+    Page { path: "/company/{cik}", make: |visit| company(visit).boxed() },
+    Page { path: "/company/{cik}/statements", make: |visit| statements(visit).boxed() },
+    Page { path: "/company/{cik}/filings", make: |visit| filings(visit).boxed() },
+    Page { path: "/filing/{accession}", make: |visit| filing(visit).boxed() },
+];
+
+/// The periods that a choice of words on a page stands for.
+fn period<'v>(visit: &'v Visit<'_>) -> &'v str {
+    if visit.parameter("period") == Some("quarterly") { "quarterly" } else { "annual" }
+}
+
+async fn company(visit: &Visit<'_>) -> Result<Made> {
+    let cik = segment(visit.value("cik"));
+    let period = period(visit);
+    let company = visit.ask(format!("/v1/sec/companies/{cik}")).await?;
+    let figures = format!("/v1/sec/companies/{cik}/financials?period={period}");
+    let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
+    let (figures, filings) = try_join!(visit.ask_if_there(figures), visit.ask_if_there(reports))?;
+    let series = figures["data"]["series"].as_array().into_iter().flatten().map(series).collect::<Vec<_>>();
+    let number = visit.value("cik").trim_start_matches('0');
+    Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"] }))
+}
+
+/// A metric with its chart; periods of a share count are days.
+fn series(series: &Json) -> Value {
+    let (metric, unit) = (series["metric"].as_str().unwrap_or_default(), series["unit"].as_str().unwrap_or_default());
+    let values: Vec<&Json> = series["values"].as_array().into_iter().flatten().collect();
+    // A chart has one figure for each period; what a year to date adds up is no quarter.
+    let figures: Vec<Figure> = values.iter().filter(|value| value["is_ytd"] != true).filter_map(|value| figure(value)).collect();
+    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, &figures);
+    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], chart, values => values.into_iter().rev().collect::<Vec<_>>() }
+}
+
+fn figure(value: &Json) -> Option<Figure> {
+    let (year, period) = (value["fiscal_year"].as_i64(), value["fiscal_period"].as_str().unwrap_or("FY"));
+    let label = match (year, period) {
+        (Some(year), "FY") => year.to_string(),
+        (Some(year), quarter) => format!("{quarter} {year}"),
+        (None, _) => value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?.to_owned(),
+    };
+    let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true);
+    let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
+    Some(Figure { label, value: value["value"].as_f64()?, first_reported, page })
+}
+
+async fn statements(visit: &Visit<'_>) -> Result<Made> {
+    let (cik, period) = (segment(visit.value("cik")), period(visit));
+    let statement = visit.parameter("statement").unwrap_or("income");
+    let query = [("statement", Some(statement)), ("period", Some(period)), ("limit", Some("5")), ("cursor", visit.parameter("cursor"))];
+    let answer = visit.ask(target(&format!("/v1/financials/{cik}"), &query)).await?;
+    let periods: Vec<&Json> = answer["data"]["statements"].as_array().into_iter().flatten().collect();
+    let mut keys: Vec<&str> = Vec::new();
+    let mut lines: BTreeMap<&str, Vec<&Json>> = BTreeMap::new();
+    for (number, statement) in periods.iter().enumerate() {
+        for line in statement["lines"].as_array().into_iter().flatten() {
+            let key = line["key"].as_str().unwrap_or_default();
+            let of_key = lines.entry(key).or_default();
+            if of_key.is_empty() {
+                keys.push(key);
+            }
+            // A line that an earlier period lacked keeps its place.
+            of_key.resize(number, &Json::Null);
+            of_key.push(line);
+        }
+    }
+    let rows: Vec<Value> =
+        keys.into_iter().map(|key| context! { key, label => lines[key].iter().find_map(|line| line["label"].as_str()), cells => lines[key] }).collect();
+    let number = visit.value("cik").trim_start_matches('0');
+    let context =
+        context! { cik => number, name => answer["data"]["name"], statement, period, periods, rows, data => answer["data"], page => answer["meta"]["page"] };
+    Ok(Made::Page("statements.html", context))
+}
+
+async fn filings(visit: &Visit<'_>) -> Result<Made> {
+    let number = visit.value("cik").trim_start_matches('0').to_owned();
+    let query = [("cik", Some(number.as_str())), ("form", visit.parameter("form")), ("limit", Some("50")), ("cursor", visit.parameter("cursor"))];
+    let (company, answer) = (format!("/v1/sec/companies/{}", segment(&number)), target("/v1/filings/search", &query));
+    let (company, answer) = (visit.ask(company).await?, visit.ask(answer).await?);
+    let context =
+        context! { cik => number, company => company["data"], filings => answer["data"], form => visit.parameter("form"), page => answer["meta"]["page"] };
+    Ok(Made::Page("filings.html", context))
+}
+
+/// A filing by its number alone: the search knows whose it is.
+async fn filing(visit: &Visit<'_>) -> Result<Made> {
+    let accession = visit.value("accession");
+    let found = visit.ask(target("/v1/search", &[("q", Some(accession))])).await?;
+    let filing = found["data"]["results"].as_array().into_iter().flatten().find(|result| result["kind"] == "filing");
+    let record = filing.and_then(|filing| filing["record_id"].as_str());
+    let Some(record) = record else {
+        return Err(Problem::of_field(Code::NotFound, "accession", format!("the release has no filing `{accession}`")));
+    };
+    Ok(Made::Redirect(format!("/records/{}", segment(record)), None))
+}

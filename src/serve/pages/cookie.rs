@@ -1,0 +1,150 @@
+//! Cookies and forms: the visitor's key in a cookie that scripts cannot read and other sites do not send, and forms that only our own pages can fill in.
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, header};
+use subtle::ConstantTimeEq;
+
+use super::MAX_FORM_BYTES;
+use super::visit::pairs;
+use crate::error::Error;
+use crate::ids::Hasher;
+use crate::serve::http::problem::{Code, Problem, Result};
+
+const KEY: &str = "pubdata_key";
+const FORM: &str = "pubdata_form";
+/// Field of a form that proves where it comes from.
+const TOKEN: &str = "token";
+
+/// The key that a browser sends.
+pub fn key(headers: &HeaderMap) -> Option<String> {
+    value(headers, KEY).filter(|key| !key.is_empty()).map(str::to_owned)
+}
+
+/// A cookie that keeps a key until the browser is closed.
+pub fn kept(key: &str, is_secure: bool) -> String {
+    cookie(KEY, key, is_secure)
+}
+
+/// A cookie that makes the browser forget the key.
+pub fn forgotten() -> String {
+    format!("{KEY}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+}
+
+fn cookie(name: &str, value: &str, is_secure: bool) -> String {
+    format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{}", if is_secure { "; Secure" } else { "" })
+}
+
+fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
+    cookies.filter_map(|cookie| cookie.trim().split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+/// Makes and checks the tokens of forms: the digest of a secret of this process with a random number that the browser holds.
+pub struct Forms {
+    secret: [u8; 32],
+}
+
+impl Forms {
+    /// # Errors
+    /// `Store`, when the system gives no random numbers.
+    pub fn new() -> crate::error::Result<Self> {
+        Ok(Self { secret: random()? })
+    }
+
+    /// The token of a page's forms, and the cookie to set where the browser has none yet.
+    pub fn token(&self, headers: &HeaderMap, is_secure: bool) -> (String, Option<String>) {
+        if let Some(known) = value(headers, FORM).filter(|known| known.len() == 32 && known.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            return (self.digest(known), None);
+        }
+        let Ok(number) = random::<16>() else { return (String::new(), None) };
+        let number: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
+        (self.digest(&number), Some(cookie(FORM, &number, is_secure)))
+    }
+
+    /// Reads a form that was sent from one of our pages.
+    ///
+    /// # Errors
+    /// `insufficient_permission`, when it comes from elsewhere; `invalid_parameter`, when it cannot be read.
+    pub async fn read(&self, headers: &HeaderMap, body: Body, token: &str) -> Result<Vec<(String, String)>> {
+        check_origin(headers)?;
+        let bytes = to_bytes(body, MAX_FORM_BYTES).await;
+        let bytes = bytes.map_err(|_| Problem::new(Code::InvalidParameter, format!("the form is larger than {MAX_FORM_BYTES} bytes")))?;
+        let form = pairs(&String::from_utf8_lossy(&bytes));
+        let sent = form.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str()).unwrap_or_default();
+        let has_cookie = value(headers, FORM).is_some();
+        if !has_cookie || token.is_empty() || !bool::from(sent.as_bytes().ct_eq(token.as_bytes())) {
+            return Err(refused());
+        }
+        Ok(form)
+    }
+
+    fn digest(&self, number: &str) -> String {
+        let mut hasher = Hasher::default();
+        hasher.update(&self.secret);
+        hasher.update(number.as_bytes());
+        hasher.finish().to_string()
+    }
+}
+
+/// A browser says where a form comes from; one that comes from another site is refused before it is read.
+fn check_origin(headers: &HeaderMap) -> Result<()> {
+    let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
+    let is_cross_site = text("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"));
+    let host = text("host").unwrap_or_default();
+    let is_other = text("origin").is_some_and(|origin| origin.split_once("://").is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host)));
+    if is_cross_site || is_other { Err(refused()) } else { Ok(()) }
+}
+
+fn refused() -> Problem {
+    Problem::new(
+        Code::InsufficientPermission,
+        "the form does not come from a page of this server, or the page is older than the server: open it again and send it once more",
+    )
+}
+
+fn random<const N: usize>() -> crate::error::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (axum::http::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[tokio::test]
+    async fn only_forms_of_our_own_pages_are_read() {
+        let forms = Forms::new().unwrap();
+        let (token, cookie) = forms.token(&HeaderMap::new(), false);
+        let cookie = cookie.unwrap();
+        let cookie = cookie.split(';').next().unwrap();
+        let sent = |text: &str| Body::from(format!("a=1&token={text}"));
+        let known = headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "http://localhost:8080")]);
+        assert_eq!(forms.token(&known, false), (token.clone(), None));
+        assert_eq!(forms.read(&known, sent(&token), &token).await.unwrap()[0], ("a".to_owned(), "1".to_owned()));
+        for (headers, text) in [
+            (known.clone(), "other"),
+            (known.clone(), ""),
+            (headers(&[("host", "localhost:8080")]), token.as_str()),
+            (headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "http://evil.example")]), &token),
+            (headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "null")]), &token),
+            (headers(&[("cookie", cookie), ("sec-fetch-site", "cross-site")]), &token),
+        ] {
+            assert_eq!(forms.read(&headers, sent(text), &token).await.unwrap_err().code, Code::InsufficientPermission, "{headers:?} {text}");
+        }
+        let long = Body::from(vec![b'a'; MAX_FORM_BYTES + 1]);
+        assert_eq!(forms.read(&known, long, &token).await.unwrap_err().code, Code::InvalidParameter);
+    }
+
+    #[test]
+    fn keys_are_read_from_cookies_and_kept_from_scripts() {
+        assert_eq!(key(&headers(&[("cookie", "a=b; pubdata_key=pd_x; c=d")])).as_deref(), Some("pd_x"));
+        assert_eq!(key(&headers(&[("cookie", "pubdata_key=")])), None);
+        assert_eq!(kept("pd_x", true), "pubdata_key=pd_x; Path=/; HttpOnly; SameSite=Strict; Secure");
+    }
+}

@@ -1,0 +1,201 @@
+//! The documentation of the API, made of the OpenAPI document and the guides: a page for each endpoint with its parameters, a real answer, code, and a form
+//! to try it.
+
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt;
+use minijinja::Value;
+use serde_json::Value as Json;
+
+use super::templates::context;
+use super::visit::Visit;
+use super::{Made, Page};
+use crate::serve::http::problem::{CODES, Code, Problem, Result};
+
+pub const PAGES: &[Page] = &[
+    Page { path: "/docs", make: |visit| index(visit).boxed() },
+    Page { path: "/docs/problems", make: |visit| problems(visit).boxed() },
+    Page { path: "/docs/guides/{guide}", make: |visit| guide(visit).boxed() },
+    Page { path: "/docs/{operation}", make: |visit| operation(visit).boxed() },
+];
+
+/// The longest example that a page shows as a whole.
+const MAX_EXAMPLE: usize = 12_000;
+
+#[derive(rust_embed::RustEmbed)]
+#[folder = "docs/guides"]
+#[allow_missing = true]
+struct Guides;
+
+/// An operation of the document, by what pages say of it.
+struct Operation<'d> {
+    method: &'d str,
+    path: &'d str,
+    of: &'d Json,
+}
+
+impl Operation<'_> {
+    fn id(&self) -> &str {
+        self.of["operationId"].as_str().unwrap_or_default()
+    }
+
+    fn tag(&self) -> &str {
+        self.of["tags"][0].as_str().unwrap_or("API")
+    }
+
+    fn shown(&self) -> Value {
+        context! { id => self.id(), method => self.method.to_uppercase(), path => self.path, summary => self.of["summary"], description => self.of["description"] }
+    }
+}
+
+fn operations(document: &Json) -> impl Iterator<Item = Operation<'_>> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, methods)| methods.as_object().into_iter().flatten().map(move |(method, of)| Operation { method, path, of }))
+}
+
+/// Guides by name, each with its title.
+fn guides() -> Vec<(String, String)> {
+    let mut guides: Vec<(String, String)> = Guides::iter()
+        .filter_map(|file| {
+            let name = file.strip_suffix(".md")?.to_owned();
+            let text = Guides::get(&file)?;
+            let title = std::str::from_utf8(&text.data).ok()?.lines().find_map(|line| line.strip_prefix("# "))?.to_owned();
+            Some((name, title))
+        })
+        .collect();
+    // Whoever begins reads the start first.
+    guides.sort_by_key(|(name, _)| (name != "start", name.clone()));
+    guides
+}
+
+/// Tags in the document's order, each with its operations of which a text is part.
+fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
+    let document = &*visit.pages.openapi;
+    let has = |text: &str| text.to_lowercase().contains(wanted);
+    let is_wanted = |operation: &Operation<'_>| {
+        let texts =
+            [operation.path, operation.id(), operation.of["summary"].as_str().unwrap_or_default(), operation.of["description"].as_str().unwrap_or_default()];
+        let parameters = operation.of["parameters"].as_array().into_iter().flatten().filter_map(|parameter| parameter["name"].as_str());
+        texts.into_iter().chain(parameters).any(has)
+    };
+    let mut by_tag: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for operation in operations(document).filter(is_wanted) {
+        by_tag.entry(operation.tag().to_owned()).or_default().push(operation.shown());
+    }
+    let order: Vec<&str> = document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
+    let mut tags: Vec<(String, Vec<Value>)> = by_tag.into_iter().collect();
+    tags.sort_by_key(|(tag, _)| order.iter().position(|known| known == tag).unwrap_or(order.len()));
+    tags.into_iter().map(|(tag, operations)| context! { tag, operations }).collect()
+}
+
+fn listed_guides() -> Vec<Value> {
+    guides().into_iter().map(|(name, title)| context! { name, title }).collect()
+}
+
+async fn index(visit: &Visit<'_>) -> Result<Made> {
+    let wanted = visit.parameter("find").unwrap_or_default().to_lowercase();
+    let description = visit.pages.openapi["info"]["description"].clone();
+    Ok(Made::Page("docs.html", context! { tags => contents(visit, &wanted), guides => listed_guides(), wanted, description }))
+}
+
+async fn problems(visit: &Visit<'_>) -> Result<Made> {
+    let codes: Vec<Value> =
+        CODES.iter().map(|code| context! { name => code.name, status => code.status, title => code.title, advice => code.advice }).collect();
+    Ok(Made::Page("docs_problems.html", context! { codes, tags => contents(visit, ""), guides => listed_guides() }))
+}
+
+async fn guide(visit: &Visit<'_>) -> Result<Made> {
+    let name = visit.value("guide");
+    let known = guides().into_iter().find(|(known, _)| known == name);
+    let text = known.as_ref().and_then(|(name, _)| Guides::get(&format!("{name}.md")));
+    let (Some((_, title)), Some(text)) = (known, text) else {
+        return Err(Problem::of_field(Code::NotFound, "guide", format!("there is no guide `{name}`; /docs lists them")));
+    };
+    let text = String::from_utf8_lossy(&text.data);
+    let mut body = String::new();
+    let parser = pulldown_cmark::Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES);
+    pulldown_cmark::html::push_html(&mut body, parser);
+    Ok(Made::Page("docs_guide.html", context! { title, body, tags => contents(visit, ""), guides => listed_guides() }))
+}
+
+async fn operation(visit: &Visit<'_>) -> Result<Made> {
+    let (document, id) = (&*visit.pages.openapi, visit.value("operation"));
+    let Some(operation) = operations(document).find(|operation| operation.id() == id) else {
+        return Err(Problem::of_field(Code::NotFound, "operation", format!("the API has no operation `{id}`; /docs lists them")));
+    };
+    let parameters = operation.of["parameters"].as_array().into_iter().flatten().map(|parameter| resolved(document, parameter));
+    let parameters: Vec<Value> = parameters
+        .map(|parameter| {
+            let schema = resolved(document, &parameter["schema"]);
+            let kind = kind(document, &schema);
+            context! { name => parameter["name"], place => parameter["in"], is_required => parameter["required"] == true, description => parameter["description"], example => parameter["example"], kind, default => schema["default"], choices => choices(document, &schema) }
+        })
+        .collect();
+    let answer = &operation.of["responses"]["200"]["content"]["application/json"];
+    let (example, is_cut) = cut(&answer["example"]);
+    let request = &operation.of["requestBody"]["content"]["application/json"]["example"];
+    let data = answer["schema"]["properties"]["data"].clone();
+    let context = context! {
+        operation => operation.shown(), parameters, example, is_cut,
+        request => if request.is_null() { None } else { serde_json::to_string_pretty(request).ok() },
+        samples => operation.of["x-codeSamples"], fields => fields(document, &data), needs_key => operation.of["security"].is_null(),
+        tags => contents(visit, ""), guides => listed_guides(),
+    };
+    Ok(Made::Page("docs_operation.html", context))
+}
+
+/// A part of the document, through its reference where it is one.
+fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
+    part["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?)).unwrap_or(part)
+}
+
+/// What a schema allows, in words.
+fn kind(document: &Json, schema: &Json) -> String {
+    let names = match &schema["type"] {
+        Json::String(name) => vec![name.as_str()],
+        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let mut text = names.join(" or ");
+    if names.first() == Some(&"array") {
+        text = format!("list of {}", kind(document, resolved(document, &schema["items"])));
+    }
+    if let (Some(low), Some(high)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+        text.push_str(&format!(", {low} to {high}"));
+    }
+    if let Some(format) = schema["format"].as_str() {
+        text.push_str(&format!(", {format}"));
+    }
+    text
+}
+
+fn choices(document: &Json, schema: &Json) -> Vec<String> {
+    let items = resolved(document, &schema["items"]);
+    let values = schema["enum"].as_array().or_else(|| items["enum"].as_array());
+    values.into_iter().flatten().filter_map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+/// Fields of an answer's data, those of its records where it is a list.
+fn fields(document: &Json, schema: &Json) -> Vec<Value> {
+    let schema = resolved(document, schema);
+    let record = if schema["type"] == "array" { resolved(document, &schema["items"]) } else { schema };
+    let properties = record["properties"].as_object().into_iter().flatten();
+    properties
+        .map(|(name, schema)| {
+            let schema = resolved(document, schema);
+            context! { name, kind => kind(document, schema), description => schema["description"] }
+        })
+        .collect()
+}
+
+/// An example as text, whether it is cut.
+fn cut(example: &Json) -> (Option<String>, bool) {
+    if example.is_null() {
+        return (None, false);
+    }
+    let text = serde_json::to_string_pretty(example).unwrap_or_default();
+    match text.char_indices().nth(MAX_EXAMPLE) {
+        Some((end, _)) => (Some(text[..text[..end].rfind('\n').unwrap_or(end)].to_owned()), true),
+        None => (Some(text), false),
+    }
+}

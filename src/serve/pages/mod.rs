@@ -1,0 +1,311 @@
+//! What a person sees: pages made of the answers of `/v1`, which are asked for within the server. A page shows nothing that the API does not say, needs
+//! no script to be read, and nothing from another host ([decision 28](../../../docs/decisions/0028-pages.md)).
+
+mod bulk;
+mod chart;
+mod company;
+mod cookie;
+mod docs;
+mod keys;
+mod place;
+mod record;
+mod registry;
+mod sales_tax;
+mod start;
+mod status;
+mod svg;
+mod templates;
+mod visit;
+mod words;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Extension, RawPathParams, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use axum::routing::{any, get};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::BoxFuture;
+use minijinja::value::Serde;
+use minijinja::{Environment, Value, context};
+
+use self::cookie::Forms;
+use self::visit::{Told, Visit, Visitor, pairs};
+use super::http::auth::Client;
+use super::http::documents::Document;
+use super::http::etag;
+use super::http::paths::Paths;
+use super::http::problem::{Code, Problem, Result};
+use super::http::request_id::RequestId;
+use super::http::response::insert;
+use super::http::service::Service;
+use super::settings::Pages as Who;
+use crate::ids::Digest;
+use crate::store::Scope;
+
+/// The most of a form that is read.
+const MAX_FORM_BYTES: usize = 16 << 10;
+
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// One page.
+pub struct Page {
+    pub path: &'static str,
+    pub make: for<'a> fn(&'a Visit<'a>) -> BoxFuture<'a, Result<Made>>,
+}
+
+/// What a page became.
+pub enum Made {
+    Page(&'static str, Value),
+    /// Elsewhere on this server, with cookies to set.
+    Redirect(String, Option<String>),
+}
+
+/// All pages.
+static PAGES: &[&[Page]] =
+    &[start::PAGES, place::PAGES, company::PAGES, registry::PAGES, sales_tax::PAGES, record::PAGES, bulk::PAGES, status::PAGES, docs::PAGES, keys::PAGES];
+
+/// What pages share.
+pub struct Pages {
+    service: Arc<Service>,
+    paths: Arc<Paths>,
+    openapi: Arc<serde_json::Value>,
+    templates: Environment<'static>,
+    forms: Forms,
+    style: Arc<Document>,
+    script: Arc<Document>,
+}
+
+impl Pages {
+    /// Reads the templates.
+    ///
+    /// # Errors
+    /// `Config`, when a template of the operator's folder has a mistake.
+    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: serde_json::Value) -> crate::error::Result<Self> {
+        let templates = templates::environment(service.settings.templates.as_deref())?;
+        let document = |content_type, text: &'static str| Arc::new(Document::new(content_type, Bytes::from_static(text.as_bytes())));
+        Ok(Self {
+            templates,
+            forms: Forms::new()?,
+            style: document("text/css; charset=utf-8", include_str!("assets/pages.css")),
+            script: document("text/javascript; charset=utf-8", include_str!("assets/pages.js")),
+            openapi: Arc::new(openapi),
+            service,
+            paths,
+        })
+    }
+
+    /// The routes of all pages; none where they are switched off.
+    pub fn router(self: &Arc<Self>) -> Router {
+        if self.service.settings.pages == Who::Off {
+            return Router::new();
+        }
+        let mut router = Router::new().route("/assets/pages.css", get(style)).route("/assets/pages.js", get(script));
+        for page in PAGES.iter().copied().flatten() {
+            router = router.route(page.path, any(move |pages: State<Arc<Self>>, id, values, request| answer(page, pages, id, values, request)));
+        }
+        router.with_state(self.clone())
+    }
+
+    /// A page for a browser that opened an address of the API without a valid key; none where there are no pages.
+    pub fn explanation(&self, path: &str) -> Option<Response> {
+        let detail = "This address answers programs that send an API key, and this browser sent none.";
+        let problem = Problem::new(Code::MissingApiKey, detail);
+        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, "", false))
+    }
+
+    fn problem_page(&self, problem: &Problem, path: &str, form_token: &str, is_keyed: bool) -> Response {
+        let status = problem.code.status();
+        let candidates = Value::from(Serde(&problem.candidates));
+        let context = context! {
+            status => status.as_u16(), code => problem.code.name(), title => problem.code.title(), advice => problem.code.advice(),
+            detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
+            ..self.shared(path, &Told::default(), form_token, is_keyed, "")
+        };
+        match self.render("problem.html", context) {
+            Ok(text) => page_response(status, text),
+            Err(problem) => page_response(StatusCode::INTERNAL_SERVER_ERROR, problem.detail),
+        }
+    }
+
+    fn shared(&self, path: &str, told: &Told, form_token: &str, is_keyed: bool, search: &str) -> Value {
+        let release = self.service.catalog.current();
+        context! {
+            path, form_token, is_keyed, search, asked => Value::from(Serde(&told.asked)), base_url => self.service.public_url(),
+            notices => told.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
+            release_id => told.release_id.clone().or_else(|| release.as_ref().map(|release| release.manifest.release_id.to_string())),
+            channel => self.service.catalog.channel(), version => env!("CARGO_PKG_VERSION"),
+            is_sample => release.is_some_and(|release| release.manifest.is_sample),
+        }
+    }
+
+    fn render(&self, template: &str, context: Value) -> Result<String> {
+        let template = self.templates.get_template(template).map_err(|error| Problem::internal(&error))?;
+        template.render(context).map_err(|error| Problem::internal(&format!("{error:#}")))
+    }
+
+    /// Finds the visitor by the cookie; without a key, who may see what public pages show.
+    async fn visitor(&self, parts: &Parts) -> Result<Visitor> {
+        let (service, now) = (&self.service, self.service.now());
+        let held = cookie::key(&parts.headers).map(|key| service.keys.holder(&key, now));
+        if let Some(Ok(client)) = held {
+            let allowance = service.limiter.take(&client, now).await;
+            return if allowance.is_allowed { Ok(Visitor { client, is_keyed: true }) } else { Err(allowance.refusal()) };
+        }
+        let metered = service.meter(parts, now).await;
+        if !metered.allowance.is_allowed {
+            return Err(metered.allowance.refusal());
+        }
+        if let Some(refused) = held {
+            refused?;
+        }
+        if service.settings.pages == Who::Keyed {
+            return Err(Problem::new(Code::MissingApiKey, "the pages of this server are for holders of an API key: enter yours"));
+        }
+        let scopes = vec![Scope::General, Scope::Geo, Scope::Sec];
+        Ok(Visitor { client: Arc::new(Client { scopes, ..(*metered.client).clone() }), is_keyed: false })
+    }
+}
+
+async fn style(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response {
+    pages.style.answer(&headers).await
+}
+
+async fn script(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response {
+    pages.script.answer(&headers).await
+}
+
+async fn answer(
+    page: &'static Page,
+    State(pages): State<Arc<Pages>>,
+    Extension(request_id): Extension<RequestId>,
+    values: std::result::Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let (form_token, new_cookie) = pages.forms.token(&parts.headers, is_secure(&pages.service));
+    let is_keyed = cookie::key(&parts.headers).is_some();
+    let values = values.map_err(|_| Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8"));
+    let made = match values {
+        Ok(values) => made(page, &pages, request_id, &values, &parts, body, &form_token).await,
+        Err(problem) => Err(problem),
+    };
+    let mut response = match made {
+        Ok(Answered::Page(text)) => with_tag(&parts.headers, page_response(StatusCode::OK, text)).await,
+        Ok(Answered::Redirect(to, cookie)) => redirect(&to, cookie.as_deref()),
+        Err(problem) => {
+            let mut response = pages.problem_page(&problem, &path, &form_token, is_keyed);
+            if problem.code == Code::InvalidApiKey {
+                // A key that was revoked would be refused on every page.
+                append_cookie(response.headers_mut(), &cookie::forgotten());
+            }
+            response
+        }
+    };
+    if let Some(cookie) = new_cookie {
+        append_cookie(response.headers_mut(), &cookie);
+    }
+    response
+}
+
+enum Answered {
+    Page(String),
+    Redirect(String, Option<String>),
+}
+
+async fn made(
+    page: &'static Page,
+    pages: &Arc<Pages>,
+    request_id: RequestId,
+    values: &RawPathParams,
+    parts: &Parts,
+    body: Body,
+    form_token: &str,
+) -> Result<Answered> {
+    // Whoever enters a key has none yet that would let them in.
+    let is_entering = page.path == "/keys" && parts.method == Method::POST;
+    let visitor = match pages.visitor(parts).await {
+        Err(problem) if is_entering && problem.code != Code::RateLimited => Visitor { client: Arc::new(pages.service.keys.anonymous("")), is_keyed: false },
+        outcome => outcome?,
+    };
+    let form = match parts.method {
+        Method::GET | Method::HEAD => Vec::new(),
+        Method::POST => pages.forms.read(&parts.headers, body, form_token).await?,
+        _ => {
+            return Err(Problem {
+                allow: Some("GET, HEAD, POST".to_owned()),
+                ..Problem::new(Code::RouteNotFound, "a page is read with GET, or a form of it sent with POST")
+            });
+        }
+    };
+    let decoded = values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let visit = Visit {
+        pages,
+        visitor,
+        method: parts.method.clone(),
+        values: decoded,
+        query: pairs(parts.uri.query().unwrap_or_default()),
+        form,
+        request_id,
+        told: Mutex::default(),
+    };
+    match (page.make)(&visit).await? {
+        Made::Redirect(to, cookie) => Ok(Answered::Redirect(to, cookie)),
+        Made::Page(template, context) => {
+            let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let search = visit.parameter("q").unwrap_or_default();
+            let shared = pages.shared(parts.uri.path(), &told, form_token, visit.visitor.is_keyed, search);
+            pages.render(template, context! { ..context, ..shared }).map(Answered::Page)
+        }
+    }
+}
+
+/// Whether browsers reach this server over TLS, so that cookies are never sent without.
+fn is_secure(service: &Service) -> bool {
+    service.settings.tls.is_some() || service.settings.is_behind_proxy
+}
+
+fn page_response(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(header::VARY, HeaderValue::from_static("Cookie"));
+    response
+}
+
+/// Names a page by its bytes, and leaves them out where the browser has them.
+async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else { return Response::from_parts(parts, Body::empty()) };
+    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Digest::of(&bytes).as_bytes()[..16]));
+    insert(&mut parts.headers, header::ETAG, &tag);
+    if etag::matching(asked, &tag).is_some() {
+        parts.status = StatusCode::NOT_MODIFIED;
+        return Response::from_parts(parts, Body::empty());
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+fn redirect(to: &str, cookie: Option<&str>) -> Response {
+    let mut response = page_response(StatusCode::SEE_OTHER, String::new());
+    insert(response.headers_mut(), header::LOCATION, to);
+    if let Some(cookie) = cookie {
+        append_cookie(response.headers_mut(), cookie);
+    }
+    response
+}
+
+fn append_cookie(headers: &mut HeaderMap, cookie: &str) {
+    if let Ok(value) = HeaderValue::from_str(cookie) {
+        headers.append(header::SET_COOKIE, value);
+    }
+}

@@ -1,0 +1,165 @@
+//! ZIP codes, counties and states: their figures with margins, beside those of what they lie in and over the years.
+
+use std::collections::BTreeMap;
+
+use futures_util::{FutureExt, try_join};
+use minijinja::Value;
+use serde_json::{Value as Json, json};
+
+use super::chart::{Estimate, PeriodEstimate, Place, bars, map, periods};
+use super::templates::{context, segment};
+use super::visit::{Visit, target};
+use super::words::words;
+use super::{Made, Page};
+use crate::serve::http::problem::{Code, Problem, Result};
+
+pub const PAGES: &[Page] = &[
+    Page { path: "/zip/{zip}", make: |visit| zip(visit).boxed() },
+    Page { path: "/county/{fips}", make: |visit| county(visit).boxed() },
+    Page { path: "/state/{state}", make: |visit| state(visit).boxed() },
+    Page { path: "/compare", make: |visit| compare(visit).boxed() },
+];
+
+/// Miles in which schools are shown.
+const SCHOOLS_WITHIN: f64 = 5.0;
+
+async fn zip(visit: &Visit<'_>) -> Result<Made> {
+    let zip = segment(visit.value("zip"));
+    let area = format!("/v1/geo-demographics/locations/{zip}/demographics?history=true");
+    let (mut place, postal) = try_join!(visit.ask_if_there(area.clone()), visit.ask_if_there(format!("/v1/zip/{zip}")))?;
+    if place.is_null() && postal.is_null() {
+        // Says why there is neither.
+        place = visit.ask(area).await?;
+    }
+    let county = match place["data"]["geography"]["primary_county_fips"].as_str() {
+        Some(fips) => visit.ask_if_there(format!("/v1/geo-demographics/counties/{}", segment(fips))).await?,
+        None => Json::Null,
+    };
+    let near = format!("/v1/geo-demographics/locations/{zip}/schools?radius_mi={SCHOOLS_WITHIN}");
+    let schools = if place.is_null() { Json::Null } else { visit.ask_if_there(near).await? };
+    let own = format!("ZCTA {}", visit.value("zip"));
+    let metrics = metrics(&place["data"]["demographics"], &own, &[(&county["data"]["geography"]["name"], &county["data"]["summary"])]);
+    let context = context! {
+        zip => visit.value("zip"), place => place["data"], postal => postal["data"], county => county["data"], metrics,
+        schools => schools["data"], school_map => school_map(&schools["data"]),
+    };
+    Ok(Made::Page("zip.html", context))
+}
+
+async fn county(visit: &Visit<'_>) -> Result<Made> {
+    let fips = segment(visit.value("fips"));
+    let county = visit.ask(format!("/v1/geo-demographics/counties/{fips}")).await?;
+    let cursor = visit.parameter("cursor");
+    let locations = target(&format!("/v1/geo-demographics/counties/{fips}/locations"), &[("limit", Some("50")), ("cursor", cursor)]);
+    let locations = visit.ask_if_there(locations).await?;
+    let name = county["data"]["geography"]["name"].as_str().unwrap_or_default().to_owned();
+    let metrics = metrics(&county["data"]["summary"], &name, &[]);
+    Ok(Made::Page("county.html", context! { county => county["data"], metrics, locations => locations["data"], page => locations["meta"]["page"] }))
+}
+
+async fn state(visit: &Visit<'_>) -> Result<Made> {
+    let state = visit.value("state").to_uppercase();
+    let metric = visit.parameter("metric").unwrap_or("population");
+    let path = format!("/v1/geo-demographics/states/{}/counties", segment(&state));
+    let counties = visit.ask(target(&path, &[("metric", Some(metric)), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))])).await?;
+    // The answer does not repeat the unit, which is the metric's.
+    let unit = unit_of(metric);
+    let context = context! { state, metric, unit, counties => counties["data"], page => counties["meta"]["page"] };
+    Ok(Made::Page("state.html", context))
+}
+
+async fn compare(visit: &Visit<'_>) -> Result<Made> {
+    let asked: Vec<&str> = visit.parameter("areas").map(|areas| areas.split([',', ' ']).filter(|area| !area.is_empty()).collect()).unwrap_or_default();
+    if asked.is_empty() {
+        return Ok(Made::Page("compare.html", context! { asked => "", comparison => Json::Null, metrics => Vec::<Value>::new() }));
+    }
+    if asked.len() < 2 {
+        return Err(Problem::of_field(Code::InvalidParameter, "areas", "give two ZIP code areas or more, such as 90210, 10001"));
+    }
+    let answer = visit.send("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
+    let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {
+        let (metric, unit) = (comparison["metric"].as_str().unwrap_or_default(), comparison["unit"].as_str().unwrap_or_default());
+        let estimates: Vec<Estimate> =
+            comparison["values"].as_array().into_iter().flatten().filter_map(|value| estimate(value["id"].as_str()?, value)).collect();
+        context! { metric, label => words(metric), unit, comparison, chart => bars(&words(metric), unit, &estimates) }
+    });
+    let metrics: Vec<Value> = rows.collect();
+    Ok(Made::Page("compare.html", context! { asked => asked.join(", "), comparison => answer["data"], metrics }))
+}
+
+/// The metrics of an area with their charts, beside those of areas that it lies in.
+fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
+    let Some(own) = own.as_object() else { return Vec::new() };
+    let by_order: BTreeMap<usize, (&String, &Json)> = own
+        .iter()
+        .enumerate()
+        .map(|(number, (key, metric))| (ORDER.iter().position(|known| known == key).unwrap_or(ORDER.len() + number), (key, metric)))
+        .collect();
+    let rows = by_order.into_values().map(|(key, metric)| {
+        let unit = metric["unit"].as_str().unwrap_or_default();
+        let of_others = others.iter().filter_map(|(name, metrics)| estimate(name.as_str()?, &metrics[key.as_str()]));
+        let estimates: Vec<Estimate> = estimate(name, metric).into_iter().chain(of_others).collect();
+        // Beside what it lies in, the size of an area says nothing.
+        let is_size = matches!(unit, "persons" | "households");
+        let chart = if estimates.is_empty() || is_size { String::new() } else { bars(&format!("{} of {name}", words(key)), unit, &estimates) };
+        context! { key, label => words(key), unit, metric, chart, history => history(key, unit, metric) }
+    });
+    rows.collect()
+}
+
+/// Metrics in the order of a page: how many, how old, how they live, what they have.
+const ORDER: &[&str] = &[
+    "population",
+    "households",
+    "median_age",
+    "median_household_income",
+    "poverty_rate",
+    "unemployment_rate",
+    "owner_occupied_share",
+    "renter_occupied_share",
+    "median_home_value",
+    "median_gross_rent",
+    "high_school_attainment",
+    "bachelors_attainment",
+];
+
+/// The unit of a metric, for answers that name it only once.
+fn unit_of(metric: &str) -> &'static str {
+    match metric {
+        "population" => "persons",
+        "households" => "households",
+        "median_age" => "years",
+        _ if metric.starts_with("median_") => "usd",
+        _ => "percent",
+    }
+}
+
+fn record_page(record: &Json) -> Option<String> {
+    record["record_id"].as_str().map(|id| format!("/records/{}", segment(id)))
+}
+
+fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
+    let moe = metric["moe"].as_f64().or_else(|| metric["moe_approximate"].as_f64());
+    Some(Estimate { label: label.to_owned(), value: metric["value"].as_f64()?, moe, page: record_page(metric) })
+}
+
+/// The estimates of all vintages; none where there is only one.
+fn history(key: &str, unit: &str, metric: &Json) -> String {
+    let points: Vec<PeriodEstimate> = metric["history"].as_array().into_iter().flatten().filter_map(period).collect();
+    if points.len() < 2 { String::new() } else { periods(&format!("{} in every published period", words(key)), unit, &points) }
+}
+
+fn period(estimate_of: &Json) -> Option<PeriodEstimate> {
+    let (first, last) = estimate_of["vintage"]["period"].as_str()?.split_once('-')?;
+    Some(PeriodEstimate { first_year: first.parse().ok()?, last_year: last.parse().ok()?, estimate: estimate("", estimate_of)? })
+}
+
+fn school_map(schools: &Json) -> String {
+    let (Some(lat), Some(lon)) = (schools["origin"]["lat"].as_f64(), schools["origin"]["lon"].as_f64()) else { return String::new() };
+    let place = |school: &Json| {
+        let label = format!("{}, {} mi", school["name"].as_str()?, school["distance_mi"].as_f64()?);
+        Some(Place { lat: school["lat"].as_f64()?, lon: school["lon"].as_f64()?, label, page: record_page(&school["provenance"]) })
+    };
+    let places: Vec<Place> = schools["schools"].as_array().into_iter().flatten().filter_map(place).collect();
+    if places.is_empty() { String::new() } else { map("Open public schools around the middle of the area", (lat, lon), SCHOOLS_WITHIN, &places) }
+}

@@ -1,0 +1,44 @@
+//! Businesses, licenses, properties with their permits: the record as a person reads it, how sure each link is, and the list it comes from.
+
+use futures_util::FutureExt;
+
+use super::templates::{context, segment};
+use super::visit::{Visit, target};
+use super::{Made, Page};
+use crate::serve::http::problem::{Code, Problem, Result};
+
+pub const PAGES: &[Page] = &[
+    Page { path: "/business/{entity_id}", make: |visit| business(visit).boxed() },
+    Page { path: "/license/{license_id}", make: |visit| license(visit).boxed() },
+    Page { path: "/property/{property_id}", make: |visit| property(visit).boxed() },
+    Page { path: "/permit/{permit_id}", make: |visit| permit(visit).boxed() },
+];
+
+async fn business(visit: &Visit<'_>) -> Result<Made> {
+    let answer = visit.ask(format!("/v1/business/{}", segment(visit.value("entity_id")))).await?;
+    Ok(Made::Page("business.html", context! { business => answer["data"], dataset => answer["meta"]["datasets"] }))
+}
+
+async fn license(visit: &Visit<'_>) -> Result<Made> {
+    let path = format!("/v1/contractors/{}", segment(visit.value("license_id")));
+    let answer = visit.ask(target(&path, &[("state", visit.parameter("state"))])).await?;
+    Ok(Made::Page("license.html", context! { license => answer["data"] }))
+}
+
+async fn property(visit: &Visit<'_>) -> Result<Made> {
+    let answer = visit.ask(target("/v1/properties", &[("address", Some(visit.value("property_id")))])).await?;
+    Ok(Made::Page("property.html", context! { property => answer["data"], page => answer["meta"]["page"] }))
+}
+
+/// A permit by its id: its record says of which list and number it is, and the search shows it as all permits are shown.
+async fn permit(visit: &Visit<'_>) -> Result<Made> {
+    let permit_id = visit.value("permit_id");
+    let record = visit.ask(format!("/v1/provenance/{}", segment(&format!("permit.permit:{permit_id}")))).await?;
+    let column = |name: &str| record["data"]["record"]["columns"][name].as_str().map(str::to_owned);
+    let (jurisdiction, number) = (column("jurisdiction"), column("permit_number"));
+    let query = [("jurisdiction", jurisdiction.as_deref()), ("permit_number", number.as_deref()), ("limit", Some("100"))];
+    let answer = visit.ask(target("/v1/permits/search", &query)).await?;
+    let permit = answer["data"].as_array().into_iter().flatten().find(|permit| permit["permit_id"] == permit_id);
+    let Some(permit) = permit else { return Err(Problem::of_field(Code::NotFound, "permit_id", format!("the release has no permit `{permit_id}`"))) };
+    Ok(Made::Page("permit.html", context! { permit }))
+}

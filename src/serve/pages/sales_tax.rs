@@ -1,0 +1,54 @@
+//! The sales tax of a place and of a sale, with each jurisdiction's part and the rule behind it.
+
+use futures_util::FutureExt;
+use minijinja::Value;
+use serde_json::{Value as Json, json};
+
+use super::templates::context;
+use super::visit::{Visit, target};
+use super::{Made, Page};
+use crate::serve::http::problem::{Code, Problem, Result};
+
+pub const PAGES: &[Page] = &[Page { path: "/tax", make: |visit| tax(visit).boxed() }];
+
+async fn tax(visit: &Visit<'_>) -> Result<Made> {
+    let fields = ["zip", "address", "category", "date", "amount", "shipping"].map(|name| (name, visit.parameter(name)));
+    let asked: Value = fields.iter().map(|(name, value)| ((*name).to_owned(), value.unwrap_or_default().to_owned())).collect();
+    let [zip, address, category, date, amount, shipping] = fields.map(|(_, value)| value);
+    if zip.is_none() && address.is_none() {
+        return Ok(Made::Page("tax.html", context! { fields => asked, rate => Json::Null, sale => Json::Null }));
+    }
+    let rate = visit.ask(target("/v1/tax/rate", &[("zip", zip), ("address", address), ("category", category), ("date", date)])).await?;
+    let sale = match amount {
+        Some(amount) => calculated(visit, &rate["data"], amount, shipping, category).await?,
+        None => Json::Null,
+    };
+    Ok(Made::Page("tax.html", context! { fields => asked, rate => rate["data"], sale => sale["data"] }))
+}
+
+/// The tax of one thing sold to the place of a rate, from within its state.
+async fn calculated(visit: &Visit<'_>, rate: &Json, amount: &str, shipping: Option<&str>, category: Option<&str>) -> Result<Json> {
+    let dollars = |field: &str, text: &str| {
+        let wrong = || Problem::of_field(Code::InvalidParameter, field, format!("`{text}` is not an amount in dollars, such as 49.95"));
+        text.trim_start_matches('$').replace(',', "").parse::<serde_json::Number>().map_err(|_| wrong())
+    };
+    let mut item = json!({ "id": "item", "quantity": 1, "unit_price": dollars("amount", amount)? });
+    if let Some(category) = category {
+        item["category"] = json!(category);
+    }
+    let location = &rate["location"];
+    let mut to = json!({});
+    for (field, name) in [("zip", "zip"), ("state", "state")] {
+        if let Some(value) = location[name].as_str() {
+            to[field] = json!(value);
+        }
+    }
+    let mut body = json!({ "from": { "state": location["state"] }, "to": to, "line_items": [item], "date": rate["date"] });
+    if let Some(address) = visit.parameter("address") {
+        body["to"] = json!({ "address": address });
+    }
+    if let Some(shipping) = shipping {
+        body["shipping"] = json!(dollars("shipping", shipping)?);
+    }
+    visit.send("/v1/tax/calculate".to_owned(), &body).await
+}

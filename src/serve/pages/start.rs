@@ -1,0 +1,43 @@
+//! The first page: what this is, one search box over everything, and what is published; and what a search found.
+
+use futures_util::FutureExt;
+use serde_json::Value as Json;
+
+use super::templates::context;
+use super::visit::{Visit, target};
+use super::{Made, Page};
+use crate::serve::http::problem::Result;
+
+pub const PAGES: &[Page] = &[Page { path: "/", make: |visit| start(visit).boxed() }, Page { path: "/search", make: |visit| search(visit).boxed() }];
+
+async fn start(visit: &Visit<'_>) -> Result<Made> {
+    let answer = visit.ask("/v1/datasets".to_owned()).await?;
+    let datasets = answer["data"]["datasets"].as_array().cloned().unwrap_or_default();
+    let mut families: Vec<(String, Vec<Json>)> = Vec::new();
+    for dataset in datasets {
+        let family = dataset["dataset_id"].as_str().and_then(|id| id.split('.').next()).unwrap_or_default().to_owned();
+        match families.iter_mut().find(|(known, _)| *known == family) {
+            Some((_, datasets)) => datasets.push(dataset),
+            None => families.push((family, vec![dataset])),
+        }
+    }
+    let families = families.into_iter().map(|(family, datasets)| {
+        let rows: u64 = datasets.iter().filter_map(|dataset| dataset["rows"].as_u64()).sum();
+        context! { family, datasets, rows }
+    });
+    Ok(Made::Page("start.html", context! { families => families.collect::<Vec<_>>() }))
+}
+
+async fn search(visit: &Visit<'_>) -> Result<Made> {
+    let Some(asked) = visit.parameter("q") else { return Ok(Made::Redirect("/".to_owned(), None)) };
+    let answer = visit.ask(target("/v1/search", &[("q", Some(asked))])).await?;
+    let results = answer["data"]["results"].as_array().cloned().unwrap_or_default();
+    // What has one meaning needs no list to choose from.
+    if let [only] = results.as_slice()
+        && only["match"]["type"] == "exact"
+        && let Some(page) = only["page"].as_str()
+    {
+        return Ok(Made::Redirect(page.to_owned(), None));
+    }
+    Ok(Made::Page("search.html", context! { results, asked, interpretations => answer["data"]["interpretations"] }))
+}

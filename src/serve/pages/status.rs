@@ -1,0 +1,71 @@
+//! How every dataset stands: fresh, late since, blocked and why, its rows over the last releases, what was set aside and by which rule.
+
+use std::collections::BTreeSet;
+
+use futures_util::FutureExt;
+use futures_util::future::try_join_all;
+use minijinja::Value;
+use serde_json::Value as Json;
+
+use super::chart::sparkline;
+use super::templates::{context, segment};
+use super::visit::Visit;
+use super::{Made, Page};
+use crate::serve::http::problem::Result;
+use crate::store::Scope;
+
+pub const PAGES: &[Page] = &[Page { path: "/status", make: |visit| status(visit).boxed() }];
+
+async fn status(visit: &Visit<'_>) -> Result<Made> {
+    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+    let datasets: Vec<&Json> = coverage["data"]["datasets"].as_array().into_iter().flatten().collect();
+    let details = datasets.iter().filter_map(|dataset| dataset["dataset_id"].as_str()).map(|id| visit.ask(format!("/v1/datasets/{}", segment(id))));
+    let details = try_join_all(details).await?;
+    let mut rows: Vec<Standing> = datasets.iter().zip(&details).map(|(dataset, details)| Standing::of(dataset, &details["data"])).collect();
+    // What needs a person comes first.
+    rows.sort_by_key(|row| row.urgency);
+    let is_admin = visit.visitor.is_keyed && visit.visitor.client.scopes.contains(&Scope::Admin);
+    let runs = if is_admin { visit.ask("/v1/admin/status".to_owned()).await? } else { Json::Null };
+    let attention = rows.iter().filter(|row| row.urgency < QUIET).count();
+    let rows: Vec<Value> = rows.into_iter().map(|row| row.shown).collect();
+    Ok(Made::Page(
+        "status.html",
+        context! { rows, attention, runs => runs["data"]["runs"], published_at => datasets.first().map(|dataset| &dataset["published_at"]) },
+    ))
+}
+
+/// The first day on which an edition that is expected is late.
+fn next_due(details: &Json) -> Option<&str> {
+    details["expected"].as_array()?.iter().filter_map(|source| source["late_from"].as_str()).min()
+}
+
+/// Of a dataset that is as it should be.
+const QUIET: u8 = 3;
+
+struct Standing {
+    urgency: u8,
+    shown: Value,
+}
+
+impl Standing {
+    fn of(dataset: &Json, details: &Json) -> Self {
+        let partitions: Vec<&Json> = dataset["partitions"].as_array().into_iter().flatten().collect();
+        let texts = |name: &str| partitions.iter().filter_map(|partition| partition[name].as_str()).map(str::to_owned).collect::<BTreeSet<String>>();
+        let (reasons, late_since) = (texts("stale_reason"), texts("late_since").into_iter().next());
+        let is_blocked = partitions.iter().any(|partition| partition["is_stale"] == true);
+        let freshness = dataset["freshness"].as_str().unwrap_or_default();
+        let (word, urgency) = match (is_blocked, &late_since, freshness) {
+            (true, ..) => ("not renewed", 0),
+            (_, Some(_), _) => ("late", 1),
+            (_, None, "fresh") => ("fresh", QUIET),
+            (_, None, other) => (other, 2),
+        };
+        let counts: Vec<u64> = details["history"].as_array().into_iter().flatten().rev().filter_map(|release| release["rows"].as_u64()).collect();
+        let title = format!("Records in the last {} releases", counts.len());
+        let shown = context! {
+            dataset, word, urgency, reasons, late_since, chart => sparkline(&title, &counts), releases => counts.len(), next => next_due(details),
+            quarantined => dataset["quarantined"], findings => dataset["findings"],
+        };
+        Self { urgency, shown }
+    }
+}

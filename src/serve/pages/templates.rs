@@ -1,0 +1,104 @@
+//! The templates of pages: built in, each of them replaced by a file of the same name where the operator gives a folder. Whatever comes from data is
+//! escaped, because every name ends in `.html`.
+
+use std::path::Path;
+
+use minijinja::value::Kwargs;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::words;
+use crate::error::{Error, IoExt, Result};
+
+#[derive(rust_embed::RustEmbed)]
+#[folder = "src/serve/pages/templates"]
+struct Embedded;
+
+/// The values that a template shows, by name; any that can be serialized.
+macro_rules! context {
+    (@value $key:ident) => { minijinja::Value::from(minijinja::value::Serde(&$key)) };
+    (@value $key:ident => $value:expr) => { minijinja::Value::from(minijinja::value::Serde(&$value)) };
+    ($($key:ident $(=> $value:expr)?),* $(,)?) => { minijinja::context! { $($key => context!(@value $key $(=> $value)?)),* } };
+}
+pub(super) use context;
+
+/// What stays as it is in a segment of a path and in a value of a query (RFC 3986, unreserved), and what browsers show better so.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':').remove(b',');
+
+/// A text as a segment of a path or a value of a query.
+pub fn segment(text: &str) -> String {
+    utf8_percent_encode(text, SEGMENT).to_string()
+}
+
+/// Reads the templates; those of a folder come before those that are built in.
+///
+/// # Errors
+/// `Config`, when a template cannot be read or has a mistake, with its name and line.
+pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    for name in Embedded::iter() {
+        let own = folder.map(|folder| folder.join(&*name)).filter(|path| path.is_file());
+        let text = match &own {
+            Some(path) => std::fs::read_to_string(path).at("read", path)?,
+            None => Embedded::get(&name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default(),
+        };
+        let wrong = |error: minijinja::Error| Error::config(format!("the template {name} cannot be used: {error}"));
+        environment.add_template_owned(name.to_string(), text).map_err(wrong)?;
+    }
+    environment.add_filter("number", |value: Value| formatted(&value, words::separated));
+    environment.add_filter("amount", |value: Value, unit: String| match f64::try_from(value.clone()) {
+        Ok(value) => words::amount(value, &unit),
+        Err(_) => value.to_string(),
+    });
+    environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
+    environment.add_filter("words", |key: String| words::words(&key));
+    environment.add_filter("family", |family: String| words::family(&family));
+    environment.add_filter("segment", |text: Value| segment(&text.to_string()));
+    environment.add_filter("fraction", |value: f64| format!("{} %", words::separated(&format!("{}", (value * 1e5).round() / 1e3))));
+    environment.add_function("query", |path: String, values: Kwargs| query(&path, &values));
+    Ok(environment)
+}
+
+fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
+    if value.is_none() || value.is_undefined() { String::new() } else { write(&value.to_string()) }
+}
+
+/// A path with a query of the values that are given and not none.
+fn query(path: &str, values: &Kwargs) -> std::result::Result<String, minijinja::Error> {
+    let mut names: Vec<&str> = values.args().collect();
+    names.sort_unstable();
+    let mut url = path.to_owned();
+    for name in names {
+        let value: Value = values.get(name)?;
+        if !value.is_none() && !value.is_undefined() {
+            url.push(if url.contains('?') { '&' } else { '?' });
+            url.push_str(&format!("{name}={}", segment(&value.to_string())));
+        }
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_reads_and_what_others_wrote_is_escaped() {
+        let mut environment = environment(None).unwrap();
+        environment.add_template("x.html", "{{ text }} {{ 1234567|number }} {{ none|number }} {{ query('/a', b=text, c=none) }}").unwrap();
+        let written = environment.get_template("x.html").unwrap().render(minijinja::context! { text => "<b>\"&" }).unwrap();
+        assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  &#x2f;a?b=%3Cb%3E%22%26");
+    }
+
+    #[test]
+    fn a_template_of_the_operator_comes_before_the_one_built_in() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("problem.html"), "ours").unwrap();
+        assert_eq!(environment(Some(folder.path())).unwrap().get_template("problem.html").unwrap().render(()).unwrap(), "ours");
+        std::fs::write(folder.path().join("problem.html"), "{% if %}").unwrap();
+        let error = environment(Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("problem.html"), "{error}");
+    }
+}

@@ -1,0 +1,149 @@
+//! One request for a page: who asks, for what, and the questions to the API that fill it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::Method;
+use percent_encoding::percent_decode_str;
+use serde_json::Value as Json;
+
+use super::{Pages, templates};
+use crate::serve::http::auth::Client;
+use crate::serve::http::dispatch::{Question, ask};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::request_id::RequestId;
+
+/// Who looks at a page.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// With the scopes of the key in the cookie; without one, those that public pages show.
+    pub client: Arc<Client>,
+    /// Whether a key is in the cookie.
+    pub is_keyed: bool,
+}
+
+/// A request for a page.
+pub struct Visit<'a> {
+    pub pages: &'a Pages,
+    pub visitor: Visitor,
+    pub method: Method,
+    pub values: Vec<(String, String)>,
+    pub query: Vec<(String, String)>,
+    /// Fields of a form that was sent.
+    pub form: Vec<(String, String)>,
+    pub request_id: RequestId,
+    pub told: Mutex<Told>,
+}
+
+/// What the answers of the API said of themselves.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Paths that were asked, in order.
+    pub asked: Vec<String>,
+    /// Notices, each code once.
+    pub notices: Vec<(String, String)>,
+    pub release_id: Option<String>,
+}
+
+impl Visit<'_> {
+    /// The value of a placeholder of the path.
+    pub fn value(&self, name: &str) -> &str {
+        find(&self.values, name).unwrap_or_default()
+    }
+
+    /// A parameter of the query that is not blank.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        find(&self.query, name).map(str::trim).filter(|value| !value.is_empty())
+    }
+
+    /// A field of the form that is not blank.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        find(&self.form, name).map(str::trim).filter(|value| !value.is_empty())
+    }
+
+    /// Asks the API, and returns the whole answer.
+    ///
+    /// # Errors
+    /// Those of the endpoint, as the visitor's key meets them.
+    pub async fn ask(&self, target: String) -> Result<Json> {
+        self.put("GET", target, &[]).await
+    }
+
+    /// Sends a body to the API, and returns the whole answer.
+    ///
+    /// # Errors
+    /// As [`Visit::ask`].
+    pub async fn send(&self, target: String, body: &Json) -> Result<Json> {
+        self.put("POST", target, body.to_string().as_bytes()).await
+    }
+
+    /// Asks for what a page can do without; null where it is not there, not covered, or not for this visitor.
+    ///
+    /// # Errors
+    /// All others of the endpoint.
+    pub async fn ask_if_there(&self, target: String) -> Result<Json> {
+        match self.ask(target).await {
+            Err(problem) if matches!(problem.code, Code::NotFound | Code::CoverageUnavailable | Code::InsufficientPermission | Code::MissingApiKey) => {
+                Ok(Json::Null)
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn put(&self, method: &str, target: String, body: &[u8]) -> Result<Json> {
+        let Pages { service, paths, .. } = self.pages;
+        let bytes = ask(service, paths, &self.visitor.client, Question { method, target: &target, body }, &self.request_id).await?;
+        let answer: Json = serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if method == "GET" {
+            told.asked.push(target);
+        }
+        for notice in answer["meta"]["notices"].as_array().into_iter().flatten() {
+            let (code, message) = (notice["code"].as_str().unwrap_or_default(), notice["message"].as_str().unwrap_or_default());
+            if !told.notices.iter().any(|(known, text)| known == code && text == message) {
+                told.notices.push((code.to_owned(), message.to_owned()));
+            }
+        }
+        told.release_id = answer["meta"]["release"]["release_id"].as_str().map(str::to_owned).or(told.release_id.take());
+        Ok(answer)
+    }
+}
+
+fn find<'t>(pairs: &'t [(String, String)], name: &str) -> Option<&'t str> {
+    pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// A path of the API with the values that are there as its query.
+pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
+    let mut target = path.to_owned();
+    for (name, value) in query {
+        if let Some(value) = value {
+            target.push(if target.contains('?') { '&' } else { '?' });
+            target.push_str(name);
+            target.push('=');
+            target.push_str(&templates::segment(value));
+        }
+    }
+    target
+}
+
+/// Pairs of a query or of a form, decoded; what is not UTF-8 is left out.
+pub fn pairs(text: &str) -> Vec<(String, String)> {
+    let decoded = |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8().ok().map(std::borrow::Cow::into_owned);
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((decoded(name)?, decoded(value)?))
+    };
+    text.split('&').filter(|pair| !pair.is_empty()).filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pairs, target};
+
+    #[test]
+    fn targets_and_pairs_are_written_and_read() {
+        assert_eq!(target("/v1/x", &[("a", Some("b c&d")), ("n", None), ("e", Some("é"))]), "/v1/x?a=b%20c%26d&e=%C3%A9");
+        let read: Vec<(String, String)> = pairs("q=Acme+%26+Co&&empty=&x&bad=%FF");
+        assert_eq!(read, [("q", "Acme & Co"), ("empty", ""), ("x", "")].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+}

@@ -1,0 +1,124 @@
+//! How pages write figures and names: as the publisher printed them, with separators for the eye.
+
+/// A figure with its unit; digits stay as published.
+pub fn amount(value: f64, unit: &str) -> String {
+    let text = number(value);
+    match unit {
+        "usd" | "USD" => match text.strip_prefix('-') {
+            Some(text) => format!("-${text}"),
+            None => format!("${text}"),
+        },
+        "USD/shares" => format!("${text} per share"),
+        "percent" => format!("{text} %"),
+        _ => text,
+    }
+}
+
+/// A number with a comma after every three digits before the point.
+pub fn number(value: f64) -> String {
+    let text = format!("{}", if value == 0.0 { 0.0 } else { value });
+    separated(&text)
+}
+
+/// The same of a number that is written already.
+pub fn separated(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut grouped = String::with_capacity(text.len() + text.len() / 3);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{rest}")
+}
+
+/// A number in three digits or so, for the axes of charts.
+pub fn rough(value: f64) -> String {
+    let (scaled, letter) = match value.abs() {
+        size if size >= 1e12 => (value / 1e12, " T"),
+        size if size >= 1e9 => (value / 1e9, " B"),
+        size if size >= 1e6 => (value / 1e6, " M"),
+        size if size >= 1e4 => (value / 1e3, " k"),
+        _ => (value, ""),
+    };
+    let decimals = match scaled.abs() {
+        size if size >= 100.0 || scaled.fract() == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{}{letter}", separated(&format!("{scaled:.decimals$}")))
+}
+
+/// Bytes in the unit that has three digits at most.
+pub fn size(bytes: f64) -> String {
+    let (scaled, unit) = match bytes {
+        size if size >= 1e9 => (bytes / 1e9, "GB"),
+        size if size >= 1e6 => (bytes / 1e6, "MB"),
+        size if size >= 1e3 => (bytes / 1e3, "kB"),
+        _ => return format!("{bytes} bytes"),
+    };
+    format!("{scaled:.1} {unit}")
+}
+
+/// Words that are written in capitals.
+const CAPITALS: &[&str] = &["api", "cik", "dba", "eps", "fips", "id", "lei", "moe", "sic", "url", "usd", "zip", "zcta"];
+
+/// A key as words: `median_home_value` is `Median home value`.
+pub fn words(key: &str) -> String {
+    let mut text = String::with_capacity(key.len());
+    for (place, word) in key.split('_').filter(|word| !word.is_empty()).enumerate() {
+        if place > 0 {
+            text.push(' ');
+        }
+        let mut letters = word.chars();
+        match letters.next() {
+            _ if CAPITALS.contains(&word) => text.push_str(&word.to_uppercase()),
+            Some(first) if place == 0 => text.extend(first.to_uppercase().chain(letters)),
+            _ => text.push_str(word),
+        }
+    }
+    text
+}
+
+/// What the datasets of a family are about.
+pub fn family(family: &str) -> String {
+    let title = match family {
+        "geo" => "People and places",
+        "sec" => "Companies that report to the SEC",
+        "business" => "Businesses of state registries",
+        "license" => "Licenses",
+        "permit" => "Building permits",
+        "tax" => "Sales tax",
+        "zip" => "ZIP codes",
+        "pubdata" => "About the release",
+        other => other,
+    };
+    title.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stay_and_separators_come() {
+        let amounts: Vec<String> = [(126_696.0, "usd"), (54.9, "percent"), (-1_234_567.5, "USD"), (6.08, "USD/shares"), (0.0, "persons"), (-0.0, "usd")]
+            .iter()
+            .map(|(value, unit)| amount(*value, unit))
+            .collect();
+        assert_eq!(amounts, ["$126,696", "54.9 %", "-$1,234,567.5", "$6.08 per share", "0", "$0"]);
+        assert_eq!(["1234", "-999", "1e9", "100000.25", ""].map(separated), ["1,234", "-999", "1e9", "100,000.25", ""]);
+        assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.50", "-45.3 k"]);
+        assert_eq!([12.0, 1_234.0, 17_609_000.0].map(size), ["12 bytes", "1.2 kB", "17.6 MB"]);
+    }
+
+    #[test]
+    fn keys_become_words() {
+        assert_eq!(["median_home_value", "eps_diluted", "zip", "record_id", ""].map(words), ["Median home value", "EPS diluted", "ZIP", "Record ID", ""]);
+    }
+}

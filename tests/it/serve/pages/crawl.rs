@@ -1,0 +1,108 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{attributes, browse, text};
+use crate::serve::{Served, World};
+
+/// The most of the first page, not compressed.
+const MAX_FIRST_PAGE: usize = 50 << 10;
+
+/// Pages of one kind that are followed; there is a record for each figure.
+const OF_A_KIND: usize = 25;
+
+/// The kind of a page: its path with placeholders in place of what tells one from another.
+fn kind(path: &str) -> String {
+    let path = path.split('?').next().unwrap();
+    let mut parts = path.split('/').skip(1);
+    let (first, second) = (parts.next().unwrap_or_default(), parts.next());
+    let dataset = second.filter(|_| first == "records").and_then(|id| id.split("%3A").next().unwrap_or(id).split(':').next());
+    format!("{first}/{}", dataset.unwrap_or(if second.is_some() { "*" } else { "" }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_link_of_every_page_leads_somewhere() {
+    let served = Served::new().await;
+    let cookies = format!("pubdata_key={}", served.key());
+    let seeds = [
+        "/",
+        "/status",
+        "/docs",
+        "/keys",
+        "/tax?zip=55401&amount=49.95&date=2019-01-01&shipping=4.99",
+        "/zip/90210",
+        "/compare?areas=90210,95120",
+        "/company/320193",
+        "/company/320193?period=quarterly",
+        "/company/320193/statements?statement=cash_flow",
+        "/business/FL-A23000000520",
+        "/license/WA-lni-SERVPG*892PL",
+        "/property/us-tx-austin:11436-flushwing-dr-78754",
+        "/permit/us-tx-austin:2007-115377-BP",
+        "/search?q=90210",
+        "/search?q=apple",
+        "/state/CA",
+        "/county/06037",
+    ];
+    let mut waiting: VecDeque<(String, String)> = seeds.iter().map(|path| ((*path).to_owned(), "the test".to_owned())).collect();
+    let (mut seen, mut kinds, mut wrong) = (BTreeSet::new(), BTreeMap::<String, usize>::new(), Vec::new());
+    while let Some((path, from)) = waiting.pop_front() {
+        let kind = kind(&path);
+        let count = kinds.entry(kind).or_default();
+        if *count >= OF_A_KIND || !seen.insert(path.clone()) {
+            continue;
+        }
+        *count += 1;
+        let answer = browse(served.api(), &path, &cookies).await;
+        let text = text(&answer);
+        if answer.status.is_redirection() {
+            waiting.push_back((answer.header("location").to_owned(), path));
+            continue;
+        }
+        if answer.status != 200 {
+            wrong.push(format!("{path} (from {from}): {} {}", answer.status, text.lines().find(|line| line.contains("class=\"lead\"")).unwrap_or(&text)));
+            continue;
+        }
+        if path.starts_with("/v1/") || path.starts_with("/assets/") {
+            continue;
+        }
+        assert!(answer.header("content-security-policy").starts_with("default-src 'self'"), "{path}");
+        assert!(text.contains("<h1>") && text.contains("<title>") && text.contains("lang=\"en\"") && !text.contains(" style=\""), "{path}");
+        for source in attributes(&text, "src").chain(attributes(&text, "srcset")) {
+            assert!(source.starts_with('/'), "{path} asks another host: {source}");
+        }
+        let own = attributes(&text, "href").filter(|link| link.starts_with('/'));
+        waiting.extend(own.map(|link| (link.split('#').next().unwrap().to_owned(), path.clone())));
+    }
+    assert!(wrong.is_empty(), "{} of {} pages:\n{}", wrong.len(), seen.len(), wrong.join("\n"));
+    // A page for every dataset, and a record of each that has any.
+    for kind in
+        ["datasets/*", "records/geo.zcta_metric", "records/sec.financial_value", "records/license.license", "records/permit.permit", "docs/*", "releases/*"]
+    {
+        assert!(kinds.contains_key(kind), "{kind} is nowhere: {kinds:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_page_is_small_and_is_not_sent_twice() {
+    let served = Served::new().await;
+    let first = browse(served.api(), "/", "").await;
+    assert_eq!((first.status.as_u16(), first.header("cache-control")), (200, "private, no-cache"));
+    assert!(first.bytes.len() < MAX_FIRST_PAGE, "{}", first.bytes.len());
+    let world = World::new().await;
+    let page = browse(&world.router, "/zip/90210", "pubdata_form=0123456789abcdef0123456789abcdef").await;
+    assert!(text(&page).contains("19,652"), "{}", text(&page));
+    let request =
+        axum::http::Request::get("/zip/90210").header("cookie", "pubdata_form=0123456789abcdef0123456789abcdef").header("if-none-match", page.header("etag"));
+    let again = world.send(request.body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!((again.status.as_u16(), again.bytes.len()), (304, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
+    let world = World::new().await;
+    let page = browse(&world.router, "/v1/zip/90210", "").await;
+    assert_eq!((page.status.as_u16(), page.header("content-type")), (401, "text/html; charset=utf-8"));
+    assert!(text(&page).contains("curl -H") && text(&page).contains("/v1/zip/90210"));
+    // Programs get what they always got.
+    let request = axum::http::Request::get("/v1/zip/90210").header("accept", "*/*").body(axum::body::Body::empty()).unwrap();
+    assert_eq!(world.send(request).await.problem(), (401, "missing_api_key".to_owned()));
+}

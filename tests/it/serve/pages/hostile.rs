@@ -1,0 +1,83 @@
+use super::{browse, send, text, token};
+use crate::serve::Served;
+
+const ATTACKS: [&str; 6] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "{{ 7 * 7 }}{% include 'base.html' %}",
+    "../../../../etc/passwd",
+    "\u{202e}\u{0}javascript:alert(1)//",
+];
+
+const PATHS: [&str; 13] = [
+    "/zip/",
+    "/county/",
+    "/state/",
+    "/company/",
+    "/business/",
+    "/license/",
+    "/property/",
+    "/permit/",
+    "/filing/",
+    "/records/",
+    "/datasets/",
+    "/releases/",
+    "/docs/guides/",
+];
+
+const FIELDS: [&str; 13] = [
+    "/search?q=",
+    "/compare?areas=90210,",
+    "/tax?zip=",
+    "/tax?zip=55401&amount=",
+    "/tax?zip=55401&category=",
+    "/tax?address=",
+    "/docs?find=",
+    "/state/CA?metric=",
+    "/company/320193?period=",
+    "/company/320193/statements?statement=",
+    "/company/320193/filings?form=",
+    "/releases?cursor=",
+    "/records/geo.zcta_metric:2023:90210:population?release=",
+];
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_typed_into_a_page_stays_text() {
+    let served = Served::new().await;
+    let cookies = format!("pubdata_key={}", served.key());
+    for (place, attack) in PATHS.iter().chain(&FIELDS).flat_map(|place| ATTACKS.map(|attack| (place, attack))) {
+        let path = format!("{place}{}", encoded(attack));
+        let answer = browse(served.api(), &path, &cookies).await;
+        let page = text(&answer);
+        assert!(answer.status != 500, "{place} {attack}: {page}");
+        for raw in ["<script>alert", "<img src=x", "onmouseover='alert", "\"><", "root:x:0", ">49<"] {
+            assert!(!page.contains(raw), "{place} {attack}: {raw} in {page}");
+        }
+        if answer.header("content-type").starts_with("text/html") {
+            assert!(
+                answer.header("content-security-policy").starts_with("default-src 'self'") && !answer.header("content-security-policy").contains("unsafe"),
+                "{path}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_leads_nowhere_else() {
+    let served = Served::new().await;
+    let page = browse(served.api(), "/keys", "").await;
+    let (token, form_cookie) = (token(&page), super::cookies(&page));
+    for then in ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/ok%0d%0aset-cookie:%20a=b"] {
+        let form = format!("token={token}&action=enter&key={}&then={}", served.key(), encoded(then));
+        let answer = send(served.api(), "/keys", &form_cookie, &form).await;
+        assert_eq!(answer.status, 303, "{then}");
+        let location = answer.header("location");
+        assert!(location.is_empty() || location == "/keys" || location.starts_with("/ok"), "{then}: {location}");
+        assert!(answer.headers.get_all("set-cookie").iter().all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")), "{then}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may see it.
+
+mod crawl;
+mod forms;
+mod hostile;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::http::header;
+use pubdata::serve::Api;
+use tower::ServiceExt;
+
+use super::{Answer, read};
+
+/// Asks as a browser does, with cookies.
+async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
+    let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8").header(header::COOKIE, cookies);
+    read(api.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
+}
+
+/// Sends a form as a browser does.
+async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
+    let request = Request::post(path)
+        .header(header::HOST, "localhost:8080")
+        .header(header::ORIGIN, "http://localhost:8080")
+        .header(header::COOKIE, cookies)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    read(api.clone().oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()).await
+}
+
+fn text(answer: &Answer) -> String {
+    String::from_utf8(answer.bytes.clone()).unwrap()
+}
+
+/// Values of an attribute, with the characters that HTML escapes.
+fn attributes<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = String> + 't {
+    let values = text.split(&format!("{name}=\"")).skip(1).filter_map(|rest| rest.split('"').next());
+    values
+        .map(|value| {
+            value.replace("&#x2f;", "/").replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'").replace("&amp;", "&")
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// The name and value of the cookies that an answer sets, as they are sent back.
+fn cookies(answer: &Answer) -> String {
+    let set = answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
+    set.collect::<Vec<_>>().join("; ")
+}
+
+/// The token of the forms of a page.
+fn token(answer: &Answer) -> String {
+    let text = text(answer);
+    let (_, rest) = text.split_once("name=\"token\" value=\"").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
