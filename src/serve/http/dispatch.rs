@@ -65,8 +65,14 @@ async fn serve_one(
     }
     let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
     let client = admit(service, endpoint, (parts, now), admitted).await?;
-    check_accept(&parts.headers)?;
     let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
+    let file = match &endpoint.handler {
+        Handler::Download { file, .. } => query.get("format").map(|_| file),
+        _ => None,
+    };
+    if file.is_none() {
+        check_accept(&parts.headers)?;
+    }
     let body = if endpoint.body.is_some() {
         let _awaited = service.await_body(&client)?;
         read_body(service, &parts.headers, body).await?
@@ -81,14 +87,17 @@ async fn serve_one(
         release = service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
     }
     let today = day_of(now);
+    let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today };
+    if let Some(file) = file {
+        return file(&call_of(&release), parts).await;
+    }
     let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
     if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {
         return Ok(not_modified(&matched, now));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client, today };
-    let bytes = envelope::answer(&call, &request_id.0).await;
+    let bytes = envelope::answer(&call_of(&release), &request_id.0).await;
     if endpoint.method == "POST"
         && let Some((client, allowance)) = admitted
     {

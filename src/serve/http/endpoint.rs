@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
+use axum::response::Response;
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 
@@ -76,6 +78,11 @@ pub enum Handler {
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
+    /// Answers with a file where the parameter `format` names one, else as `Files` does.
+    Download {
+        list: for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>,
+        file: for<'a> fn(&'a Call<'a>, &'a Parts) -> BoxFuture<'a, Result<Response>>,
+    },
 }
 
 /// One request, checked as far as the declaration of its endpoint goes.

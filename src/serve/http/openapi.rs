@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::contract::{Contracts, Physical};
-use crate::serve::http::endpoint::{Access, Endpoint, Family};
+use crate::serve::http::endpoint::{Access, Endpoint, Family, Handler};
 use crate::serve::http::problem::CODES;
+use crate::serve::http::response::{CSV, PARQUET};
 
 /// A page that renders the document without outside help.
 pub const DOCS_PAGE: &str = include_str!("docs.html");
@@ -106,6 +107,12 @@ fn responses(endpoint: &Endpoint) -> Value {
         content["example"] = example;
     }
     let mut responses = json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
+    if matches!(endpoint.handler, Handler::Download { .. }) {
+        let file = json!({"schema": {"type": "string", "format": "binary"}});
+        responses["206"] = json!({"description": "The range of a part that `Range` names.", "content": {PARQUET: file.clone()}});
+        responses["200"]["content"][PARQUET] = file.clone();
+        responses["200"]["content"][CSV] = file;
+    }
     if endpoint.method == "GET" {
         responses["304"] = json!({"description": "The answer that `If-None-Match` names is still right."});
     }

@@ -12,6 +12,10 @@ use super::service::Service;
 /// Room for the headers of an answer, so that their map does not grow step by step.
 const HEADERS: usize = 16;
 
+/// Media types of files.
+pub const PARQUET: &str = "application/vnd.apache.parquet";
+pub const CSV: &str = "text/csv";
+
 const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
 
 /// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
@@ -47,6 +51,18 @@ pub fn json_response(bytes: Vec<u8>, tag: Option<&str>, now: Timestamp) -> Respo
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);
     }
+    response
+}
+
+/// Adds to a file what every answer has, and under which name it should be kept.
+pub fn as_file(mut response: Response, content_type: &'static str, file_name: &str, tag: &str, now: Timestamp) -> Response {
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, kept(now));
+    headers.insert(header::VARY, HeaderValue::from_static(VARY));
+    insert(headers, header::ETAG, tag);
+    insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{file_name}\""));
     response
 }
 

@@ -5,7 +5,7 @@ use pubdata::store::append_ledger;
 use serde_json::{Value, json};
 
 use crate::serve::schema::{Survey, document};
-use crate::serve::{World, admin, records, sec, zip_code};
+use crate::serve::{World, admin, bulk, records, sec, zip_code};
 use crate::support::{files_below, project};
 
 const OF_AREAS: [&str; 13] = [
@@ -109,6 +109,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     ask(&mut survey, &records, &OF_RECORDS).await;
     ask(&mut survey, &taxes, &OF_TAXES).await;
     ask(&mut survey, &registrants, &OF_REGISTRANTS).await;
+    ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
     let compare = "/v1/geo-demographics/locations/compare";
     survey.answer("POST", compare, &areas.post(compare, &json!({"locations": ["90210", "10001"]})).await.json());
     for (path, body) in posts() {
