@@ -8,7 +8,7 @@ use crate::serve::described::{Origin, newest_date, tasks_of, verdict, write_coun
 use crate::serve::geo::tables::Geo;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::parameters::{AS_OF, Parameter, RELEASE, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::license::datasets::LICENSES;
@@ -22,13 +22,16 @@ use crate::serve::sec::tables::SecTables;
 use crate::serve::tax::table::{STATES, TaxTables};
 use crate::store::{DatasetEntry, Scope, TaskEntry};
 
+/// The parameters of both endpoints.
+const PARAMETERS: &[Parameter] = &[format("datasets"), RELEASE, AS_OF];
+
 pub const GEOGRAPHIC: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/geo-demographics/coverage",
     operation_id: "getGeographicCoverage",
     summary: "What the geographic datasets cover",
     access: Access::Scope(Scope::Geo),
-    parameters: OF_RELEASE,
+    parameters: PARAMETERS,
     body: None,
     data: "CoverageReport",
     validity: Validity::Release,
@@ -41,7 +44,7 @@ pub const ALL: Endpoint = Endpoint {
     operation_id: "getCoverage",
     summary: "What all datasets cover",
     access: Access::Everyone,
-    parameters: OF_RELEASE,
+    parameters: PARAMETERS,
     body: None,
     data: "CoverageReport",
     validity: Validity::Release,

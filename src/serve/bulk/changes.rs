@@ -10,7 +10,7 @@ use super::causes::write_causes;
 use crate::ids::ReleaseId;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter};
+use crate::serve::http::parameters::{Kind, Parameter, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::store::{Manifest, Part, causes, paired_parts};
@@ -21,11 +21,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getChanges",
     summary: "What is different between two releases, and why",
     access: Access::Everyone,
-    parameters: &[Parameter {
-        name: "since",
-        kind: Kind::Form("^r[0-9a-f]{20}$"),
-        description: "The release to compare with; when absent, the last one that the channel had before and that is kept.",
-    }],
+    parameters: &[
+        format("datasets"),
+        Parameter {
+            name: "since",
+            kind: Kind::Form("^r[0-9a-f]{20}$"),
+            description: "The release to compare with; when absent, the last one that the channel had before and that is kept.",
+        },
+    ],
     body: None,
     data: "Changes",
     validity: Validity::Release,

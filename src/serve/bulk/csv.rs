@@ -13,6 +13,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use crate::contract::{Column, Contract, Day, Physical};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::ReleaseId;
+use crate::serve::http::delimited::{write_line, write_text};
 use crate::serve::http::pieces::PIECE_BYTES;
 use crate::serve::release::part_cache::PartCache;
 use crate::store::Part;
@@ -27,7 +28,7 @@ pub fn columns(contract: &Contract) -> Arc<[Column]> {
 /// The pieces of a table, the line of names first.
 pub fn pieces(cache: Arc<PartCache>, release_id: ReleaseId, parts: Vec<Part>, columns: Arc<[Column]>) -> impl Stream<Item = Result<Vec<u8>>> + Send + 'static {
     let mut head = Vec::new();
-    write_line(&mut head, columns.iter().map(|column| column.name.as_str()));
+    write_line(&mut head, columns.iter().map(|column| Some(column.name.as_str())));
     let table = Table { cache, release_id, parts: parts.into_iter(), columns, head: Some(head), open: None };
     try_unfold(table, |mut table| async move { Ok(table.next().await?.map(|piece| (piece, table))) })
 }
@@ -142,41 +143,4 @@ fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize)
         other => return Err(Error::store(format!("column {} is of type {other}, which has no form in text", column.name))),
     }
     Ok(())
-}
-
-fn write_line<'a>(text: &mut Vec<u8>, cells: impl Iterator<Item = &'a str>) {
-    for (index, cell) in cells.enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        write_text(text, cell);
-    }
-    text.extend_from_slice(b"\r\n");
-}
-
-/// Writes a text, between quotation marks where it has one, a comma or a line's end, or is empty: only what is not known is an empty cell.
-fn write_text(text: &mut Vec<u8>, cell: &str) {
-    if !cell.is_empty() && !cell.bytes().any(|byte| matches!(byte, b'"' | b',' | b'\r' | b'\n')) {
-        return text.extend_from_slice(cell.as_bytes());
-    }
-    text.push(b'"');
-    for piece in cell.split_inclusive('"') {
-        text.extend_from_slice(piece.as_bytes());
-        if piece.ends_with('"') {
-            text.push(b'"');
-        }
-    }
-    text.push(b'"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::write_line;
-
-    #[test]
-    fn cells_are_quoted_where_the_format_asks_for_it() {
-        let mut text = Vec::new();
-        write_line(&mut text, ["plain", "a,b", "say \"hi\"", "two\r\nlines", "", "\"", " blank "].into_iter());
-        assert_eq!(String::from_utf8(text).unwrap(), "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",\"\",\"\"\"\", blank \r\n");
-    }
 }

@@ -12,7 +12,7 @@ use crate::contract::{Column, Contract, Invariant, Physical};
 use crate::serve::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::parameters::{AS_OF, RELEASE, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::store::{DatasetEntry, Manifest};
@@ -23,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getDataset",
     summary: "A dataset: columns, rules, sources, limits and the rows of its last releases",
     access: Access::Everyone,
-    parameters: OF_RELEASE,
+    parameters: &[format("columns"), RELEASE, AS_OF],
     body: None,
     data: "Dataset",
     validity: Validity::Release,

@@ -3,7 +3,7 @@
 use crate::serve::described::{Origin, newest_date, tasks_of};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
+use crate::serve::http::parameters::{AS_OF, RELEASE, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::manifests::Summary;
@@ -15,7 +15,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listDatasets",
     summary: "The datasets of the release",
     access: Access::Everyone,
-    parameters: OF_RELEASE,
+    parameters: &[format("datasets"), RELEASE, AS_OF],
     body: None,
     data: "Datasets",
     validity: Validity::Release,

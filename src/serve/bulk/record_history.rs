@@ -13,6 +13,7 @@ use crate::contract::Contract;
 use crate::ids::{Digest, RecordId};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::format;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::http::scope;
 use crate::serve::json::Json;
@@ -27,7 +28,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getRecordHistory",
     summary: "A record through the releases that are kept: where it changed, and why",
     access: Access::Key,
-    parameters: &[],
+    parameters: &[format("entries")],
     body: None,
     data: "RecordHistory",
     validity: Validity::Release,

@@ -9,7 +9,7 @@ use super::causes::write_input;
 use crate::serve::described::{verdict, write_counts};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter};
+use crate::serve::http::parameters::{Kind, Parameter, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::manifests::Summary;
@@ -21,11 +21,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getRelease",
     summary: "A release: its parts with their digests, and the files that it was built from",
     access: Access::Everyone,
-    parameters: &[Parameter {
-        name: "dataset",
-        kind: Kind::Form("^[a-z0-9_]+\\.[a-z0-9_]+$"),
-        description: "Only this dataset, and the builds that its parts are of.",
-    }],
+    parameters: &[
+        format("datasets"),
+        Parameter { name: "dataset", kind: Kind::Form("^[a-z0-9_]+\\.[a-z0-9_]+$"), description: "Only this dataset, and the builds that its parts are of." },
+    ],
     body: None,
     data: "Release",
     validity: Validity::Release,

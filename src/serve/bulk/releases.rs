@@ -7,7 +7,7 @@ use crate::serve::http::cursor::not_a_cursor;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Meta, Page};
 use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{CURSOR, LIMIT};
+use crate::serve::http::parameters::{CURSOR, LIMIT, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::manifests::{Summary, Sums};
@@ -19,7 +19,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listReleases",
     summary: "The releases of the channel, newest first",
     access: Access::Everyone,
-    parameters: &[LIMIT, CURSOR],
+    parameters: &[LIMIT, CURSOR, format("releases")],
     body: None,
     data: "Releases",
     // A release that is deleted is no longer kept, and nothing else says so.
@@ -45,7 +45,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
     });
     let next_cursor = page.last().filter(|_| is_cut).map(|entry| paging.cursor(&entry.generation.to_string()));
-    let page = Page { limit: paging.limit, count: page.len(), next_cursor, total: history.len(), is_total_exact: true };
+    let page = Page { limit: paging.limit, count: page.len(), next_cursor, total: history.len(), is_total_exact: true, is_cut: false };
     Ok(Meta { page: Some(page), ..Meta::default() })
 }
 

@@ -14,10 +14,7 @@ use crate::store::Manifest;
 pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
     let mut json = Json::new();
     json.raw("{\"data\":");
-    let mut meta = match &call.endpoint.handler {
-        Handler::Memory(handler) => handler(call, &mut json)?,
-        Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, &mut json).await?,
-    };
+    let mut meta = write_data(call, &mut json).await?;
     if manifest_of(call, &meta).is_sample {
         meta.notice(
             "SAMPLE_RELEASE",
@@ -34,6 +31,17 @@ pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
 /// The manifest of the release that an answer is from.
 fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
     meta.release.as_deref().unwrap_or(&call.release.manifest)
+}
+
+/// Runs a handler, which writes the data alone.
+///
+/// # Errors
+/// The handler's.
+pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    match &call.endpoint.handler {
+        Handler::Memory(handler) => handler(call, json),
+        Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
+    }
 }
 
 fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {

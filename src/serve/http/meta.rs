@@ -55,6 +55,8 @@ pub struct Page {
     pub total: usize,
     /// Whether there are just so many, or at least so many.
     pub is_total_exact: bool,
+    /// Whether the last page may lack some that fit.
+    pub is_cut: bool,
 }
 
 impl Meta {

@@ -52,7 +52,7 @@ pub struct Service {
     pub running: Arc<Shares>,
     /// Requests whose bodies are awaited: each holds a connection that gives way to nobody.
     awaited: Arc<Shares>,
-    /// Tables that are made while they are taken: each keeps a part in memory for as long as its client likes.
+    /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory for as long as its client likes.
     downloads: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
@@ -197,7 +197,9 @@ impl Service {
     pub fn download(&self, client: &Client) -> problem::Result<Share> {
         self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
             Exhausted::OfClient => come_again("as many tables as may be are being taken by this client; finish one of them"),
-            Exhausted::OfServer => come_again("as many tables as may be are being taken; try again in a while, or take parts as Parquet"),
+            Exhausted::OfServer => {
+                come_again("as many tables as may be are being taken; try again in a while, or take parts as Parquet, or pages with `limit`")
+            }
         })
     }
 

@@ -10,18 +10,22 @@ use super::served::Served;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 36] = [
+const EXAMPLES: [(&str, &str); 40] = [
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
     ("compareLocations", "/v1/geo-demographics/locations/compare"),
     ("getCounty", "/v1/geo-demographics/counties/06037"),
+    ("listCountyLocations", "/v1/geo-demographics/counties/06037/locations?metric=population&limit=2"),
+    ("listStateCounties", "/v1/geo-demographics/states/CA/counties?metric=median_household_income&limit=2"),
+    ("listMetricAreas", "/v1/geo-demographics/metrics/median_household_income?limit=3"),
     ("getGeographicCoverage", "/v1/geo-demographics/coverage"),
     ("searchCompanies", "/v1/sec/companies/search?name=apple&limit=2"),
     ("getCompany", "/v1/sec/companies/320193"),
     ("getCompanyFilings", "/v1/sec/companies/320193/filings?form=10-K&limit=2"),
     ("getCompanyFinancials", "/v1/sec/companies/320193/financials?metric=revenue&fiscal_year_from=2010&fiscal_year_to=2010"),
     ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2020&fiscal_year_to=2020"),
+    ("getFinancialFrame", "/v1/sec/financials/frames/revenue?fiscal_year=2010&limit=2"),
     ("searchFilings", "/v1/filings/search?ticker=AAPL&form=10-K&limit=2"),
     ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
     ("searchBusinesses", "/v1/business/search?name=radar%20associates&limit=2"),
