@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::http::endpoint::{Endpoint, Family, Placeholder};
 use super::http::openapi;
 use super::release::loaded::Load;
-use super::{admin, business, coverage, geo, license, permit, place, provenance, sec, tax, zip_code};
+use super::{admin, bulk, business, coverage, geo, license, permit, place, provenance, sec, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
@@ -22,8 +22,8 @@ static OF_ALL: Family = Family {
 };
 
 /// All families, in the order in which a release is loaded.
-pub static FAMILIES: [&Family; 9] =
-    [&OF_ALL, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
+pub static FAMILIES: [&Family; 10] =
+    [&OF_ALL, &bulk::FAMILY, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
 
 /// Every endpoint.
 pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result as ProgramResult};
 use crate::serve::http::body::Body;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::format;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::store::{ApiKey, Keys, NewKey, Scope, change_keys};
@@ -22,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listKeys",
     summary: "The API keys, without their secrets",
     access: Access::Scope(Scope::Admin),
-    parameters: &[],
+    parameters: &[format("keys")],
     body: None,
     data: "KeyList",
     validity: Validity::Moment,

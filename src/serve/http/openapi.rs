@@ -3,10 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::contract::{Contracts, Physical};
-use crate::serve::http::endpoint::{Access, Endpoint, Family};
+use crate::serve::http::components::components;
+use crate::serve::http::endpoint::{Access, Endpoint, Family, Handler, Placeholder};
+use crate::serve::http::parameters::allowed;
 use crate::serve::http::problem::CODES;
+use crate::serve::http::response::{CSV, PARQUET};
 
-const COMPONENTS: &str = include_str!("components.json");
 
 #[derive(rust_embed::RustEmbed)]
 #[folder = "docs/examples"]
@@ -19,10 +21,10 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     for family in families {
         for endpoint in family.endpoints {
             let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
-            path[endpoint.method.to_ascii_lowercase()] = operation(endpoint, families, contracts);
+            path[endpoint.method.to_ascii_lowercase()] = operation(endpoint, family, families, contracts);
         }
     }
-    let mut schemas: Value = serde_json::from_str(COMPONENTS).expect("the components file is JSON");
+    let mut schemas = components().clone();
     resolve(&mut schemas, contracts);
     schemas["Problem"]["properties"]["code"] = json!({"type": "string", "enum": CODES.iter().map(|code| code.name).collect::<Vec<_>>()});
     json!({
@@ -46,11 +48,11 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     })
 }
 
-fn operation(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) -> Value {
+fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts) -> Value {
     let mut operation = json!({
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
-        "parameters": parameters(endpoint, families, contracts),
+        "parameters": parameters(endpoint, family, families, contracts),
         "responses": responses(endpoint),
     });
     let scope = match endpoint.access {
@@ -71,11 +73,17 @@ fn operation(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) -
     operation
 }
 
-fn parameters(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
-    let placeholders = families.iter().flat_map(|family| family.placeholders);
-    let of_path = placeholders.filter(|placeholder| endpoint.path.contains(&format!("{{{}}}", placeholder.name))).map(|placeholder| {
+fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
+    // What a family means by a name comes before what others mean by it.
+    let known = |name: &str| {
+        let placeholders = family.placeholders.iter().chain(families.iter().flat_map(|family| family.placeholders));
+        placeholders.into_iter().find(|placeholder| placeholder.name == name)
+    };
+    let names = endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = names.filter_map(known).map(|placeholder| {
         json!({
-            "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description, "example": placeholder.example,
+            "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description,
+            "example": example_of(placeholder, contracts),
             "schema": {"type": "string", "pattern": placeholder.pattern}
         })
     });
@@ -83,11 +91,17 @@ fn parameters(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) 
         let mut value = json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": parameter.kind.schema(contracts)});
         if value["schema"]["type"] == "array" {
             value["style"] = json!("form");
-            value["explode"] = json!(false);
+            // What clients send of themselves; one comma list is taken as well.
+            value["explode"] = json!(true);
         }
         value
     });
     of_path.chain(of_query).collect()
+}
+
+fn example_of<'a>(placeholder: &'a Placeholder, contracts: &'a Contracts) -> &'a str {
+    let of_column = placeholder.example.split_once('/').and_then(|(dataset, column)| allowed(contracts, dataset, column).first().copied());
+    of_column.unwrap_or(placeholder.example)
 }
 
 fn responses(endpoint: &Endpoint) -> Value {
@@ -103,6 +117,16 @@ fn responses(endpoint: &Endpoint) -> Value {
         content["example"] = example;
     }
     let mut responses = json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
+    if matches!(endpoint.handler, Handler::Download { .. }) {
+        let file = json!({"schema": {"type": "string", "format": "binary"}});
+        responses["206"] = json!({"description": "The range of a part that `Range` names.", "content": {PARQUET: file.clone()}});
+        responses["200"]["content"][PARQUET] = file.clone();
+        responses["200"]["content"][CSV] = file;
+    }
+    if endpoint.rows().is_some() {
+        let table = json!({"type": "string", "description": "A table of the records: RFC 4180, UTF-8, with a header row."});
+        responses["200"]["content"][CSV] = json!({"schema": table});
+    }
     if endpoint.method == "GET" {
         responses["304"] = json!({"description": "The answer that `If-None-Match` names is still right."});
     }
