@@ -6,7 +6,7 @@ mod county;
 mod demographics;
 pub mod estimates;
 mod geography_texts;
-mod metric;
+pub mod metric;
 mod metric_text;
 pub mod notices;
 mod profile;

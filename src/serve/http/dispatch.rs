@@ -97,14 +97,15 @@ async fn serve_one(
         return Ok(not_modified(&matched, now));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let bytes = envelope::answer(&call_of(&release), &request_id.0).await;
+    let answer = envelope::answer(&call_of(&release), &request_id.0).await;
     if endpoint.method == "POST"
         && let Some((client, allowance)) = admitted
     {
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
-    Ok(json_response(bytes?, tag.as_deref(), now))
+    let (bytes, is_momentary) = answer?;
+    Ok(json_response(bytes, tag.as_deref().filter(|_| !is_momentary), now))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.

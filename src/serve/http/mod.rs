@@ -33,5 +33,6 @@ pub mod response;
 pub mod scope;
 pub mod service;
 pub mod shared_limits;
+pub mod shared_work;
 pub mod shares;
 pub mod usage;

@@ -59,7 +59,7 @@ fn operation(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) -
     });
     let scope = match endpoint.access {
         Access::Everyone => "Needs no key.".to_owned(),
-        Access::Key => "Needs a key with the scope of the record's family.".to_owned(),
+        Access::Key => "Needs a key; it sees what its scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
     operation["description"] = json!(scope);
