@@ -8,21 +8,13 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use super::delimited::{self, BOM, header_line, names_of, narrow};
+use super::delimited::{self, BOM, HeaderRow, header_line, names_of, narrow};
 use super::encoding::text_of;
 use super::header::ColumnPlan;
 use super::lines::Lines;
 use super::{Task, json_records, json_rows, open, unreadable};
 use crate::error::{Error, Result, ResultExt};
 use crate::pipeline::{Encoding, Format};
-
-/// The line that names a file's columns, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderRow {
-    pub text: String,
-    pub offset: u64,
-    pub length: u64,
-}
 
 /// A cell of a record: which bytes of the record, and which characters of its text, are the value without its quotation marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -262,14 +254,14 @@ mod tests {
         }
     }
 
-    /// Every record of up to seven of these bytes that decoding takes: as many cells, and those that are not quoted as they stand.
+    /// Every record of up to six of these bytes that decoding takes: as many cells, and those that are not quoted as they stand.
     #[test]
     fn cells_stand_where_the_csv_reader_finds_them() {
         let mut compared = 0;
         for escape in [None, Some('\\')] {
             let format = format(escape);
             let layout = delimited::Layout::of(&format).unwrap();
-            for length in 1..=7_u32 {
+            for length in 1..=6_u32 {
                 for number in 0..4_usize.pow(length) {
                     let record: Vec<u8> = (0..length).map(|place| b"a,\"\\"[number / 4_usize.pow(place) % 4]).collect();
                     let ranges = cell_ranges(&record, b',', &layout);
@@ -283,7 +275,7 @@ mod tests {
                 }
             }
         }
-        assert!(compared > 20_000, "{compared}");
+        assert!(compared > 5_000, "{compared}");
     }
 
     #[test]

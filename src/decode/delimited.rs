@@ -1,6 +1,5 @@
 //! Decodes delimited text. A record is a line, or several while a quotation mark is open; one never closed spoils its own line only.
 
-use super::cells::HeaderRow;
 use super::encoding::text_of;
 use super::header::Resolved;
 use super::lines::{Lines, MAX_LINE, trim_line_end};
@@ -48,6 +47,14 @@ impl<'a> Layout<'a> {
             encoding: *encoding,
         })
     }
+}
+
+/// The line that names a file's columns, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderRow {
+    pub text: String,
+    pub offset: u64,
+    pub length: u64,
 }
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";

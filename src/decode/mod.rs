@@ -28,7 +28,8 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 pub use archive::{member_date, member_name, member_names};
-pub use cells::{HeaderRow, RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
+pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
+pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
 pub use hash_partitioner::{HashPartitioner, read_partition};
