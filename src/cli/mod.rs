@@ -24,6 +24,7 @@ mod serve;
 mod settings;
 mod status;
 mod trace;
+mod tracer;
 mod unprintable;
 mod upgrade;
 mod user;
@@ -45,6 +46,7 @@ use crate::pipeline::Declarations;
 use crate::run::{self as runs, AcceptedIds, Chosen, RunSettings};
 use crate::store::{Home, Releases, SETTINGS_FILE, SharedStore};
 use settings::SettingsFile;
+pub use tracer::HomeTracer;
 
 /// The home where no word names one.
 const DEFAULT_HOME: &str = ".pubdata";
@@ -337,6 +339,12 @@ impl Global {
     /// What commands that make releases work with; a home that is not there is made.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         self.settings_with(declarations, channel, |home| runs::accepted_ids(home, jiff::Timestamp::now()))
+    }
+
+    /// What looks at the home's snapshots for a server: nothing of what a run was told to do decides it.
+    fn tracer(&self, declarations: Declarations, channel: &str) -> Result<HomeTracer> {
+        let unchosen = Self { chosen: Chosen::default(), ..self.clone() };
+        unchosen.settings_with(declarations, channel, |_| Ok(AcceptedIds::default())).map(HomeTracer)
     }
 
     fn settings_with(&self, declarations: Declarations, channel: &str, accepted: impl FnOnce(&Home) -> Result<AcceptedIds>) -> Result<RunSettings> {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -118,9 +119,12 @@ impl ServeArgs {
 pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<ExitCode> {
     let files = global.files()?;
     let plans = Plans::load(&files)?;
-    let contracts = Declarations::load(files)?.contracts;
+    let declarations = Declarations::load(files)?;
+    let contracts = declarations.contracts.clone();
+    let tracer = global.tracer(declarations, &arguments.channel)?;
     let poll_interval = Duration::try_from_secs_f64(arguments.poll_seconds);
     let settings = ServeSettings {
+        tracer: Some(Arc::new(tracer)),
         store_url: global.store.clone(),
         shared_limits: arguments
             .limits

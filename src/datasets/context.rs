@@ -233,13 +233,7 @@ impl<'a> Context<'a> {
         let snapshot = &part.snapshot;
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let ignore = source.ignore.iter().map(|pattern| expand(pattern, &snapshot.keys)).collect::<Result<Vec<_>>>()?;
-        let mut plan = if source.closed { ColumnPlan::new(ignore).closed() } else { ColumnPlan::new(ignore) };
-        for (name, source_names) in &source.columns {
-            let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
-            plan = if source.optional_columns.contains(name) { plan.want_optional(name, &source_names) } else { plan.want(name, &source_names) };
-        }
-        let plan = adjust(plan);
+        let plan = adjust(ColumnPlan::of(source, &snapshot.keys)?);
         let key = (snapshot.sha256, part.member.clone());
         let task = decode::Task {
             path: &path,

@@ -49,7 +49,15 @@ impl<'a> Layout<'a> {
     }
 }
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// The line that names a file's columns, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderRow {
+    pub text: String,
+    pub offset: u64,
+    pub length: u64,
+}
+
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A preamble of more lines than this is none: the header line is not there.
 const MAX_PREAMBLE_LINES: usize = 100;
@@ -121,7 +129,11 @@ fn read_header(lines: &mut Lines<'_>, task: &Task<'_>, layout: &Layout<'_>) -> R
 /// The names of the header line, and the delimiter between them.
 pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<(Vec<String>, u8)> {
     let header = header_line(lines, layout)?;
-    let text = header.as_str();
+    Ok(names_of(&header.text, layout))
+}
+
+/// The names of a header line, and the delimiter between them.
+pub(super) fn names_of(text: &str, layout: &Layout<'_>) -> (Vec<String>, u8) {
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout.delimiters.iter().copied().max_by_key(occurrences).expect("declarations are checked to have one");
     let cells = cells_of(text.as_bytes(), narrow(delimiter), layout).unwrap_or_default();
@@ -129,25 +141,26 @@ pub(super) fn header_names(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result
         let name = std::str::from_utf8(cell).unwrap_or_default().trim();
         if layout.is_name_normalized { normalized_name(name) } else { name.to_owned() }
     };
-    Ok((cells.iter().map(name_of).collect(), narrow(delimiter)))
+    (cells.iter().map(name_of).collect(), narrow(delimiter))
 }
 
-fn narrow(delimiter: char) -> u8 {
+pub(super) fn narrow(delimiter: char) -> u8 {
     u8::try_from(delimiter).unwrap_or(b',')
 }
 
 /// The header line: the first line, or the first that begins as declared.
-fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<String> {
+pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<HeaderRow> {
     let header_start = layout.header_start;
     for number in 0..MAX_PREAMBLE_LINES {
-        let Some((_, line)) = lines.next_line()? else { break };
-        let line = line.strip_prefix(BOM).filter(|_| number == 0).unwrap_or(line);
+        let Some((offset, whole)) = lines.next_line()? else { break };
+        let line = whole.strip_prefix(BOM).filter(|_| number == 0).unwrap_or(whole);
+        let (offset, length) = (offset + (whole.len() - line.len()) as u64, line.len() as u64);
         if number == 0 && line.trim_ascii_start().starts_with(b"<") {
             return Err(Error::format("begins with `<`: an HTML or XML page, not the declared table"));
         }
         if header_start.is_none_or(|start| line.starts_with(start.as_bytes())) {
-            let text = text_of(layout.encoding, line).map(std::borrow::Cow::into_owned);
-            return text.ok_or_else(|| Error::format("the header line is not UTF-8"));
+            let text = text_of(layout.encoding, line).ok_or_else(|| Error::format("the header line is not UTF-8"))?;
+            return Ok(HeaderRow { text: text.into_owned(), offset, length });
         }
     }
     Err(Error::format(
@@ -252,7 +265,7 @@ fn plainly_quoted<'r>(record: &'r [u8], delimiter: u8, layout: &Layout<'_>, widt
 }
 
 /// Splits one record into cells; none when it is more than one record.
-fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
+pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
     let mut builder = csv::ReaderBuilder::new();
     builder.has_headers(false).flexible(true).delimiter(delimiter).quoting(layout.is_quoting).escape(layout.escape);
     let mut reader = builder.from_reader(record);

@@ -1,11 +1,11 @@
 //! Which columns of a file are read, and under which of our names. A file that lacks a wanted column is refused; one that nobody declared
 //! is told of, and refused where the plan is closed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::archive::is_text;
 use crate::error::{Error, Result};
-use crate::pipeline::nearest;
+use crate::pipeline::{Source, expand, nearest};
 
 /// Which columns of a file are read, which are known and not used, and which rows are kept.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +42,20 @@ impl ColumnPlan {
         Self { ignore, ..Self::default() }
     }
 
+    /// The plan that a source declares; `keys` are the values of its file's variables.
+    ///
+    /// # Errors
+    /// `Config`, when a pattern names a variable that the file has not.
+    pub fn of(source: &Source, keys: &BTreeMap<String, String>) -> Result<Self> {
+        let ignore = source.ignore.iter().map(|pattern| expand(pattern, keys)).collect::<Result<Vec<_>>>()?;
+        let mut plan = if source.closed { Self::new(ignore).closed() } else { Self::new(ignore) };
+        for (name, source_names) in &source.columns {
+            let source_names: Vec<&str> = source_names.iter().map(String::as_str).collect();
+            plan = if source.optional_columns.contains(name) { plan.want_optional(name, &source_names) } else { plan.want(name, &source_names) };
+        }
+        Ok(plan)
+    }
+
     /// Reads a column under our name from the first of the publisher's names that the file has.
     #[must_use]
     pub fn want(self, name: &str, source_names: &[&str]) -> Self {
@@ -70,6 +84,11 @@ impl ColumnPlan {
     pub fn keep_prefixes(mut self, name: &str, prefixes: Vec<String>) -> Self {
         self.keep = Some((name.to_owned(), prefixes));
         self
+    }
+
+    /// Our name of a publisher's column; none where it is not read.
+    pub fn name_of(&self, column: &str) -> Option<&str> {
+        self.wanted.iter().find(|wanted| wanted.source_names.iter().any(|name| name == column)).map(|wanted| wanted.name.as_str())
     }
 
     /// Whether a column is mapped or ignored.

@@ -7,7 +7,7 @@ use std::io::Read;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::header::Resolved;
+use super::header::{ColumnPlan, Resolved};
 use super::text_frame::{Sink, TextFrame};
 use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
     let resolved = task.plan.resolve_attributes(&names)?;
     let indices: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
     let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
-    let mut push = |record: &str, offset: usize| match Cells::of(record, task, layout) {
+    let mut push = |record: &str, offset: usize| match Cells::of(record, task.plan, layout) {
         Ok(cells) => push_cells(&mut frame, &resolved, &indices, &cells, record, offset as u64),
         Err(problem) => frame.malformed(problem, record.as_bytes(), offset as u64),
     };
@@ -58,6 +58,11 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
         }
     }
     frame.finish()
+}
+
+/// The values of one record, by the names that they are mapped by; none where it is no record.
+pub(super) fn spans<'r>(record: &'r str, plan: &ColumnPlan, layout: &Layout<'_>) -> Option<Vec<(String, &'r RawValue)>> {
+    Cells::of(record, plan, layout).ok().map(|cells| cells.0.into_iter().map(|cell| (cell.name, cell.value)).collect())
 }
 
 /// Counts the records of a file, whatever is in them.
@@ -95,7 +100,7 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     let mut names = Vec::new();
     let mut written: HashMap<String, String> = HashMap::new();
     for record in records {
-        for Cell { name, path, .. } in Cells::of(record.get(), task, layout).unwrap_or_default().0 {
+        for Cell { name, path, .. } in Cells::of(record.get(), task.plan, layout).unwrap_or_default().0 {
             match written.get(&name) {
                 Some(known) if *known == path => {}
                 Some(known) => return Err(Error::format(format!("the attributes `{known}` and `{path}` are both `{name}`"))),
@@ -150,9 +155,9 @@ struct Cell<'r> {
 
 impl<'r> Cells<'r> {
     /// Takes a record apart; says what is wrong with it.
-    fn of(record: &'r str, task: &Task<'_>, layout: &Layout<'_>) -> std::result::Result<Self, String> {
+    fn of(record: &'r str, plan: &ColumnPlan, layout: &Layout<'_>) -> std::result::Result<Self, String> {
         let mut cells = Self::default();
-        cells.add(record, "", MAX_DEPTH, task, layout)?;
+        cells.add(record, "", MAX_DEPTH, plan, layout)?;
         let mut met = HashSet::new();
         match cells.0.iter().find(|cell| !met.insert(&cell.name)) {
             Some(cell) => Err(format!("the record has the attribute `{}` twice", cell.path)),
@@ -160,16 +165,16 @@ impl<'r> Cells<'r> {
         }
     }
 
-    fn add(&mut self, object: &'r str, above: &str, depth: usize, task: &Task<'_>, layout: &Layout<'_>) -> std::result::Result<(), String> {
+    fn add(&mut self, object: &'r str, above: &str, depth: usize, plan: &ColumnPlan, layout: &Layout<'_>) -> std::result::Result<(), String> {
         let depth = depth.checked_sub(1).ok_or_else(|| format!("the record has more than {MAX_DEPTH} objects inside each other"))?;
         let Object(attributes) = serde_json::from_str(object).map_err(|_| "the record is not an object".to_owned())?;
         for (key, value) in attributes {
             let path = if above.is_empty() { key } else { format!("{above}.{key}") };
             let name = if layout.is_name_normalized { normalized_name(&path) } else { path.clone() };
-            let is_known = task.plan.knows(&name);
+            let is_known = plan.knows(&name);
             if !is_known && value.get().starts_with('{') {
-                self.add(value.get(), &path, depth, task, layout)?;
-            } else if is_known || value.get() != "null" || !task.plan.knows_below(&name) {
+                self.add(value.get(), &path, depth, plan, layout)?;
+            } else if is_known || value.get() != "null" || !plan.knows_below(&name) {
                 self.0.push(Cell { name, path, value });
             }
         }

@@ -2,6 +2,7 @@
 //! which columns there are and what they mean is the caller's. Never infers a type: every cell arrives as text.
 
 mod archive;
+mod cells;
 mod delimited;
 mod encoding;
 mod excerpt;
@@ -27,6 +28,8 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 pub use archive::{member_date, member_name, member_names};
+pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
+pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
 pub use hash_partitioner::{HashPartitioner, read_partition};

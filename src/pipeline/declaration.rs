@@ -23,6 +23,10 @@ pub struct Declaration {
     pub cadence: Cadence,
     /// When the publisher issues the files; by the cadence alone where it is not known better.
     pub calendar: Option<Calendar>,
+    /// Whether the files may be shown as they are. Where it is not said, they may tell of persons what is not published of them (streets, telephones, e-mail),
+    /// and of their bytes only what is published is shown. It decides no record, and is not hashed.
+    #[serde(default, skip_serializing)]
+    pub open: bool,
     /// FIPS codes of the areas whose records these are: `us`, a state's two digits, a county's five, a place's seven, and `1208699990` for what of a
     /// county is in no place. Empty where records are of no area, or the tables say which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,10 +11,8 @@ use super::entry::task_id_of;
 use super::made_with::MadeWith;
 use super::shards::build_subjects;
 use crate::error::{Error, Result};
-use crate::ids::RecordId;
-use crate::provenance::SourcePointer;
 use crate::publish;
-use crate::store::{self, BUCKET, Part, TaskEntry};
+use crate::store::{self, BUCKET, FoundRecord, TaskEntry};
 use crate::validate::{Candidate, validate};
 
 /// What came of making a record or a release again.
@@ -31,8 +29,8 @@ pub enum Replay {
 
 impl Replay {
     /// By what is other, and why that would say nothing.
-    pub(super) fn of(differences: &[String], not_possible: Option<&String>) -> Self {
-        match (differences.is_empty(), not_possible) {
+    pub(super) fn of(is_equal: bool, not_possible: Option<&String>) -> Self {
+        match (is_equal, not_possible) {
             (true, None) => Self::Match,
             (_, Some(_)) => Self::NotPossible,
             (false, None) => Self::Mismatch,
@@ -40,24 +38,31 @@ impl Replay {
     }
 }
 
-/// Makes the record again from its pointers alone and compares every column.
-pub(super) fn replay(
-    made: &MadeWith,
-    entry: &TaskEntry,
-    part: &Part,
-    record_id: &RecordId,
-    published: &Map<String, Value>,
-    pointers: &[SourcePointer],
-    notes: &mut Vec<String>,
-) -> Vec<String> {
-    match remake(made, entry, part, record_id, pointers) {
-        Ok(Some(remade)) => compare(published, &remade, notes),
-        Ok(None) => vec!["the bytes no longer make this record".to_owned()],
-        Err(error) => vec![format!("the bytes no longer make this record: {error}")],
+/// Something that is not as it was published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// The column that comes out otherwise; none where the record does not come out at all, or its bytes are damaged.
+    pub(super) column: Option<String>,
+    pub(super) text: String,
+}
+
+impl Difference {
+    pub(super) fn of_bytes(text: String) -> Self {
+        Self { column: None, text }
     }
 }
 
-fn remake(made: &MadeWith, entry: &TaskEntry, part: &Part, record_id: &RecordId, pointers: &[SourcePointer]) -> Result<Option<Map<String, Value>>> {
+/// Makes the record again from its pointers alone and compares every column.
+pub(super) fn replay(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, notes: &mut Vec<String>) -> Vec<Difference> {
+    match remake(made, entry, found) {
+        Ok(Some(remade)) => compare(found.columns, &remade, notes),
+        Ok(None) => vec![Difference::of_bytes("the bytes no longer make this record".to_owned())],
+        Err(error) => vec![Difference::of_bytes(format!("the bytes no longer make this record: {error}"))],
+    }
+}
+
+fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>) -> Result<Option<Map<String, Value>>> {
+    let FoundRecord { part, record_id, pointers, .. } = *found;
     let settings = &made.settings;
     let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     // Floors say nothing of a record.
@@ -96,7 +101,7 @@ fn remake(made: &MadeWith, entry: &TaskEntry, part: &Part, record_id: &RecordId,
 }
 
 /// The columns that come out otherwise. What the contract added since the release was never published: a note says so.
-fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<String> {
+fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<Difference> {
     let (known, added): (BTreeSet<&String>, BTreeSet<&String>) = published.keys().chain(remade.keys()).partition(|name| published.contains_key(*name));
     if !added.is_empty() {
         let names: Vec<&str> = added.into_iter().map(String::as_str).collect();
@@ -104,5 +109,6 @@ fn compare(published: &Map<String, Value>, remade: &Map<String, Value>, notes: &
     }
     let differing = known.into_iter().filter(|name| published.get(*name) != remade.get(*name));
     let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    differing.map(|name| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)))).collect()
+    let text = |name: &String| format!("{name}: published {}, the bytes say {}", show(published.get(name)), show(remade.get(name)));
+    differing.map(|name| Difference { column: Some(name.clone()), text: text(name) }).collect()
 }

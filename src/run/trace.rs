@@ -6,14 +6,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::made_with::{MadeWith, contracts_of};
-use super::replay::{Replay, replay};
+use super::replay::{Difference, Replay, replay};
 use super::{RunSettings, current_manifest};
 use crate::contract::Contract;
 use crate::decode;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Obtained, Snapshot, SourcePointer};
-use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
+use crate::store::{self, FoundRecord, Manifest, Part, Snapshots, TaskEntry};
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
 #[derive(Debug, Serialize)]
@@ -66,27 +66,15 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         None => current_manifest(settings).await?,
     };
     let (part, record, pointers) = find(settings, &manifest, record_id).await?;
-    let entry = manifest.tasks.get(&part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", part.task_id)))?;
+    let found = FoundRecord { manifest: &manifest, part: &part, record_id, columns: &record, pointers: &pointers };
+    let entry = entry_of(&found)?;
     let snapshots = Snapshots::look(&settings.home);
     let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
-    let (made, lost) = match MadeWith::of(settings, &manifest, entry).await {
-        Ok(made) => (Some(made), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
+    let made = MadeWith::of(settings, &manifest, entry).await;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    let mut differences = damaged(declared, &snapshots, entry, &pointers)?;
     let sources = pointers.iter().map(|pointer| traced_source(declared, &snapshots, entry, pointer)).collect();
-    let is_damaged = !differences.is_empty() || lost.is_some();
-    differences.extend(lost);
-    let mut notes = Vec::new();
-    let mut not_possible = None;
-    if let Some(made) = &made {
-        notes.extend(made.notes.iter().cloned());
-        let remade = replay(made, entry, &part, record_id, &record, &pointers, &mut notes);
-        // What is damaged is other than it was, whatever made it.
-        not_possible = made.not_held.clone().filter(|_| !remade.is_empty() && !is_damaged);
-        differences.extend(remade);
-    }
+    let Remade { replay, not_possible, differences, notes } = remade_by(settings, made, &found)?;
+    let differences: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
     Ok(TraceReport {
         record_id: record_id.to_string(),
         dataset_id: record_id.dataset_id().to_owned(),
@@ -99,11 +87,55 @@ pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option
         links,
         sources,
         is_match: differences.is_empty(),
-        replay: Replay::of(&differences, not_possible.as_ref()),
+        replay,
         not_possible,
         differences,
         notes,
     })
+}
+
+/// What comes of making a record again.
+#[derive(Debug)]
+pub(super) struct Remade {
+    pub(super) replay: Replay,
+    /// Why what comes out otherwise says nothing of the release.
+    pub(super) not_possible: Option<String>,
+    pub(super) differences: Vec<Difference>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes a record that was found again from its bytes.
+///
+/// # Errors
+/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record is.
+pub(super) async fn remade(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<Remade> {
+    let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
+    remade_by(settings, made, found)
+}
+
+/// `made` is how the record's build is made again, or why that is lost.
+fn remade_by(settings: &RunSettings, made: Result<MadeWith>, found: &FoundRecord<'_>) -> Result<Remade> {
+    let entry = entry_of(found)?;
+    let declared = made.as_ref().map_or(settings, |made| &made.settings);
+    let mut differences = damaged(declared, &Snapshots::look(&settings.home), entry, found.pointers)?;
+    let is_damaged = !differences.is_empty() || made.is_err();
+    let (mut notes, mut not_possible) = (Vec::new(), None);
+    match &made {
+        Err(error) => differences.push(Difference::of_bytes(error.to_string())),
+        Ok(made) => {
+            notes.extend(made.notes.iter().cloned());
+            let remade = replay(made, entry, found, &mut notes);
+            // What is damaged is other than it was, whatever made it.
+            not_possible = made.not_held.clone().filter(|_| !remade.is_empty() && !is_damaged);
+            differences.extend(remade);
+        }
+    }
+    Ok(Remade { replay: Replay::of(differences.is_empty(), not_possible.as_ref()), not_possible, differences, notes })
+}
+
+/// The build that made a record.
+pub(super) fn entry_of<'a>(found: &FoundRecord<'a>) -> Result<&'a TaskEntry> {
+    found.manifest.tasks.get(&found.part.task_id).ok_or_else(|| Error::store(format!("the manifest has no task {}", found.part.task_id)))
 }
 
 /// Fills the contract's links with a record's values. A link that needs a value the record lacks is left out.
@@ -186,7 +218,7 @@ async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId)
 }
 
 /// Snapshots of the record whose bytes are not those that were fetched.
-fn damaged(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<String>> {
+fn damaged(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<Difference>> {
     let mut differences = Vec::new();
     let mut members: Vec<&SourcePointer> = pointers.iter().filter(|pointer| is_of_member(entry, pointer)).collect();
     members.dedup_by_key(|pointer| (pointer.snapshot, &pointer.member));
@@ -196,7 +228,7 @@ fn damaged(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, poi
     for snapshot in entry.inputs.iter().filter(|input| pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
         differences.extend(snapshots.damage(snapshot)?);
     }
-    Ok(differences)
+    Ok(differences.into_iter().map(Difference::of_bytes).collect())
 }
 
 /// Whether a pointer carries the digest of its member, not of the archive.
@@ -205,7 +237,7 @@ fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
 }
 
 /// The snapshot a pointer points into.
-fn snapshot_of<'a>(entry: &'a TaskEntry, pointer: &SourcePointer) -> Option<&'a Snapshot> {
+pub(super) fn snapshot_of<'a>(entry: &'a TaskEntry, pointer: &SourcePointer) -> Option<&'a Snapshot> {
     let is_its_source = |input: &&Snapshot| input.source_id == pointer.source_id;
     let exact = entry.inputs.iter().filter(is_its_source).find(|input| input.sha256 == pointer.snapshot);
     exact.or_else(|| entry.inputs.iter().filter(is_its_source).find(|_| pointer.member.is_some()))

@@ -7,6 +7,7 @@ mod business;
 mod coverage;
 mod days;
 mod described;
+mod finder;
 mod geo;
 mod http;
 mod index;
@@ -26,6 +27,7 @@ mod server;
 mod settings;
 mod stream;
 mod tax;
+mod tracer;
 mod zip_code;
 
 pub use http::service::Clock;
@@ -35,6 +37,7 @@ pub use routes::openapi_document;
 pub use run::serve;
 pub use server::Server;
 pub use settings::{Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+pub use tracer::Tracer;
 
 /// What `fuzz/` reaches that is no part of the library.
 #[cfg(fuzzing)]

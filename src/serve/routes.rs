@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::http::endpoint::{Endpoint, Family, Placeholder};
 use super::http::openapi;
 use super::release::loaded::Load;
-use super::{admin, bulk, business, coverage, geo, license, permit, place, provenance, sec, tax, zip_code};
+use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, sec, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
 static OF_ALL: Family = Family {
     load: place::LOAD,
-    endpoints: &[coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT],
+    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT],
     placeholders: &[Placeholder {
         name: "record_id",
         pattern: "^[^:]+:.+$",

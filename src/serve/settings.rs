@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::serve::tracer::Tracer;
 use crate::store::Plans;
 
 /// How the server runs. Everything but the home and the plans has a default.
@@ -16,6 +18,8 @@ pub struct ServeSettings {
     /// Buckets that several servers share; without them each server counts by itself.
     pub shared_limits: Option<LimitsServer>,
     pub plans: Plans,
+    /// What looks at the publishers' files; none says so where they are asked for.
+    pub tracer: Option<Arc<dyn Tracer>>,
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
@@ -88,6 +92,8 @@ pub struct Limits {
     pub retained_bytes: usize,
     /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all releases together.
     pub part_cache_bytes: usize,
+    /// How long one who asks for the bytes of a record, or to make it again, waits for it.
+    pub trace_time: Duration,
     /// Bound on the parts of a bucket that are kept on disk.
     pub disk_cache_bytes: u64,
     /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
@@ -150,6 +156,7 @@ impl Default for Limits {
             least_counted_bytes: 16 << 10,
             retained_bytes: 512 << 20,
             part_cache_bytes: 512 << 20,
+            trace_time: Duration::from_secs(20),
             disk_cache_bytes: 20 << 30,
             least_copied_bytes: 4 << 20,
             stream_sockets: 2_000,
@@ -171,6 +178,7 @@ impl ServeSettings {
             store_url: None,
             shared_limits: None,
             plans,
+            tracer: None,
             channel: "nightly".to_owned(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             tls: None,

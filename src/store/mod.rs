@@ -54,7 +54,7 @@ pub use part_files::PartFiles;
 pub use partial::{Partial, PartialOf};
 pub use placed::{PlacedWork, staged_part_key};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
-pub use record::{Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};
+pub use record::{FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where};
 pub use releases::{IncompleteRelease, Releases};
 pub use replica::{Replica, SharedLog, change_keys, list_keys};
 pub use scratch::Scratch;

@@ -9,12 +9,23 @@ use parquet::arrow::arrow_reader::{ArrowPredicateFn, ArrowReaderOptions, Parquet
 use parquet::file::metadata::RowGroupMetaData;
 use serde_json::{Map, Value};
 
+use super::{Manifest, Part};
 use crate::error::{Error, Result};
 use crate::ids::RecordId;
 use crate::provenance::{POINTERS, SourcePointer};
 
 /// The columns of a record, without the pointers, and the pointers.
 pub type Record = (Map<String, Value>, Vec<SourcePointer>);
+
+/// A record where it was found: of which release, in which part.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundRecord<'a> {
+    pub manifest: &'a Manifest,
+    pub part: &'a Part,
+    pub record_id: &'a RecordId,
+    pub columns: &'a Map<String, Value>,
+    pub pointers: &'a [SourcePointer],
+}
 
 const RECORD_ID: &str = "record_id";
 

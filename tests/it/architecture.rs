@@ -41,7 +41,8 @@ const LAYERS: &[(&str, &str)] = &[
 const SERVE_LAYERS: &[(&str, &str)] = &[
     ("days", ""),
     ("json", ""),
-    ("settings", ""),
+    ("tracer", ""),
+    ("settings", "tracer"),
     ("index", ""),
     ("search", "index json"),
     ("release", "index json"),
@@ -59,8 +60,9 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("described", "http json release"),
     ("bulk", "described http json release"),
     ("coverage", "described geo http json license permit place release sec tax"),
-    ("provenance", "http json release"),
-    ("routes", "admin bulk business coverage geo http license permit place provenance release sec tax zip_code"),
+    ("provenance", "http json release tracer"),
+    ("finder", "business geo http json license permit place release search sec"),
+    ("routes", "admin bulk business coverage finder geo http license permit place provenance release sec tax zip_code"),
     ("pages", "http settings"),
     ("server", "http pages release routes settings stream"),
     ("router", "http pages routes server stream"),
@@ -283,7 +285,7 @@ impl Words {
         }
         facts.retain(|word: &String| word.contains(|c: char| !c.is_ascii_digit()));
         // Words of the API itself, which a publisher's value happens to be, too.
-        for word in ["income", "balance", "cash_flow", "USD", "shares", "cash", "only_taxed"] {
+        for word in ["income", "balance", "cash_flow", "USD", "shares", "cash", "only_taxed", "true"] {
             facts.remove(word);
         }
         let letters = || (b'A'..=b'Z').map(char::from);

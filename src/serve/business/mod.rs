@@ -1,10 +1,10 @@
 //! Businesses as the registries of states publish them: found by name, number or agent.
 
-mod datasets;
+pub mod datasets;
 mod entity;
 mod record;
 mod search;
-mod table;
+pub mod table;
 
 use crate::error::Result;
 use crate::serve::http::endpoint::{Family, Placeholder};

@@ -33,7 +33,7 @@ impl AreaKind {
         }
     }
 
-    pub fn place_dataset(self) -> &'static str {
+    pub const fn place_dataset(self) -> &'static str {
         match self {
             Self::Zcta => "geo.geography",
             Self::County => "geo.county",

@@ -2,7 +2,7 @@
 
 use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::estimates::{Estimate, MetricTable};
-use crate::serve::geo::metric_text::{MetricSays, MetricText, trim_of, write_tenths};
+use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_tenths};
 use crate::serve::geo::tables::Geo;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::parameters::{Kind, Parameter};
@@ -68,6 +68,17 @@ pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &st
     json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
     json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
     json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
+}
+
+/// An estimate in a few words: value and margin as the publisher prints them, or why there is none.
+pub fn told(estimate: &Estimate<'_>) -> String {
+    let unit = estimate.descriptor.unit.as_str();
+    let figure = |tenths: i64| json_text(|json| write_tenths(json, Some(tenths), trim_of(unit)));
+    match (estimate.value, estimate.moe.or(estimate.moe_approximate)) {
+        (Some(value), Some(margin)) => format!("{} ± {} {unit}", figure(value), figure(margin)),
+        (Some(value), None) => format!("{} {unit}", figure(value)),
+        (None, _) => estimate.null_reason.unwrap_or_default().replace('_', " "),
+    }
 }
 
 /// Writes the record id of a metric; null when there is no record.

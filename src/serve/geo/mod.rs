@@ -7,7 +7,7 @@ mod county_locations;
 mod demographics;
 pub mod estimates;
 mod geography_texts;
-mod metric;
+pub mod metric;
 mod metric_areas;
 mod metric_text;
 pub mod notices;

@@ -100,14 +100,15 @@ async fn serve_one(
         return table::answer(asked, rows, tag.as_deref(), now).await;
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let bytes = envelope::answer(&call_of(&release), &request_id.0).await;
+    let answer = envelope::answer(&call_of(&release), &request_id.0).await;
     if endpoint.method == "POST"
         && let Some((client, allowance)) = admitted
     {
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
-    Ok(answer_response("application/json", Body::from(bytes?), tag.as_deref(), now))
+    let (bytes, is_momentary) = answer?;
+    Ok(answer_response("application/json", Body::from(bytes), tag.as_deref().filter(|_| !is_momentary), now))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
@@ -161,7 +162,7 @@ pub async fn ask(service: &Service, paths: &Paths, client: &Client, question: Qu
     let query = Query::read(query, endpoint.parameters, &service.contracts)?;
     let release = release_for(service, endpoint, &query).await?;
     let call = Call { endpoint, service, release: &release, path: &values, query: &query, body: question.body, client, today: service.today() };
-    envelope::answer(&call, &request_id.0).await
+    envelope::answer(&call, &request_id.0).await.map(|(bytes, _)| bytes)
 }
 
 /// The release that a request is answered from.

@@ -7,11 +7,11 @@ use crate::serve::json::Json;
 use crate::serve::release::freshness::freshness_of;
 use crate::store::Manifest;
 
-/// Runs a handler and writes the whole envelope.
+/// Runs a handler and writes the whole envelope. With it, whether the answer is right for the moment only.
 ///
 /// # Errors
 /// The handler's.
-pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
+pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<(Vec<u8>, bool)> {
     let mut json = Json::new();
     json.raw("{\"data\":");
     let mut meta = write_data(call, &mut json).await?;
@@ -25,7 +25,7 @@ pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
     write_meta(&mut json, call, &meta, request_id);
     let mut bytes = json.into_bytes();
     bytes.push(b'}');
-    Ok(bytes)
+    Ok((bytes, meta.is_momentary))
 }
 
 /// The manifest of the release that an answer is from.

@@ -16,6 +16,8 @@ pub struct Meta {
     pub page: Option<Page>,
     /// The release that the answer is from, where it is an earlier one of which nothing but the manifest was read.
     pub release: Option<Arc<Manifest>>,
+    /// Whether the answer says what this server cannot tell now: it is not kept, whatever its endpoint declares.
+    pub is_momentary: bool,
 }
 
 /// Something a reader should know about an answer.

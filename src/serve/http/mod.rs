@@ -39,6 +39,7 @@ pub mod response;
 pub mod scope;
 pub mod service;
 pub mod shared_limits;
+pub mod shared_work;
 pub mod shares;
 mod table;
 pub mod usage;

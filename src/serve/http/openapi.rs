@@ -57,7 +57,7 @@ fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contrac
     });
     let scope = match endpoint.access {
         Access::Everyone => "Needs no key.".to_owned(),
-        Access::Key => "Needs a key with the scope of the record's family.".to_owned(),
+        Access::Key => "Needs a key; it sees what its scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
     operation["description"] = json!(scope);

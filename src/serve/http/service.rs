@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
@@ -19,6 +20,7 @@ use super::peer;
 use super::problem;
 use super::problem::{Code, Problem};
 use super::rate_limit::RateLimiter;
+use super::shared_work::{Bounds, SharedWork};
 use super::shares::{Exhausted, Share, Shares};
 use super::usage::Usage;
 use crate::contract::Contracts;
@@ -37,6 +39,10 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// The most tables that are made at the same time, and those of one client.
 const DOWNLOADS: usize = 32;
 const DOWNLOADS_OF_CLIENT: usize = 4;
+/// A look reads a few kilobytes, or an archive's member up to them.
+const LOOKS: Bounds = Bounds { at_once: 4, waiting: 32, waiting_of_client: 8, kept: 0, patience: Duration::MAX };
+/// A replay reads sources and builds tables. What came of it is small, and the same for as long as release and program are.
+const REPLAYS: Bounds = Bounds { at_once: 2, waiting: 12, waiting_of_client: 4, kept: 4_096, patience: Duration::MAX };
 
 /// Everything that requests share.
 pub struct Service {
@@ -56,6 +62,9 @@ pub struct Service {
     downloads: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
+    /// Looking at the publishers' bytes of records, and making records again from them.
+    pub looks: Arc<SharedWork>,
+    pub replays: Arc<SharedWork>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
     /// What decides the form of answers: the program's build and its contracts.
@@ -101,6 +110,8 @@ impl Service {
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
+            looks: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..LOOKS })),
+            replays: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..REPLAYS })),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
             home,
             is_unreadable: AtomicBool::new(false),

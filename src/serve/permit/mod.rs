@@ -6,7 +6,7 @@ pub mod datasets;
 mod filter;
 mod links;
 mod lists;
-mod place;
+pub mod place;
 mod property;
 mod record;
 mod search;

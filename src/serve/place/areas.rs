@@ -3,6 +3,7 @@
 use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
 
+use crate::canonical::name::comparable;
 use crate::error::{Error, Result, ResultExt};
 use crate::serve::json::{Json, Trim};
 use crate::serve::place::area_codes::AreaCodes;
@@ -15,6 +16,8 @@ use crate::store::Part;
 pub struct PlaceTable {
     pub codes: Texts,
     by_code: AreaCodes,
+    /// Of counties, their names as they are compared, sorted, with their rows.
+    by_name: Vec<(Box<str>, u32)>,
     pub names: Texts,
     pub record_ids: Texts,
     pub validation_statuses: Texts,
@@ -81,7 +84,10 @@ impl PlaceTable {
     /// `Store`, when the part lacks a column or is out of order.
     pub fn read_counties(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(bytes.clone(), &[&COMMON[..], &["county_fips", "state_code"]].concat(), &part.path)?;
-        Self::of(&table, ("county_fips", "state_code"), None, origins, part, bytes)
+        let mut counties = Self::of(&table, ("county_fips", "state_code"), None, origins, part, bytes)?;
+        counties.by_name = (0..).take(table.rows()).map(|row: u32| (comparable(counties.names.at(row as usize)).into(), row)).collect();
+        counties.by_name.sort_unstable();
+        Ok(counties)
     }
 
     fn of(table: &Table, (code, state): (&str, &str), primary: Option<PrimaryCounties>, origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
@@ -95,6 +101,7 @@ impl PlaceTable {
         Ok(Self {
             codes,
             by_code,
+            by_name: Vec::new(),
             names: table.texts("name")?,
             record_ids: table.texts("record_id")?,
             validation_statuses: table.texts("validation_status")?,
@@ -117,6 +124,12 @@ impl PlaceTable {
     /// Finds an area by its code.
     pub fn find(&self, code: &str) -> Option<usize> {
         self.by_code.find(code)
+    }
+
+    /// The counties whose names begin so, with the names; `beginning` is in the form in which names are compared.
+    pub fn beginning(&self, beginning: &str) -> impl Iterator<Item = (&str, usize)> {
+        let start = self.by_name.partition_point(|(name, _)| **name < *beginning);
+        self.by_name[start..].iter().take_while(move |(name, _)| name.starts_with(beginning)).map(|(name, row)| (&**name, *row as usize))
     }
 
     /// Degrees north and east of the area's internal point.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::part_cache::{CachedPart, PartCache};
 use super::record_ids::RecordIds;
+use crate::contract::{Contract, Contracts};
 use crate::error::Result;
 use crate::ids::RecordId;
 use crate::serve::index::file::{Index, Stored};
@@ -76,6 +77,20 @@ impl<'a> PartReader<'a> {
             return Ok(None);
         }
         self.cache.find_record(&self.manifest.release_id, part, record_id).await
+    }
+
+    /// Finds a record by its id alone, in the parts that may hold it.
+    ///
+    /// # Errors
+    /// `Store`, when a part is missing or damaged.
+    pub async fn find(self, contracts: &Contracts, record_id: &RecordId) -> Result<Option<(&'a Part, Record)>> {
+        let is_sorted = contracts.get(record_id.dataset_id()).is_some_and(Contract::is_sorted_by_subject);
+        for part in self.parts_of(record_id.dataset_id()).filter(|part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id))) {
+            if let Some(record) = self.find_record(part, record_id).await? {
+                return Ok(Some((part, record)));
+            }
+        }
+        Ok(None)
     }
 
     /// The bytes of a part, its digest checked.

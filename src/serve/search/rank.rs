@@ -24,6 +24,16 @@ impl Ranked {
         Self { row, score: BEST, label: "exact" }
     }
 
+    /// Ten-thousandths.
+    pub fn score(&self) -> i32 {
+        self.score
+    }
+
+    /// How the name fits.
+    pub fn label(&self) -> &'static str {
+        self.label
+    }
+
     /// Writes the member `match`.
     pub fn write(&self, json: &mut Json) {
         write_match(json, self.score, self.label);

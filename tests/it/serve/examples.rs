@@ -10,7 +10,8 @@ use super::served::Served;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 40] = [
+const EXAMPLES: [(&str, &str); 41] = [
+    ("search", "/v1/search?q=90210&limit=4"),
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
@@ -43,7 +44,7 @@ const EXAMPLES: [(&str, &str); 40] = [
     ("calculateTax", "/v1/tax/calculate"),
     ("getTaxRates", "/v1/tax/batch"),
     ("getCoverage", "/v1/coverage"),
-    ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
+    ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share?include=bytes,replay"),
     ("listDatasets", "/v1/datasets"),
     ("getDataset", "/v1/datasets/geo.school"),
     ("listReleases", "/v1/releases"),

@@ -4,7 +4,9 @@ mod admin;
 mod bulk;
 mod business;
 mod coverage;
+mod evidence;
 mod examples;
+mod finder;
 mod fixtures;
 mod geo;
 mod home;
@@ -23,6 +25,7 @@ mod tax;
 mod world;
 mod zip_code;
 
+pub use evidence::Fixed;
 pub use schema::Survey;
 pub use served::Served;
 pub use world::{Answer, World, all, collect_record_ids, notices, read, with};

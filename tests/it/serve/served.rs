@@ -1,7 +1,10 @@
 //! A server on the fixtures' release.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::Request;
+use pubdata::cli::HomeTracer;
 use pubdata::contract::Contracts;
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
@@ -12,10 +15,10 @@ use tower::ServiceExt;
 
 use super::schema::hold;
 use super::{Answer, read};
-use crate::support::Place;
+use crate::support::{Place, settings};
 
 pub struct Served {
-    _place: Place,
+    pub place: Place,
     router: Api,
     key: String,
     contracts: Contracts,
@@ -32,9 +35,11 @@ impl Served {
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
         let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let service = Server::new(ServeSettings::new(place.home(), plans), contracts.clone(), std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+        let tracer = HomeTracer(settings(&place.home(), Vec::new(), DeclarationFiles::built_in()));
+        let settings = ServeSettings { tracer: Some(Arc::new(tracer)), ..ServeSettings::new(place.home(), plans) };
+        let service = Server::new(settings, contracts.clone(), Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.api(), _place: place, key, contracts }
+        Self { router: service.api(), place, key, contracts }
     }
 
     pub fn api(&self) -> &Api {

@@ -1,0 +1,35 @@
+//! Gives the server what looks at the snapshots of the home: it makes records again by the code that `pubdata trace` runs.
+
+use std::fmt::{self, Debug, Formatter};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::run::{self, RunSettings};
+use crate::serve::Tracer;
+use crate::store::FoundRecord;
+
+/// Looks at the snapshots of a home.
+pub struct HomeTracer(pub RunSettings);
+
+impl Debug for HomeTracer {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("HomeTracer").field(&self.0.home).finish()
+    }
+}
+
+impl Tracer for HomeTracer {
+    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
+        async move { run::shown_bytes(&self.0, &found).await?.iter().map(value).collect() }.boxed()
+    }
+
+    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
+        async move { value(&run::told_replay(&self.0, &found).await?) }.boxed()
+    }
+}
+
+fn value(told: &impl serde::Serialize) -> Result<Value> {
+    serde_json::to_value(told).map_err(|error| Error::store(format!("what was found has no JSON form: {error}")))
+}

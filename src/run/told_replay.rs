@@ -1,0 +1,51 @@
+//! What comes of making a record again, as far as anyone may be told who may see the record.
+
+use serde::Serialize;
+
+use super::RunSettings;
+use super::build::QUARANTINE;
+use super::evidence::{NO_COPY, is_open, without_home};
+use super::replay::{Difference, Replay};
+use super::trace::{Remade, entry_of, remade, snapshot_of};
+use crate::error::Result;
+use crate::provenance::SourcePointer;
+use crate::store::{FoundRecord, Snapshots};
+
+/// What comes of making a record again, as far as it may be told.
+#[derive(Debug, Serialize)]
+pub struct ToldReplay {
+    /// What came of it; none where it could not be tried here.
+    pub verdict: Option<Replay>,
+    /// Why it is not possible, or could not be tried.
+    pub reason: Option<String>,
+    pub differences: Vec<ToldDifference>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ToldDifference {
+    /// The column that comes out otherwise; none where the record does not come out at all, or its bytes are damaged.
+    pub column: Option<String>,
+    /// None where it could tell what is not published.
+    pub detail: Option<String>,
+}
+
+/// Makes a record again from its bytes and tells what comes of it. What comes out otherwise of a list that may tell of persons is named by its columns only.
+///
+/// # Errors
+/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record is.
+pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ToldReplay> {
+    let untried = |reason: &str| ToldReplay { verdict: None, reason: Some(reason.to_owned()), differences: Vec::new(), notes: Vec::new() };
+    if found.record_id.dataset_id() == QUARANTINE {
+        return Ok(untried("a record that was set aside is made again from all of its list: `pubdata trace` does that"));
+    }
+    let (entry, snapshots) = (entry_of(found)?, Snapshots::look(&settings.home));
+    let is_here = |pointer: &SourcePointer| snapshot_of(entry, pointer).is_some_and(|snapshot| snapshots.path(snapshot).is_file());
+    if !found.pointers.iter().all(is_here) {
+        return Ok(untried(NO_COPY));
+    }
+    let Remade { replay, not_possible, differences, notes } = remade(settings, found).await?;
+    let is_told = found.pointers.iter().all(|pointer| is_open(settings, &pointer.source_id));
+    let told = |Difference { column, text }| ToldDifference { column, detail: is_told.then(|| without_home(settings, &text)) };
+    Ok(ToldReplay { verdict: Some(replay), reason: not_possible, differences: differences.into_iter().map(told).collect(), notes })
+}

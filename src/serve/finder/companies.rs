@@ -1,0 +1,97 @@
+//! Companies by CIK, ticker or name, and filings by accession number.
+
+use super::asked::Asked;
+use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use crate::ids::{AccessionNumber, Cik};
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::Notice;
+use crate::serve::http::problem::Result;
+use crate::serve::sec::registrants::Registrants;
+use crate::serve::sec::tables::{FILINGS, REGISTRANTS, SecTables};
+
+pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
+    let tables = SecTables::of(call.release);
+    if let Some(registrants) = found.searches(REGISTRANTS, tables.registrants.as_deref()) {
+        add_companies(found, registrants, asked);
+    }
+    if let Ok(accession) = asked.text.parse::<AccessionNumber>() {
+        found.read_as("filing", asked.text);
+        add_filing(call, found, accession).await?;
+    }
+    Ok(())
+}
+
+/// A CIK as it is written, with or without the letters before it.
+fn cik_of(text: &str) -> Option<Cik> {
+    let digits = text.get(..3).filter(|head| head.eq_ignore_ascii_case("cik")).map_or(text, |_| text[3..].trim_start());
+    digits.parse().ok()
+}
+
+fn add_companies(found: &mut Found, registrants: &Registrants, asked: &Asked<'_>) {
+    if let Some(cik) = cik_of(asked.text) {
+        found.read_as("cik", &cik.to_string());
+        if let Some(row) = registrants.find(cik) {
+            found.add(company(registrants, row, EXACT, "cik"));
+        }
+    }
+    if registrants.with_ticker(asked.text).next().is_some() {
+        found.read_as("ticker", &asked.text.to_ascii_uppercase());
+    }
+    if asked.is_number() {
+        return;
+    }
+    let (named, _) = registrants.search(asked.text, FEW);
+    for hit in named.iter().take(FEW) {
+        found.add(company(registrants, hit.row as usize, hit.matched.score(), hit.matched.name()));
+    }
+}
+
+fn company(registrants: &Registrants, row: usize, score: i32, label: &'static str) -> Hit {
+    let cik = registrants.cik(row).to_string();
+    let tickers = registrants.tickers(row).collect::<Vec<_>>().join(", ");
+    Hit {
+        kind: "company",
+        title: registrants.name(row).unwrap_or(&cik).to_owned(),
+        subtitle: joined([Some("registrant"), Some(tickers.as_str()), registrants.sic_description(row), registrants.state(row)]),
+        path: path("/v1/sec/companies/", &cik),
+        page: path("/company/", &cik),
+        record_id: Some(format!("{REGISTRANTS}:{cik}")),
+        id: cik,
+        score,
+        label,
+    }
+}
+
+/// Finds a filing whose number is of its registrant's own: which registrant another is of, its number does not say.
+async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumber) -> Result<()> {
+    let tables = SecTables::of(call.release);
+    let number = accession.to_string();
+    let own = number[..10].parse::<Cik>().ok();
+    let bucket = match own {
+        Some(cik) if !tables.filings.is_empty() => tables.filings.about(call.reader(), cik).await?,
+        _ => None,
+    };
+    let row = own.zip(bucket.as_ref()).and_then(|(cik, bucket)| bucket.table.rows(cik).find(|row| bucket.table.accession_numbers.at(*row) == number));
+    let Some(((cik, bucket), row)) = own.zip(bucket.as_ref()).zip(row) else {
+        found.notices.push(Notice {
+            code: "FILING_NOT_FOUND",
+            message: "filings are found here by an accession number that begins with the CIK of their registrant; of one that an agent filed, look at the company's list of filings".into(),
+        });
+        return Ok(());
+    };
+    found.datasets.push(FILINGS);
+    let company = tables.registrants.as_ref().and_then(|registrants| registrants.name(registrants.find(cik)?).map(str::to_owned));
+    let record_id = format!("{FILINGS}:{cik}:{number}");
+    found.add(Hit {
+        kind: "filing",
+        title: joined([Some(bucket.table.forms.at(row)), company.as_deref()]),
+        subtitle: joined([Some("filing"), Some(number.as_str())]),
+        path: path("/v1/provenance/", &record_id),
+        page: path("/filing/", &number),
+        id: number,
+        score: EXACT,
+        label: "accession_number",
+        record_id: Some(record_id),
+    });
+    Ok(())
+}

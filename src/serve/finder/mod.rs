@@ -1,0 +1,96 @@
+//! Answers `GET /v1/search`: what a person types into one box, whatever it is. Identifiers that fit exactly come first, then names, by the searches of the
+//! families that have them; nothing is compared here in a way of its own.
+
+mod asked;
+mod companies;
+mod hit;
+mod permits;
+mod places;
+mod records;
+mod registries;
+
+use futures_util::FutureExt;
+
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::json::Json;
+use crate::store::Scope;
+use asked::Asked;
+use hit::Found;
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/search",
+    operation_id: "search",
+    summary: "One search over everything",
+    access: Access::Key,
+    parameters: PARAMETERS,
+    body: None,
+    data: "Found",
+    validity: Validity::Release,
+    handler: Handler::Files(|call, json| answer(call, json).boxed()),
+};
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "q",
+        kind: Kind::Line { max: 120 },
+        description: "A ZIP code, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric and a ZCTA, such as `median income 90210`. Needed.",
+    },
+    Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 50, default: Some(20) }, description: "The most results." },
+    RELEASE,
+    AS_OF,
+];
+
+async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let text = call.query.get("q").ok_or_else(|| Problem::of_field(Code::MissingParameter, "q", "`q` is needed: a name, a number, a code or an address"))?;
+    let asked = Asked::read(text);
+    let mut found = Found::default();
+    let has = |scope: Scope| call.scopes().contains(&scope);
+    records::find(call, &asked, &mut found).await?;
+    let mut unsearched: Vec<(&str, Scope)> = Vec::new();
+    if has(Scope::Geo) {
+        places::find_areas(call, &asked, &mut found);
+    } else {
+        unsearched.push(("areas and their metrics", Scope::Geo));
+    }
+    if has(Scope::Sec) {
+        companies::find(call, &asked, &mut found).await?;
+    } else {
+        unsearched.push(("companies and filings", Scope::Sec));
+    }
+    if has(Scope::General) {
+        places::find_zips(call, &asked, &mut found);
+        registries::find_businesses(call, &asked, &mut found).await?;
+        registries::find_licenses(call, &asked, &mut found).await?;
+        permits::find(call, &asked, &mut found).await?;
+    } else {
+        unsearched.push(("ZIP codes, businesses, licenses and permits", Scope::General));
+    }
+    found.put_in_order(call.limit());
+    json.object(|json| {
+        json.key("query").text(asked.text);
+        json.key("interpretations").array(|json| {
+            for (kind, value) in &found.interpretations {
+                json.object(|json| {
+                    json.key("kind").text(kind);
+                    json.key("value").text(value);
+                });
+            }
+        });
+        json.key("results").array(|json| found.hits.iter().for_each(|hit| hit.write(json)));
+    });
+    let mut meta = Meta { datasets: found.datasets.iter().map(|dataset_id| (*dataset_id).into()).collect(), ..Meta::default() };
+    for (what, scope) in unsearched {
+        meta.notice("NOT_SEARCHED", format!("{what} were not searched: the key lacks the scope `{scope}`"));
+    }
+    if !found.missing.is_empty() {
+        meta.notice("NOT_PUBLISHED", format!("the release has no {}: nothing was looked for there", found.missing.join(", ")));
+    }
+    for notice in found.notices {
+        meta.notices.push(notice);
+    }
+    Ok(meta)
+}

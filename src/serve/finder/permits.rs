@@ -1,0 +1,102 @@
+//! Properties by address or id, and permits by number.
+
+use std::collections::BTreeMap;
+
+use super::asked::Asked;
+use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use crate::canonical::line::parse_line;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::problem::Result;
+use crate::serve::permit::datasets::{PERMITS, Permit};
+use crate::serve::permit::place::{candidates, is_at};
+use crate::serve::permit::table::Permits;
+use crate::serve::release::rows::Record;
+
+/// Of a permit in another street of the name, or with another suffix.
+const OF_STREET: i32 = 9_000;
+
+/// The most permits that are looked at for the properties they are of.
+const MOST_LOOKED_AT: usize = 200;
+
+pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
+    let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else { return Ok(()) };
+    let of_property = permits.of_property(asked.text);
+    if let Some(row) = of_property.first() {
+        found.read_as("property", asked.text);
+        let records = permits.rows.fetch(call.reader(), &[*row]).await?;
+        records.iter().filter_map(|permit| property(permit, EXACT, "property_id", of_property.len())).for_each(|hit| found.add(hit));
+    }
+    if asked.may_be_a_number() {
+        let rows: Vec<u32> = numbered(permits, asked.text).iter().copied().take(FEW).collect();
+        if !rows.is_empty() {
+            found.read_as("permit", asked.text);
+        }
+        let records = permits.rows.fetch(call.reader(), &rows).await?;
+        records.iter().for_each(|permit| found.add(of_number(permit)));
+    }
+    let address = parse_line(asked.text);
+    if address.key().is_none() || address.street.is_empty() {
+        return Ok(());
+    }
+    found.read_as("address", &address.normalized());
+    let has_place = !address.zip.is_empty() || !address.city.is_empty();
+    let at_street = permits.at_street(&address.number, &address.street);
+    if at_street.len() > MOST_LOOKED_AT && !has_place {
+        return Ok(());
+    }
+    let records: Vec<Record<'_, Permit>> = match has_place {
+        true => candidates(call, permits, &address).await?.into_iter().map(|candidate| candidate.permit).collect(),
+        false => permits.rows.fetch(call.reader(), at_street).await?,
+    };
+    let mut properties: BTreeMap<&str, (&Record<'_, Permit>, bool, usize)> = BTreeMap::new();
+    for permit in &records {
+        let Some(id) = permit.text("property_id") else { continue };
+        let known = properties.entry(id).or_insert((permit, false, 0));
+        known.1 |= is_at(permit, &address);
+        known.2 += 1;
+    }
+    let hits = properties.values().filter_map(|(permit, is_exact, count)| {
+        let (score, label) = if *is_exact { (EXACT, "address") } else { (OF_STREET, "street") };
+        property(permit, score, label, *count)
+    });
+    hits.take(FEW).for_each(|hit| found.add(hit));
+    Ok(())
+}
+
+/// The permits of a number, or of a permit's own id, whose number stands behind its jurisdiction.
+fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
+    let is_jurisdiction = |name: &str| permits.lists.contains_key(&name.to_ascii_lowercase());
+    let number = text.split_once(':').filter(|(jurisdiction, _)| is_jurisdiction(jurisdiction)).map_or(text, |(_, number)| number);
+    permits.with_number(number)
+}
+
+fn of_number(permit: &Record<'_, Permit>) -> Hit {
+    let (id, number) = (permit.at("permit_id"), permit.at("permit_number"));
+    let record_id = permit.at("record_id");
+    Hit {
+        kind: "permit",
+        title: format!("Permit {number}"),
+        subtitle: joined([Some("permit"), Some(permit.at("jurisdiction_name")), permit.text("address_normalized"), permit.text("type")]),
+        id: id.to_owned(),
+        path: path("/v1/provenance/", record_id),
+        page: path("/permit/", id),
+        score: EXACT,
+        label: "permit_number",
+        record_id: Some(record_id.to_owned()),
+    }
+}
+
+fn property(permit: &Record<'_, Permit>, score: i32, label: &'static str, count: usize) -> Option<Hit> {
+    let id = permit.text("property_id")?;
+    Some(Hit {
+        kind: "property",
+        title: permit.text("address_normalized").unwrap_or(id).to_owned(),
+        subtitle: joined([Some("property"), Some(permit.at("jurisdiction_name")), Some(format!("{count} permits").as_str())]),
+        id: id.to_owned(),
+        path: path("/v1/properties/", id),
+        page: path("/property/", id),
+        score,
+        label,
+        record_id: None,
+    })
+}

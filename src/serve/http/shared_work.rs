@@ -1,0 +1,203 @@
+//! Work that takes long and comes to the same for all: done once for all who ask at the same time, a few at once, and kept. Nobody waits longer than a bound; the
+//! work goes on, so that who comes again finds it done.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::problem::{Code, Problem, Result};
+use super::shares::{Exhausted, Share, Shares};
+use crate::error;
+use crate::ids::{RecordId, ReleaseId};
+
+/// What the work is about: what is known of a record of a release never changes.
+pub type Subject = (ReleaseId, RecordId);
+
+/// What came of it, or the cause of a failure of ours.
+type Outcome = std::result::Result<Arc<Value>, Arc<str>>;
+
+type Running = Shared<BoxFuture<'static, Outcome>>;
+
+/// Seconds after which who was sent away may come again.
+const COME_AGAIN_SECONDS: u64 = 5;
+
+/// How much work there may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub at_once: usize,
+    /// Those at work, and those that wait for a place.
+    pub waiting: usize,
+    pub waiting_of_client: usize,
+    /// The most results that are kept; the oldest goes first.
+    pub kept: usize,
+    /// How long one who asks waits.
+    pub patience: Duration,
+}
+
+/// One kind of work.
+pub struct SharedWork {
+    bounds: Bounds,
+    places: Semaphore,
+    waiting: Arc<Shares>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    running: HashMap<Subject, Running>,
+    kept: HashMap<Subject, Arc<Value>>,
+    order: VecDeque<Subject>,
+}
+
+impl SharedWork {
+    pub fn new(bounds: Bounds) -> Self {
+        let waiting = Arc::new(Shares::new(bounds.waiting, bounds.waiting_of_client));
+        Self { bounds, places: Semaphore::new(bounds.at_once), waiting, state: Mutex::default() }
+    }
+
+    /// What is known of a subject, or comes of `work`. It is kept where `is_kept` says that it always comes to the same.
+    ///
+    /// # Errors
+    /// `busy`, when too much waits already, or it takes longer than one waits; a failure of ours.
+    pub async fn done(
+        self: &Arc<Self>,
+        client: &str,
+        subject: Subject,
+        is_kept: fn(&Value) -> bool,
+        work: impl FnOnce() -> error::Result<Value> + Send + 'static,
+    ) -> Result<Arc<Value>> {
+        let running = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(kept) = state.kept.get(&subject) {
+                return Ok(kept.clone());
+            }
+            match state.running.get(&subject) {
+                Some(running) => running.clone(),
+                None => {
+                    let share = self.waiting.take(client, 1).map_err(|exhausted| {
+                        busy(match exhausted {
+                            Exhausted::OfClient => "as many records are being looked at for this client as may be at once; wait for one of them",
+                            Exhausted::OfServer => "as many records are being looked at as may be at once",
+                        })
+                    })?;
+                    let running = self.start(subject.clone(), share, is_kept, work);
+                    state.running.insert(subject, running.clone());
+                    running
+                }
+            }
+        };
+        match tokio::time::timeout(self.bounds.patience, running).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(cause)) => Err(Problem::internal(&cause)),
+            Err(_) => Err(busy("it takes longer than one waits for it; it goes on, and is likely to be done when you come again")),
+        }
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        subject: Subject,
+        share: Share,
+        is_kept: fn(&Value) -> bool,
+        work: impl FnOnce() -> error::Result<Value> + Send + 'static,
+    ) -> Running {
+        let shared = self.clone();
+        let task = tokio::spawn(async move {
+            let _place = shared.places.acquire().await;
+            let done = tokio::task::spawn_blocking(work).await;
+            let outcome: Outcome = match done {
+                Ok(Ok(value)) => Ok(Arc::new(value)),
+                Ok(Err(error)) => Err(error.to_string().into()),
+                Err(defect) => Err(defect.to_string().into()),
+            };
+            shared.finish(&subject, outcome.as_ref().ok().filter(|value| is_kept(value)));
+            drop(share);
+            outcome
+        });
+        task.map(|joined| joined.unwrap_or_else(|defect| Err(defect.to_string().into()))).boxed().shared()
+    }
+
+    fn finish(&self, subject: &Subject, value: Option<&Arc<Value>>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.running.remove(subject);
+        let Some(value) = value else { return };
+        if state.kept.insert(subject.clone(), value.clone()).is_none() {
+            state.order.push_back(subject.clone());
+        }
+        while state.order.len() > self.bounds.kept {
+            if let Some(oldest) = state.order.pop_front() {
+                state.kept.remove(&oldest);
+            }
+        }
+    }
+}
+
+fn busy(detail: &str) -> Problem {
+    Problem { retry_after: Some(COME_AGAIN_SECONDS), ..Problem::new(Code::Busy, detail) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn work(patience: Duration) -> Arc<SharedWork> {
+        Arc::new(SharedWork::new(Bounds { at_once: 1, waiting: 2, waiting_of_client: 1, kept: 2, patience }))
+    }
+
+    fn subject(number: u32) -> Subject {
+        ("r00000000000000000000".parse().unwrap(), format!("geo.zcta_metric:{number}").parse().unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_is_done_once_for_all_who_ask_and_kept() {
+        let (shared, done) = (work(Duration::from_secs(60)), Arc::new(AtomicUsize::new(0)));
+        let ask = async |number: u32, is_kept: fn(&Value) -> bool| {
+            let done = done.clone();
+            shared.done("a", subject(number), is_kept, move || Ok(json!(done.fetch_add(1, Ordering::SeqCst)))).await.unwrap()
+        };
+        let (first, second) = tokio::join!(ask(1, |_| true), ask(1, |_| true));
+        assert_eq!((&*first, &*second, &*ask(1, |_| true).await), (&json!(0), &json!(0), &json!(0)));
+        assert_eq!((&*ask(2, |_| false).await, &*ask(2, |_| true).await, &*ask(2, |_| true).await), (&json!(1), &json!(2), &json!(2)));
+        assert_eq!(&*ask(3, |_| true).await, &json!(3));
+        assert_eq!(&*ask(1, |_| true).await, &json!(4), "the oldest has gone");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_waits_too_long_is_sent_away_and_finds_it_done_later() {
+        let shared = work(Duration::from_millis(20));
+        let (go, wait) = channel::<()>();
+        let slow = shared.done("a", subject(1), |_| true, move || Ok(json!(wait.recv().is_ok()))).await;
+        let refused = |outcome: Result<Arc<Value>>| outcome.map_err(|problem| (problem.code, problem.retry_after)).unwrap_err();
+        assert_eq!(refused(slow), (Code::Busy, Some(5)));
+        let at_once = || Ok(json!("done"));
+        assert_eq!(refused(shared.done("a", subject(2), |_| true, at_once).await), (Code::Busy, Some(5)), "one of a client at a time");
+        assert_eq!(refused(shared.done("b", subject(2), |_| true, at_once).await), (Code::Busy, Some(5)), "the place is taken");
+        assert_eq!(refused(shared.done("c", subject(3), |_| true, at_once).await), (Code::Busy, Some(5)), "no more may wait");
+        go.send(()).unwrap();
+        let again = async |client: &str, number: u32| loop {
+            if let Ok(value) = shared.done(client, subject(number), |_| true, || Ok(json!("made again"))).await {
+                break value;
+            }
+        };
+        assert_eq!((&*again("a", 1).await, &*again("b", 2).await), (&json!(true), &json!("done")));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_defect_fails_for_who_asked_and_keeps_no_place() {
+        let shared = work(Duration::from_secs(60));
+        for _ in 0..3 {
+            let failed = shared.done("a", subject(1), |_| true, || panic!("a defect")).await;
+            assert_eq!(failed.unwrap_err().code, Code::InternalError);
+        }
+        assert_eq!(&*shared.done("a", subject(1), |_| true, || Ok(json!(1))).await.unwrap(), &json!(1));
+    }
+}

@@ -1,0 +1,18 @@
+//! What an answer needs of the publishers' files, which the server itself does not read: whoever starts it gives what does.
+
+use std::fmt::Debug;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::store::FoundRecord;
+
+/// Looks at the files that records were made from. What it tells may be told to anyone who may see the record.
+pub trait Tracer: Debug + Send + Sync {
+    /// The bytes of a record, one object of the schema `SourceBytes` for each of its pointers. May block.
+    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>>;
+
+    /// What comes of making a record again from its bytes, as an object of the schema `Replay`. May block.
+    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>>;
+}
