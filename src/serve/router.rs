@@ -113,6 +113,7 @@ fn pages(server: &Arc<Server>) -> Router {
     let metered = from_fn_with_state(server.service.clone(), metered);
     let mut router = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
+        .route("/v1/asyncapi.json", get(asyncapi_document).fallback(no_route))
         .route("/docs", get(docs).fallback(no_route))
         .route("/problems/{code}", get(|| async { Redirect::temporary("/docs#problems") }).fallback(no_route))
         .route("/", get(|| async { Redirect::temporary("/docs") }).fallback(no_route))
@@ -156,6 +157,10 @@ async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Exte
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
     server.openapi.answer(&headers).await
+}
+
+async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    server.asyncapi.answer(&headers).await
 }
 
 async fn docs(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {

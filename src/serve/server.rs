@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use super::http::documents::Document;
 use super::http::openapi;
@@ -11,7 +12,7 @@ use super::http::service::{Clock, Service};
 use super::release::freshness::freshness_of;
 use super::routes;
 use super::settings::ServeSettings;
-use super::stream::Stream;
+use super::stream::{Stream, asyncapi};
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
@@ -23,6 +24,7 @@ pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
     pub(super) openapi: Arc<Document>,
+    pub(super) asyncapi: Arc<Document>,
     pub(super) docs: Arc<Document>,
     /// What the ledger of the home says, where it has one.
     pub(super) watch: Watch,
@@ -34,13 +36,17 @@ impl Server {
     /// # Errors
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
-        let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
+        let own_url = settings.own_url();
+        let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref(), &own_url);
+        let asyncapi = asyncapi::document(&contracts, &settings.limits, &own_url);
         let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
+        let json = |value: &Value| document("application/json", serde_json::to_vec(value).expect("a JSON value has a JSON form").into());
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
-            openapi: document("application/json", serde_json::to_vec(&openapi).expect("a JSON value has a JSON form").into()),
+            openapi: json(&openapi),
+            asyncapi: json(&asyncapi),
             docs: document("text/html; charset=utf-8", Bytes::from_static(DOCS_PAGE.as_bytes())),
             service,
             watch,

@@ -7,8 +7,15 @@ mod usage;
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::Family;
+use crate::serve::http::endpoint::{Family, Tag};
 
 /// What the route table takes.
-pub static FAMILY: Family =
-    Family { load: |_, _, _| async { Ok(()) }.boxed(), endpoints: &[keys::ENDPOINT, usage::ENDPOINT, status::ENDPOINT], placeholders: &[] };
+pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Administration",
+        description: "Keys, their use and the state of the server, for an operator who asks from afar. Nothing can be changed here.",
+    },
+    load: |_, _, _| async { Ok(()) }.boxed(),
+    endpoints: &[keys::ENDPOINT, usage::ENDPOINT, status::ENDPOINT],
+    placeholders: &[],
+};

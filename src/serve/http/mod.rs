@@ -4,6 +4,7 @@
 pub mod allowance;
 pub mod auth;
 pub mod body;
+pub mod code_samples;
 pub mod connections;
 pub mod cors;
 pub mod cursor;
@@ -12,6 +13,7 @@ pub mod documents;
 pub mod endpoint;
 mod envelope;
 pub mod etag;
+pub mod examples;
 pub mod filter;
 pub mod listen;
 pub mod meta;

@@ -5,6 +5,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::contract::Contracts;
+use crate::serve::http::openapi::columns;
 use crate::serve::http::problem::{Code, FieldError, Problem, Result};
 use crate::serve::http::{nearest, pattern};
 
@@ -113,12 +114,12 @@ impl Kind {
             Self::Number { min, max, default: Some(default) } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
             Self::Number { min, max, default: None } => json!({"type": "number", "minimum": min, "maximum": max}),
             Self::Flag => json!({"type": "boolean"}),
-            Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
-            Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
-            Self::OneNoted(dataset, column, note) => json!({"type": "string", "enum": noted(contracts, dataset, column, note)}),
-            Self::SomeNoted(dataset, column, note) => list_schema(&noted(contracts, dataset, column, note)),
-            Self::Words(words) => list_schema(words),
-            Self::Word(words) => json!({"type": "string", "enum": words}),
+            Self::OneOf(dataset, column) => columns::words_of(&format!("{dataset}/{column}"), &allowed(contracts, dataset, column)),
+            Self::SomeOf(dataset, column) => list_schema(columns::words_of(&format!("{dataset}/{column}"), &allowed(contracts, dataset, column))),
+            Self::OneNoted(dataset, column, note) => word_schema(&noted(contracts, dataset, column, note)),
+            Self::SomeNoted(dataset, column, note) => list_schema(word_schema(&noted(contracts, dataset, column, note))),
+            Self::Words(words) => list_schema(word_schema(words)),
+            Self::Word(words) => word_schema(words),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
             Self::Line { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE}),
@@ -193,8 +194,12 @@ fn is_state(text: &str) -> bool {
     text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-fn list_schema(words: &[&str]) -> Value {
-    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "enum": words}})
+fn word_schema(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+fn list_schema(word: Value) -> Value {
+    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": word})
 }
 
 fn one_of(word: &str, words: &[&str]) -> std::result::Result<(), String> {

@@ -1,5 +1,7 @@
 //! A server on the fixtures' release.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::Request;
 use pubdata::contract::Contracts;
@@ -16,9 +18,11 @@ use crate::support::Place;
 
 pub struct Served {
     _place: Place,
-    router: Api,
-    key: String,
-    contracts: Contracts,
+    pub home: Home,
+    pub service: Arc<Server>,
+    pub router: Api,
+    pub key: String,
+    pub contracts: Contracts,
 }
 
 impl Served {
@@ -28,13 +32,21 @@ impl Served {
 
     /// A server on the release of a place that has published.
     pub async fn of(place: Place) -> Self {
+        Self::with(place, |_| {}).await
+    }
+
+    /// The same with settings of its own.
+    pub async fn with(place: Place, change: impl FnOnce(&mut ServeSettings)) -> Self {
         let files = DeclarationFiles::built_in();
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let service = Server::new(ServeSettings::new(place.home(), plans), contracts.clone(), std::sync::Arc::new(jiff::Timestamp::now)).unwrap();
+        let home = Home::open(&place.home()).unwrap();
+        let key = Keys::open(&home).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+        let mut settings = ServeSettings::new(place.home(), plans);
+        change(&mut settings);
+        let service = Server::new(settings, contracts.clone(), Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.api(), _place: place, key, contracts }
+        Self { home, router: service.api(), service, _place: place, key, contracts }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
