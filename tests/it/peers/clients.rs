@@ -24,7 +24,7 @@ async fn document(listening: &Listening, folder: &Path) -> PathBuf {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_generated_python_client_compiles_and_is_answered() {
-    let Some(python) = python_of("PUBDATA_TEST_CLIENTS", &["openapi_python_client", "httpx", "attr", "dateutil"]) else { return };
+    let Some(python) = python_of("PUBDATA_TEST_CLIENTS", &["openapi_python_client", "httpx", "attr"]) else { return };
     let listening = Listening::new().await;
     let folder = tempfile::tempdir().unwrap();
     let document = document(&listening, folder.path()).await;

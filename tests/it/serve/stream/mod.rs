@@ -85,7 +85,13 @@ impl Room {
 /// A filing with a form and one party.
 pub fn filing(number: u32, form: &str, cik: &str) -> NewEvent {
     let entity = StreamEntity { cik: cik.to_owned(), name: None, role: Some("filer".to_owned()), sic: None };
-    let filing = StreamFiling { forms: vec![form.to_owned()], filed_date: Some("2026-01-15".to_owned()), entities: vec![entity], ..StreamFiling::default() };
+    let filing = StreamFiling {
+        forms: vec![form.to_owned()],
+        filed_date: Some("2026-01-15".to_owned()),
+        first_seen_at: "2026-01-15T12:00:00Z".to_owned(),
+        entities: vec![entity],
+        ..StreamFiling::default()
+    };
     NewEvent {
         event: EventKind::Filing,
         accession_number: format!("0009999999-26-{number:06}").parse().unwrap(),
