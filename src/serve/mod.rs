@@ -2,9 +2,11 @@
 //! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
 
 mod admin;
+mod bulk;
 mod business;
 mod coverage;
 mod days;
+mod described;
 mod geo;
 mod http;
 mod index;

@@ -10,9 +10,9 @@ use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::OF_RELEASE;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::scope;
 use crate::serve::json::Json;
-use crate::serve::release::quarantined::QUARANTINE;
-use crate::store::{Part, Record, Scope};
+use crate::store::{Part, Record};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -30,35 +30,20 @@ pub const ENDPOINT: Endpoint = Endpoint {
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
     let dataset_id = id.dataset_id();
-    check_scope(call, &id)?;
+    scope::check_record(call, &id)?;
     let manifest = &call.release.manifest;
-    let Some(dataset) = manifest.datasets.get(dataset_id) else {
+    if !manifest.datasets.contains_key(dataset_id) {
         let message = format!("the release has no dataset `{dataset_id}`; /v1/coverage lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
-    };
+    }
     let is_sorted = call.contracts().get(dataset_id).is_some_and(Contract::is_sorted_by_subject);
-    let may_hold = |part: &&Part| part.may_hold(&id) && (!is_sorted || part.spans(&id));
-    for part in dataset.parts.iter().filter(may_hold) {
+    for part in call.reader().parts_that_may_hold(&id, is_sorted) {
         if let Some(record) = call.reader().find_record(part, &id).await? {
             write_chain(call, json, &id, part, &record);
             return Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() });
         }
     }
     Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")))
-}
-
-/// A key may see what its families serve, and what was set aside of that.
-fn check_scope(call: &Call<'_>, id: &RecordId) -> Result<()> {
-    let dataset_id = if id.dataset_id() == QUARANTINE { id.subject() } else { id.dataset_id() };
-    let scope = match dataset_id.split('.').next() {
-        Some("geo") => Scope::Geo,
-        Some("sec") => Scope::Sec,
-        _ => Scope::General,
-    };
-    if call.scopes().contains(&scope) {
-        return Ok(());
-    }
-    Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
 }
 
 fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record) {

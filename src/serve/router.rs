@@ -17,11 +17,13 @@ use futures_util::{FutureExt, TryFutureExt};
 use percent_encoding::percent_decode_str;
 use tower::{Service, ServiceExt, service_fn};
 use tower_http::compression::Compression;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use super::http::dispatch::{Methods, dispatch};
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
 use super::http::middleware::{guard, guard_page, is_bodiless};
 use super::http::peer;
+use super::http::pieces::Counted;
 use super::http::problem::{Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
@@ -102,7 +104,9 @@ async fn compressed<F: Future<Output = Response>>(request: Request, answer: impl
         let answer = answer.take().expect("called once");
         async move { Ok::<_, Infallible>(answer(request).await) }
     });
-    match Compression::new(once).oneshot(request).await {
+    // What is counted where it is made is as large as it is, and ranges of it are asked for.
+    let is_packed = |_, _, _: &HeaderMap, extensions: &axum::http::Extensions| extensions.get::<Counted>().is_none();
+    match Compression::new(once).compress_when(DefaultPredicate::new().and(is_packed)).oneshot(request).await {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},
     }

@@ -8,7 +8,7 @@ use super::http::openapi;
 use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
-use super::{admin, business, coverage, geo, license, permit, place, provenance, sec, tax, zip_code};
+use super::{admin, bulk, business, coverage, geo, license, permit, place, provenance, sec, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
@@ -28,8 +28,8 @@ static OF_ALL: Family = Family {
 };
 
 /// All families, in the order in which a release is loaded.
-pub static FAMILIES: [&Family; 9] =
-    [&OF_ALL, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
+pub static FAMILIES: [&Family; 10] =
+    [&OF_ALL, &bulk::FAMILY, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
 
 /// Every endpoint.
 pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {

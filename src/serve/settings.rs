@@ -54,6 +54,8 @@ pub struct Limits {
     pub simultaneous_requests: usize,
     /// Of those, the requests of one key, or of one address without a key.
     pub requests_of_client: usize,
+    /// The most rows of a whole list.
+    pub rows_of_list: usize,
     /// Open connections; fewer where the system gives fewer descriptors.
     pub connections: usize,
     /// Of those, connections from one address: not from this machine, and not behind a proxy, which stands for all.
@@ -123,6 +125,7 @@ impl Default for Limits {
             request_time: Duration::from_secs(30),
             simultaneous_requests: 1_024,
             requests_of_client: 256,
+            rows_of_list: 1_000_000,
             connections: 4_096,
             connections_of_address: 256,
             head_time: Duration::from_secs(10),

@@ -9,10 +9,11 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde::Serialize;
 
-use super::{Manifest, Part, Releases, TaskEntry};
+use super::changes::{Cause, causes, paired_parts};
+use super::{Manifest, Part, Releases};
 use crate::error::{Error, Result, ResultExt};
-use crate::ids::{Digest, ReleaseId};
-use crate::provenance::{Obtained, POINTERS};
+use crate::ids::ReleaseId;
+use crate::provenance::POINTERS;
 
 /// What is different between two releases, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,47 +24,6 @@ pub struct ReleaseDiff {
     pub causes: BTreeMap<String, Vec<Cause>>,
     /// What, by dataset; all datasets of both releases.
     pub datasets: BTreeMap<String, DatasetDiff>,
-}
-
-/// Why a task's build is another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "cause", rename_all = "snake_case")]
-pub enum Cause {
-    /// The task is in the later release only.
-    TaskAdded,
-    /// The task is in the earlier release only.
-    TaskRemoved,
-    /// The publisher's bytes changed; one side is absent for a file that was not read then.
-    SourceChanged {
-        source_id: String,
-        url: String,
-        from: Option<Digest>,
-        to: Option<Digest>,
-    },
-    DeclarationChanged,
-    ContractsChanged,
-    CodeChanged {
-        from: String,
-        to: String,
-    },
-    /// Samples gave way to the publishers' own files, or the other way round.
-    SampleChanged,
-    /// A person confirmed the layout, or took that back.
-    LayoutEvidenceChanged,
-    /// A person corrected the date of a file by hand.
-    DateChanged {
-        url: String,
-        from: String,
-        to: String,
-    },
-    /// What the inputs do not show.
-    InputsChanged,
-    /// The last try to renew it failed.
-    BecameStale {
-        reason: Option<String>,
-    },
-    /// It could be renewed again.
-    BecameFresh,
 }
 
 /// What happened to the records of a dataset.
@@ -128,73 +88,9 @@ pub async fn diff(releases: &Releases, from: &ReleaseId, to: &ReleaseId, max_exa
     Ok(ReleaseDiff { from: from.clone(), to: to.clone(), causes: causes(&old, &new), datasets })
 }
 
-fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
-    let mut causes = BTreeMap::new();
-    for task_id in old.tasks.keys().chain(new.tasks.keys()) {
-        let found = match (old.tasks.get(task_id), new.tasks.get(task_id)) {
-            (Some(_), None) => vec![Cause::TaskRemoved],
-            (None, _) => vec![Cause::TaskAdded],
-            (Some(before), Some(after)) => task_causes(before, after),
-        };
-        if !found.is_empty() {
-            causes.insert(task_id.clone(), found);
-        }
-    }
-    causes
-}
-
-fn task_causes(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
-    let by_file =
-        |task: &TaskEntry| -> BTreeMap<_, _> { task.inputs.iter().map(|input| ((input.source_id.clone(), input.keys.clone()), input.clone())).collect() };
-    let (old, new) = (by_file(before), by_file(after));
-    let mut causes = Vec::new();
-    for file in old.keys().chain(new.keys().filter(|file| !old.contains_key(*file))) {
-        let digest = |side: &BTreeMap<_, crate::provenance::Snapshot>| side.get(file).map(|input| input.sha256);
-        let (from, to) = (digest(&old), digest(&new));
-        if from != to {
-            let url = new.get(file).or_else(|| old.get(file)).map(|input| input.url.clone()).unwrap_or_default();
-            causes.push(Cause::SourceChanged { source_id: file.0.clone(), url, from, to });
-        }
-    }
-    if before.declaration_hash != after.declaration_hash {
-        causes.push(Cause::DeclarationChanged);
-    }
-    if before.contracts_hash != after.contracts_hash {
-        causes.push(Cause::ContractsChanged);
-    }
-    if before.code_version != after.code_version {
-        causes.push(Cause::CodeChanged { from: before.code_version.clone(), to: after.code_version.clone() });
-    }
-    if before.is_sample.zip(after.is_sample).is_some_and(|(before, after)| before != after) {
-        causes.push(Cause::SampleChanged);
-    }
-    if before.declaration_hash == after.declaration_hash && before.layout_evidence != after.layout_evidence {
-        causes.push(Cause::LayoutEvidenceChanged);
-    }
-    for (file, from) in &old {
-        let to = new.get(file).filter(|to| to.sha256 == from.sha256 && to.source_date != from.source_date && to.obtained == Obtained::ByHand);
-        causes.extend(to.map(|to| Cause::DateChanged { url: to.url.clone(), from: from.source_date.clone(), to: to.source_date.clone() }));
-    }
-    if causes.is_empty() && before.input_hash != after.input_hash {
-        causes.push(Cause::InputsChanged);
-    }
-    match (before.is_stale, after.is_stale) {
-        (false, true) => causes.push(Cause::BecameStale { reason: after.stale_reason.clone() }),
-        (true, false) => causes.push(Cause::BecameFresh),
-        _ => {}
-    }
-    causes
-}
-
 async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest), dataset_id: &str, max_examples: usize) -> Result<DatasetDiff> {
-    // Not by path: earlier versions named the part of a partition otherwise.
-    fn by_partition<'a>(manifest: &'a Manifest, dataset_id: &str) -> BTreeMap<&'a BTreeMap<String, String>, &'a Part> {
-        manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).map(|part| (&part.partition, part)).collect()
-    }
-    let (before, after) = (by_partition(old, dataset_id), by_partition(new, dataset_id));
     let mut comparison = Comparison { max_examples, ..Comparison::default() };
-    for partition in before.keys().chain(after.keys().filter(|partition| !before.contains_key(*partition))) {
-        let sides = (before.get(partition), after.get(partition));
+    for sides in paired_parts(old, new, dataset_id) {
         if let (Some(a), Some(b)) = sides
             && a.sha256 == b.sha256
         {
@@ -202,8 +98,8 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
             continue;
         }
         comparison.total.tasks.extend([sides.0, sides.1].into_iter().flatten().map(|part| part.task_id.clone()));
-        let a = read(releases, &old.release_id, sides.0.copied()).await?;
-        let b = read(releases, &new.release_id, sides.1.copied()).await?;
+        let a = read(releases, &old.release_id, sides.0).await?;
+        let b = read(releases, &new.release_id, sides.1).await?;
         let compared = match (&a, &b) {
             (Some(a), Some(b)) => comparison.compare(a, b),
             (Some(a), None) => comparison.add_all(RecordChange::Removed, a),

@@ -136,6 +136,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// Of records that were set aside: the dataset that they are not in.
+    pub fn set_aside_from(&self) -> Option<&str> {
+        self.partition.get(OF_DATASET).map(String::as_str)
+    }
+
     /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the subjects whose keys end as their bucket is named.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());

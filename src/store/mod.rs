@@ -3,6 +3,7 @@
 
 mod acceptances;
 mod blocks;
+mod changes;
 mod channels;
 mod copies;
 mod declared_texts;
@@ -33,10 +34,11 @@ mod told;
 mod unrenewed;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
+pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use copies::{Copies, Copy, MappedFile, of_all};
 pub use declared_texts::declared_path;
-pub use diff::{Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
+pub use diff::{ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
 pub use disk_use::{DiskUse, disk_use, free_bytes};
 pub use durable::write_file;
 pub use events::{

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use crate::error::{Error, Result as ProgramResult};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::format;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::store::{ApiKey, Keys, Scope};
@@ -15,7 +16,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listKeys",
     summary: "The API keys, without their secrets",
     access: Access::Scope(Scope::Admin),
-    parameters: &[],
+    parameters: &[format("keys")],
     body: None,
     data: "KeyList",
     validity: Validity::Moment,

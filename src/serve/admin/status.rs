@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::ids::ReleaseId;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::format;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::freshness::freshness_of_task;
@@ -20,7 +21,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getStatus",
     summary: "Program, release, tasks and newest runs, in full",
     access: Access::Scope(Scope::Admin),
-    parameters: &[],
+    parameters: &[format("tasks")],
     body: None,
     data: "StatusReport",
     validity: Validity::Moment,

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use super::keys;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::format;
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::store::Scope;
@@ -15,7 +16,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getUsage",
     summary: "What each key was used for since the server started",
     access: Access::Scope(Scope::Admin),
-    parameters: &[],
+    parameters: &[format("keys")],
     body: None,
     data: "UsageReport",
     validity: Validity::Moment,

@@ -20,7 +20,7 @@ use crate::serve::http::filter::ZIP;
 use crate::serve::http::filter::states_of;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::search::query::{Enough, MatchMode, Query as NameQuery};
@@ -58,6 +58,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "include_dba", kind: Kind::Flag, description: "`false`: do not look at names that a business goes by." },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];

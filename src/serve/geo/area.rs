@@ -47,7 +47,7 @@ impl AreaKind {
         }
     }
 
-    fn places<'a>(self, geo: &Geo<'a>) -> Option<&'a PlaceTable> {
+    pub fn places<'a>(self, geo: &Geo<'a>) -> Option<&'a PlaceTable> {
         match self {
             Self::Zcta => geo.zctas,
             Self::County => geo.counties,
@@ -118,6 +118,12 @@ impl<'a> Area<'a> {
         Err(Problem::of_field(Code::NotFound, field, message))
     }
 
+    /// The area's name in the gazetteer, else in the survey, else its code.
+    pub fn name(&self) -> &'a str {
+        let in_survey = || self.area.and_then(|area| self.table.area_name(area));
+        self.place.map(|(places, row)| places.names.at(row)).or_else(in_survey).unwrap_or(self.code)
+    }
+
     /// Writes the geography object.
     pub fn write_geography(&self, geo: &Geo<'_>, json: &mut Json) {
         let place = self.place;
@@ -126,11 +132,10 @@ impl<'a> Area<'a> {
         {
             return json.raw(texts.of(row));
         }
-        let name = place.map(|(places, row)| places.names.at(row)).or_else(|| self.area.and_then(|area| self.table.area_name(area)));
         json.object(|json| {
             json.key("type").text(self.kind.name());
             json.key("id").text(self.code);
-            json.key("name").text(name.unwrap_or(self.code));
+            json.key("name").text(self.name());
             json.key("input_code").text(self.code);
             json.key("matched_by").text(match self.kind {
                 AreaKind::Zcta => "exact_zcta_code",

@@ -1,4 +1,4 @@
-//! Compares two ZCTAs. Whether a difference is significant is the Bureau's rule at 90 % confidence: the square of the difference is
+//! Compares a ZCTA with others. Whether a difference is significant is the Bureau's rule at 90 % confidence: the square of the difference is
 //! greater than the sum of the squared margins of error. Equal is not greater, so whole numbers decide and nothing is rounded.
 //!
 //! # Source
@@ -7,7 +7,7 @@
 
 use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::estimates::Estimate;
-use crate::serve::geo::metric::{unit_and_universe, write_figures, write_record_id};
+use crate::serve::geo::metric::unit_and_universe;
 use crate::serve::geo::metric_text::{trim_of, write_tenths};
 use crate::serve::geo::tables::Geo;
 use crate::serve::http::body::Body;
@@ -22,7 +22,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/geo-demographics/locations/compare",
     operation_id: "compareLocations",
-    summary: "Comparison of two ZCTAs",
+    summary: "Comparison of a ZCTA with others",
     access: Access::Scope(Scope::Geo),
     parameters: OF_RELEASE,
     body: Some("CompareRequest"),
@@ -30,6 +30,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     validity: Validity::Release,
     handler: Handler::Memory(compare),
 };
+
+/// How many areas one comparison takes.
+const LOCATIONS: std::ops::RangeInclusive<usize> = 2..=20;
 
 /// Standard errors of a published 90 % margin of error.
 const Z_90: f64 = 1.645;
@@ -87,11 +90,12 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = Geo::of(call.release);
     let body = Body::read(call.body, &["locations", "metrics", "vintage"])?;
     let codes = body.texts("locations")?.ok_or_else(|| missing("locations"))?;
-    let [first, second] = codes.as_slice() else {
-        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("a comparison takes two ZCTA codes, got {}", codes.len())));
-    };
-    if first == second {
-        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("both locations are {first}; an area does not differ from itself")));
+    if !LOCATIONS.contains(&codes.len()) {
+        let message = format!("a comparison takes {} to {} ZCTA codes, got {}", LOCATIONS.start(), LOCATIONS.end(), codes.len());
+        return Err(Problem::of_field(Code::InvalidParameter, "locations", message));
+    }
+    if let Some((_, twice)) = codes.iter().enumerate().find(|(place, code)| codes[..*place].contains(code)) {
+        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("{twice} is listed twice; an area does not differ from itself")));
     }
     let known: Vec<&str> = geo.metric_keys.iter().map(String::as_str).collect();
     let metrics: Vec<usize> = match body.texts("metrics")? {
@@ -99,22 +103,28 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => (0..known.len()).collect(),
     };
     let vintage = body.year("vintage")?;
-    let areas = [Area::find(&geo, AreaKind::Zcta, first, vintage, "locations")?, Area::find(&geo, AreaKind::Zcta, second, vintage, "locations")?];
+    let areas = codes.iter().map(|code| Area::find(&geo, AreaKind::Zcta, code, vintage, "locations")).collect::<Result<Vec<_>>>()?;
+    let pairs: Vec<[Area<'_>; 2]> = areas[1..].iter().map(|other| [areas[0], *other]).collect();
+    call.charge(pairs.len())?;
     json.object(|json| {
         areas[0].write_vintage(json.key("vintage"));
         json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(&geo, json)));
-        json.key("comparisons").array(|json| metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric)));
+        json.key("comparisons").array(|json| {
+            for &metric in &metrics {
+                pairs.iter().for_each(|pair| write_comparison(json, pair, known[metric], metric));
+            }
+        });
         // One stamp per value, in the order of the values.
         json.key("provenance").array(|json| {
             for metric in &metrics {
-                areas.iter().for_each(|area| area.write_provenance(call.release, json, std::slice::from_ref(metric)));
+                pairs.iter().flatten().for_each(|area| area.write_provenance(call.release, json, std::slice::from_ref(metric)));
             }
         });
     });
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
-    if areas[0].area.is_some() && areas[1].area.is_none() {
-        crate::serve::geo::notices::add_not_in_survey_notice(&mut meta, areas[1].code, areas[1].table.vintage_year);
+    for area in areas[1..].iter().filter(|area| areas[0].area.is_some() && area.area.is_none()) {
+        crate::serve::geo::notices::add_not_in_survey_notice(&mut meta, area.code, area.table.vintage_year);
     }
     Ok(meta)
 }
@@ -128,11 +138,10 @@ fn write_comparison(json: &mut Json, areas: &[Area<'_>; 2], key: &str, metric: u
         json.key("unit").text(unit);
         json.key("universe").optional_text(universe);
         json.key("values").array(|json| {
-            for (area, estimate) in areas.iter().zip(&estimates) {
+            for area in areas {
                 json.object(|json| {
                     json.key("id").text(area.code);
-                    write_figures(json, estimate.as_ref(), unit, area.missing_reason());
-                    write_record_id(json.key("record_id"), estimate.is_some(), area.kind, area.table, area.code, key);
+                    area.write_figures(json, key, metric);
                 });
             }
         });

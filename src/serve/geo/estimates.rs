@@ -199,6 +199,11 @@ impl MetricTable {
         self.codes.len()
     }
 
+    /// The code of an area.
+    pub fn code(&self, area: usize) -> String {
+        self.codes.at(area)
+    }
+
     /// Finds an area.
     pub fn find(&self, code: &str) -> Option<usize> {
         self.codes.find(code)

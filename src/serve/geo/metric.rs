@@ -4,6 +4,8 @@ use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::estimates::{Estimate, MetricTable};
 use crate::serve::geo::metric_text::{MetricSays, MetricText, trim_of, write_tenths};
 use crate::serve::geo::tables::Geo;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::parameters::{Kind, Parameter};
 use crate::serve::json::Json;
 use crate::serve::release::loaded::Release;
 use crate::serve::release::provenance::origin;
@@ -12,6 +14,18 @@ use crate::serve::release::provenance::origin;
 pub const NOT_IN_SURVEY: &str = "not_in_survey";
 /// Reason of a metric whose record was set aside by validation.
 pub const QUARANTINED: &str = "quarantined";
+
+/// The parameter of a list of areas that can have figures.
+pub const METRIC: Parameter = Parameter {
+    name: "metric",
+    kind: Kind::SomeOf("geo.zcta_metric", "metric"),
+    description: "Comma list of metrics whose values and margins of error each area has; none when absent.",
+};
+
+/// The metrics whose figures a list of areas is to have, as positions in the release's order.
+pub fn wanted(geo: &Geo<'_>, call: &Call<'_>) -> Vec<usize> {
+    call.query.get("metric").map(|list| chosen(geo, Some(list))).unwrap_or_default()
+}
 
 /// Units of the metrics, for vintages in which no area has the metric at all.
 const UNITS: [(&str, &str); 12] = [
@@ -69,6 +83,24 @@ impl Area<'_> {
     /// The area's estimate of a metric.
     pub fn estimate(&self, metric: usize) -> Option<Estimate<'_>> {
         self.area.and_then(|area| self.table.estimate(area, metric))
+    }
+
+    /// Writes the figures of a metric and the id of their record.
+    pub fn write_figures(&self, json: &mut Json, key: &str, metric: usize) {
+        let estimate = self.estimate(metric);
+        let (unit, _) = unit_and_universe(self.table, key, metric);
+        write_figures(json, estimate.as_ref(), unit, self.missing_reason());
+        write_record_id(json.key("record_id"), estimate.is_some(), self.kind, self.table, self.code, key);
+    }
+
+    /// Writes the figures of some metrics by their keys.
+    pub fn write_chosen(&self, geo: &Geo<'_>, json: &mut Json, metrics: &[usize]) {
+        json.object(|json| {
+            for &metric in metrics {
+                let key = &geo.metric_keys[metric];
+                json.key(key).object(|json| self.write_figures(json, key, metric));
+            }
+        });
     }
 
     /// Why an area has no estimate record.

@@ -1,17 +1,20 @@
-//! The geographic and demographics family: areas with their metrics, schools near a ZCTA, and comparisons of two ZCTAs.
+//! The geographic and demographics family: areas with their metrics, schools near a ZCTA, comparisons of ZCTAs, and lists of areas.
 
 pub mod area;
 mod compare;
 mod county;
+mod county_locations;
 mod demographics;
 pub mod estimates;
 mod geography_texts;
 mod metric;
+mod metric_areas;
 mod metric_text;
 pub mod notices;
 mod profile;
 mod school_table;
 mod schools;
+mod state_counties;
 pub mod tables;
 
 use crate::contract::Contracts;
@@ -32,10 +35,21 @@ pub static FAMILY: Family = Family {
         description: "Survey estimates of ZCTAs and counties with their published margins of error, the schools near them, and comparisons by the Bureau's own test.",
     },
     load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
-    endpoints: &[profile::ENDPOINT, demographics::ENDPOINT, schools::ENDPOINT, compare::ENDPOINT, county::ENDPOINT],
+    endpoints: &[
+        profile::ENDPOINT,
+        demographics::ENDPOINT,
+        schools::ENDPOINT,
+        compare::ENDPOINT,
+        county::ENDPOINT,
+        county_locations::ENDPOINT,
+        state_counties::ENDPOINT,
+        metric_areas::ENDPOINT,
+    ],
     placeholders: &[
         Placeholder { name: "zcta", pattern: "^[0-9]{5}$", example: "90210", description: "ZCTA code: five digits, leading zeros kept." },
         Placeholder { name: "fips", pattern: "^[0-9]{5}$", example: "06037", description: "County FIPS code: five digits, leading zeros kept." },
+        Placeholder { name: "state", pattern: "^[A-Za-z]{2}$", example: "ca", description: "State, as a postal code. A code that is no state's is refused." },
+        Placeholder { name: "metric", pattern: "^[a-z_]+$", example: "geo.zcta_metric/metric", description: "Key of a metric; another word is refused." },
     ],
 };
 

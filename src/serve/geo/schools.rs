@@ -9,9 +9,10 @@ use crate::serve::http::cursor;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta, Page};
 use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, Query, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::query::Query;
 use crate::serve::json::{Json, Trim};
 use crate::serve::place::distance::{Near, within};
 use crate::serve::release::loaded::Release;
@@ -45,6 +46,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "grade", kind: Kind::OneNoted("geo.school", "grades_offered", "label"), description: "Only schools that offer this grade." },
     LIMIT,
     CURSOR,
+    format("schools"),
     RELEASE,
     AS_OF,
 ];
@@ -90,7 +92,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("school_year").optional_text(if table.ids.len() > 0 { Some(table.school_years.at(0)) } else { None });
         json.key("schools").array(|json| near.iter().for_each(|near| write_school(json, call.release, table, near)));
     });
-    Ok(describe(table, Page { limit, count: near.len(), next_cursor, total, is_total_exact: true }))
+    Ok(describe(table, Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false }))
 }
 
 fn describe(table: &SchoolTable, page: Page) -> Meta {

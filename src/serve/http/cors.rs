@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-const REQUEST_HEADERS: &str = "Authorization, X-API-Key, Content-Type, If-None-Match, X-Request-Id";
-const ANSWER_HEADERS: &str = "ETag, X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After";
+const REQUEST_HEADERS: &str = "Authorization, X-API-Key, Content-Type, If-None-Match, If-Range, Range, X-Request-Id";
+const ANSWER_HEADERS: &str = "ETag, Content-Disposition, Content-Range, Link, X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After";
 
 /// Adds what a browser needs to let a script of the asking origin read the answer; nothing for an origin that is not chosen.
 pub fn add_headers(origins: &[String], origin: Option<&HeaderValue>, answer: &mut HeaderMap) {

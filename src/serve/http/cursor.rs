@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::ids::{Hasher, ReleaseId};
-use crate::serve::http::parameters::Query;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::query::Query;
 
 const VERSION: &str = "1";
 
@@ -14,12 +14,12 @@ pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{VERSION}|{release}|{filters}|{sort_key}"))
 }
 
-/// Digest of a request's filters: its path and its parameters other than those of paging.
+/// Digest of a request's filters: its path and its parameters other than those of paging and form.
 pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     let mut hasher = Hasher::default();
     let mut add = |name: &str, value: &str| [name, "=", value, "\0"].iter().for_each(|text| hasher.update(text.as_bytes()));
     path.iter().for_each(|(name, value)| add(name, value));
-    query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "release" | "as_of")).for_each(|(name, value)| add(name, value));
+    query.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "format" | "release" | "as_of")).for_each(|(name, value)| add(name, value));
     hasher.finish().short(16)
 }
 

@@ -13,15 +13,17 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::request_id::{RequestId, shown};
-use super::response::{insert, json_response, not_modified, problem_response};
+use super::response::{answer_response, insert, not_modified, problem_response};
 use crate::serve::http::allowance::Allowance;
 use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
 use crate::serve::http::envelope;
-use crate::serve::http::parameters::Query;
+use crate::serve::http::format::Format;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::query::Query;
 use crate::serve::http::service::{Service, day_of};
-use crate::serve::http::{cursor, etag};
+use crate::serve::http::table::Asked;
+use crate::serve::http::{cursor, etag, format, table};
 use crate::serve::release::catalog::Wanted;
 
 /// How long a body may take to arrive.
@@ -52,7 +54,7 @@ pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::r
 }
 
 async fn serve_one(
-    service: &Service,
+    service: &Arc<Service>,
     methods: &Methods,
     (parts, now): (&Parts, Timestamp),
     path: &[(String, String)],
@@ -63,10 +65,14 @@ async fn serve_one(
     if method == "OPTIONS" {
         return Ok(options_response(methods));
     }
-    let endpoint = methods.iter().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
+    let endpoint = methods.iter().copied().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
     let client = admit(service, endpoint, (parts, now), admitted).await?;
-    check_accept(&parts.headers)?;
-    let query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
+    let mut query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
+    let file = match &endpoint.handler {
+        Handler::Download { file, .. } => query.get("format").map(|_| file),
+        _ => None,
+    };
+    let format = if file.is_some() { Format::Json } else { format::wanted(endpoint, &parts.headers, &mut query)? };
     let body = if endpoint.body.is_some() {
         let _awaited = service.await_body(&client)?;
         read_body(service, &parts.headers, body).await?
@@ -74,28 +80,36 @@ async fn serve_one(
         Bytes::new()
     };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
-    let _running = service.run(&client)?;
+    let running = service.run(&client)?;
     let mut release = service.catalog.resolve(&wanted(&query)?).await?;
     // What is answered from memory is in no file.
     if matches!(endpoint.handler, Handler::Files(_)) {
         release = service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
     }
     let today = day_of(now);
+    let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today };
+    if let Some(file) = file {
+        return file(&call_of(&release), parts).await;
+    }
     let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
     if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {
         return Ok(not_modified(&matched, now));
     }
+    if let Format::Csv(rows) = format {
+        let (path, values) = (parts.uri.path().to_owned(), path.to_vec());
+        let asked = Asked { endpoint, service: service.clone(), release, path, values, query, client, today, _running: running };
+        return table::answer(asked, rows, tag.as_deref(), now).await;
+    }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let call = Call { endpoint, service, release: &release, path, query: &query, body: &body, client: &client, today };
-    let bytes = envelope::answer(&call, &request_id.0).await;
+    let bytes = envelope::answer(&call_of(&release), &request_id.0).await;
     if endpoint.method == "POST"
         && let Some((client, allowance)) = admitted
     {
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
-    Ok(json_response(bytes?, tag.as_deref(), now))
+    Ok(answer_response("application/json", Body::from(bytes?), tag.as_deref(), now))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.
@@ -119,24 +133,6 @@ async fn admit(
         }
         Access::Key | Access::Scope(_) => Ok(client),
     }
-}
-
-/// Refuses a request that accepts no JSON, instead of sending what it cannot read.
-fn check_accept(headers: &HeaderMap) -> Result<()> {
-    let mut values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).peekable();
-    if values.peek().is_none() {
-        return Ok(());
-    }
-    let accepts = |range: &str| {
-        let mut parts = range.split(';').map(str::trim);
-        let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let is_refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse::<f32>() == Ok(0.0)));
-        !is_refused && matches!(media_type.as_str(), "*/*" | "application/*" | "application/json" | "application/problem+json")
-    };
-    if values.any(accepts) {
-        return Ok(());
-    }
-    Err(Problem::of_field(Code::InvalidParameter, "Accept", "answers are `application/json`, which the Accept header refuses"))
 }
 
 async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes> {

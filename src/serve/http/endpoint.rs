@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
+use axum::response::Response;
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 
 use super::auth::Client;
 use super::meta::Meta;
-use super::parameters::{Parameter, Query};
+use super::parameters::{Kind, Parameter};
 use super::problem::Result;
+use super::query::Query;
 use super::service::Service;
 use crate::contract::Contracts;
 use crate::serve::json::Json;
@@ -47,11 +50,27 @@ pub struct Endpoint {
     pub handler: Handler,
 }
 
+impl Endpoint {
+    /// Where the records of `data` are, of an endpoint whose answer can be a table.
+    pub fn rows(&self) -> Option<&'static str> {
+        self.parameters.iter().find_map(|parameter| match parameter.kind {
+            Kind::Format(rows) => Some(rows),
+            _ => None,
+        })
+    }
+
+    /// What a parameter's declaration says.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+}
+
 /// A part of a path that is a value.
 pub struct Placeholder {
     pub name: &'static str,
     /// Regular expression.
     pub pattern: &'static str,
+    /// A value; or dataset and column of a contract, the first of whose values is one.
     pub example: &'static str,
     pub description: &'static str,
 }
@@ -84,6 +103,11 @@ pub enum Handler {
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
+    /// Answers with a file where the parameter `format` names one, else as `Files` does.
+    Download {
+        list: for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>,
+        file: for<'a> fn(&'a Call<'a>, &'a Parts) -> BoxFuture<'a, Result<Response>>,
+    },
 }
 
 /// One request, checked as far as the declaration of its endpoint goes.
@@ -138,7 +162,7 @@ impl<'a> Call<'a> {
 
     /// The most records of a page: what the request says, else what the endpoint declares.
     pub fn limit(&self) -> usize {
-        let declared = || self.endpoint.parameters.iter().find(|parameter| parameter.name == "limit").and_then(Parameter::default_count);
+        let declared = || self.endpoint.parameter("limit").and_then(Parameter::default_count);
         self.query.parsed("limit").or_else(declared).expect("an endpoint with pages declares a limit and its default")
     }
 }

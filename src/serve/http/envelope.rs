@@ -4,6 +4,8 @@ use super::endpoint::{Call, Handler};
 use super::meta::Meta;
 use super::problem::Result;
 use crate::serve::json::Json;
+use crate::serve::release::freshness::freshness_of;
+use crate::store::Manifest;
 
 /// Runs a handler and writes the whole envelope.
 ///
@@ -12,11 +14,8 @@ use crate::serve::json::Json;
 pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
     let mut json = Json::new();
     json.raw("{\"data\":");
-    let mut meta = match &call.endpoint.handler {
-        Handler::Memory(handler) => handler(call, &mut json)?,
-        Handler::Files(handler) => handler(call, &mut json).await?,
-    };
-    if call.release.manifest.is_sample {
+    let mut meta = write_data(call, &mut json).await?;
+    if manifest_of(call, &meta).is_sample {
         meta.notice(
             "SAMPLE_RELEASE",
             "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.",
@@ -29,9 +28,25 @@ pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The manifest of the release that an answer is from.
+fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
+    meta.release.as_deref().unwrap_or(&call.release.manifest)
+}
+
+/// Runs a handler, which writes the data alone.
+///
+/// # Errors
+/// The handler's.
+pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    match &call.endpoint.handler {
+        Handler::Memory(handler) => handler(call, json),
+        Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
+    }
+}
+
 fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
-    let manifest = &call.release.manifest;
-    let freshness = call.release.freshness(call.today());
+    let manifest = manifest_of(call, meta);
+    let of_release = call.release.freshness(call.today());
     json.object(|json| {
         json.key("request_id").text(request_id);
         json.key("release").object(|json| {
@@ -43,7 +58,8 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
                 json.object(|json| {
                     json.key("dataset_id").text(dataset_id);
                     json.key("published_at").text(&manifest.published_at);
-                    json.key("freshness").text(freshness.of(dataset_id).name());
+                    let of_earlier = meta.release.as_ref().and_then(|earlier| Some(freshness_of(earlier, earlier.datasets.get(&**dataset_id)?, call.today())));
+                    json.key("freshness").text(of_earlier.unwrap_or_else(|| of_release.of(dataset_id)).name());
                 });
             }
         });

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use crate::ids::{Digest, Hasher};
 use crate::serve::http::endpoint::Validity;
-use crate::serve::http::parameters::Query;
+use crate::serve::http::query::Query;
 use crate::serve::release::loaded::Release;
 
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];

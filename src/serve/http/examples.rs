@@ -4,7 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use super::endpoint::{Access, Endpoint, Family};
+use super::endpoint::{Access, Endpoint};
 
 #[derive(rust_embed::RustEmbed)]
 #[folder = "docs/examples"]
@@ -30,10 +30,10 @@ pub struct ExampleRequest {
 }
 
 impl ExampleRequest {
-    /// The request whose answer is kept; of an endpoint without one, the declared path with an example of each placeholder.
-    pub fn of(endpoint: &Endpoint, families: &[&Family]) -> Self {
+    /// The request whose answer is kept; of an endpoint without one, the path alone.
+    pub fn of(endpoint: &Endpoint) -> Self {
         let kept = read("requests").and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
-        let asked = kept.unwrap_or_else(|| declared(endpoint, families));
+        let asked = kept.unwrap_or_else(|| endpoint.path.to_owned());
         let (path, query) = asked.split_once('?').unwrap_or((&asked, ""));
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -51,11 +51,6 @@ impl ExampleRequest {
         let pairs: Vec<String> = self.query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         if pairs.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, pairs.join("&")) }
     }
-}
-
-fn declared(endpoint: &Endpoint, families: &[&Family]) -> String {
-    let placeholders = families.iter().flat_map(|family| family.placeholders);
-    placeholders.fold(endpoint.path.to_owned(), |path, placeholder| path.replace(&format!("{{{}}}", placeholder.name), &encoded(placeholder.example)))
 }
 
 fn encoded(text: &str) -> String {

@@ -1,8 +1,10 @@
 //! What the `meta` of an answer says: datasets, notices, coverage, and where a list stands.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::serve::json::Json;
+use crate::store::Manifest;
 
 /// What the `meta` of an answer says beyond request id and release.
 #[derive(Debug, Default)]
@@ -12,6 +14,8 @@ pub struct Meta {
     pub notices: Vec<Notice>,
     pub coverage: Option<Coverage>,
     pub page: Option<Page>,
+    /// The release that the answer is from, where it is an earlier one of which nothing but the manifest was read.
+    pub release: Option<Arc<Manifest>>,
 }
 
 /// Something a reader should know about an answer.
@@ -51,6 +55,8 @@ pub struct Page {
     pub total: usize,
     /// Whether there are just so many, or at least so many.
     pub is_total_exact: bool,
+    /// Whether the last page may lack some that fit.
+    pub is_cut: bool,
 }
 
 impl Meta {

@@ -5,19 +5,20 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, StreamExt};
 
 use super::connections::{Busy, Connection};
 use super::documents::Shared;
 use super::metrics::Route;
+use super::pieces::Counted;
 use super::request_id::{RequestId, shown};
 use super::response::problem_response;
-use super::shares::Share;
+use super::shares::held;
 use crate::serve::http::auth::Client;
 use crate::serve::http::problem::{Code, Problem};
 use crate::serve::http::service::Service;
@@ -68,31 +69,25 @@ pub async fn guard<F: Future<Output = Response>>(
     response
 }
 
-/// What is held until the client has taken an answer.
-struct Held {
-    bytes: Bytes,
-    _share: Option<Share>,
-    _busy: Option<Busy>,
-}
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing.
+/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing. One in pieces counts each of them itself.
 async fn hold(service: &Service, response: Response, busy: Option<Busy>) -> Result<Response, Problem> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         busy.into_iter().for_each(Busy::stay);
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
+    let counted = parts.extensions.get::<Counted>().copied();
+    if counted == Some(Counted::InPieces) {
+        let pieces = body.into_data_stream().inspect(move |_| {
+            let _until_the_end = &busy;
+        });
+        return Ok(Response::from_parts(parts, Body::from_stream(pieces)));
+    }
     let bytes = to_bytes(body, usize::MAX).await.map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
-    let is_counted = bytes.len() >= service.settings.limits.least_counted_bytes && parts.extensions.get::<Shared>().is_none();
+    let is_counted = bytes.len() >= service.settings.limits.least_counted_bytes && parts.extensions.get::<Shared>().is_none() && counted.is_none();
     let client = parts.extensions.get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
     let share = if is_counted { Some(service.send(client, bytes.len())?) } else { None };
-    Ok(Response::from_parts(parts, Body::from(Bytes::from_owner(Held { bytes, _share: share, _busy: busy }))))
+    Ok(Response::from_parts(parts, Body::from(held(bytes, (share, busy)))))
 }
 
 /// A method that no path ever has.
@@ -134,7 +129,7 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
         headers.insert(X_REQUEST_ID, value);
     }
     if method == Method::HEAD {
-        if let Some(length) = length {
+        if let Some(length) = length.filter(|_| !headers.contains_key(header::CONTENT_LENGTH)) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
         *response.body_mut() = Body::empty();

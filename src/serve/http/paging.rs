@@ -79,7 +79,7 @@ impl<'a> ListPaging<'a> {
         let count = total.saturating_sub(self.first).min(self.limit());
         let end = self.first + count;
         let next_cursor = (end < total).then(|| self.cursor(end));
-        Page { limit: self.limit(), count, next_cursor, total: total.min(MAX_COUNTED), is_total_exact: !is_cut && total <= MAX_COUNTED }
+        Page { limit: self.limit(), count, next_cursor, total: total.min(MAX_COUNTED), is_total_exact: !is_cut && total <= MAX_COUNTED, is_cut }
     }
 
     /// The cursor of a page that begins at a position.

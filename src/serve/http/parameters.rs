@@ -1,12 +1,9 @@
-//! Declared parameters and the strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error
-//! that names it. What is declared here is also what the OpenAPI document says.
+//! Declared parameters: what the texts of a query string are held against (`query.rs`), and what the OpenAPI document says of them.
 
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::contract::Contracts;
 use crate::serve::http::openapi::columns;
-use crate::serve::http::problem::{Code, FieldError, Problem, Result};
 use crate::serve::http::{nearest, pattern};
 
 /// One query parameter of an endpoint.
@@ -61,12 +58,23 @@ pub enum Kind {
     States,
     /// Text in a form of its own, as a regular expression.
     Form(&'static str),
+    /// A comma list of so many texts that have one.
+    Forms {
+        item: &'static str,
+        min: usize,
+        max: Option<usize>,
+    },
+    /// One of these words, the first when absent.
+    Choice(&'static [&'static str]),
+    /// The form of an answer: JSON when absent, or a table of the records at this place of `data`.
+    Format(&'static str),
     /// A comma list of the values of a contract's column, each wanted, or with `-` before it not wanted: dataset and column.
     Signed(&'static str, &'static str),
     /// What a page gave for the next one; its reader says what is wrong with it.
     Cursor,
 }
 
+const STATE_FORM: &str = "^[A-Za-z]{2}$";
 /// A line that is not blank.
 const LINE: &str = "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
 
@@ -90,12 +98,33 @@ pub const CURSOR: Parameter =
 pub const LIMIT: Parameter =
     Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 100, default: Some(25) }, description: "Number of records on a page." };
 
+/// The forms of answers that have records.
+pub const FORMATS: &[&str] = &["json", "csv"];
+
+/// The parameter of an endpoint whose answer can be a table: of the list in the member `rows` of `data`, of `data` itself where that is empty, or of all
+/// lists within a list (`series/values`).
+pub const fn format(rows: &'static str) -> Parameter {
+    Parameter {
+        name: "format",
+        kind: Kind::Format(rows),
+        description: "`csv`: the records as a table instead of JSON; all pages where there is no `limit`. Also asked for by `Accept: text/csv`.",
+    }
+}
+
 /// The parameters of an endpoint that has none of its own.
 pub const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
 /// The same of an endpoint that answers from one vintage.
 pub const OF_VINTAGE: &[Parameter] = &[VINTAGE, RELEASE, AS_OF];
 
 impl Parameter {
+    /// The highest number that it takes.
+    pub fn most_count(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Integer { max, .. } => usize::try_from(max).ok(),
+            _ => None,
+        }
+    }
+
     /// The number that counts when the parameter is absent, where one is declared.
     pub fn default_count(&self) -> Option<usize> {
         match self.kind {
@@ -124,18 +153,27 @@ impl Kind {
             Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
             Self::Line { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE}),
             Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
-            Self::State => json!({"type": "string", "pattern": "^[A-Za-z]{2}$"}),
-            Self::States => json!({"type": "string", "pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"}),
+            Self::State => json!({"type": "string", "pattern": STATE_FORM}),
+            Self::States => form_list_schema(STATE_FORM, 1, None),
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
-            Self::Signed(dataset, column) => {
-                let word = format!("-?({})", allowed(contracts, dataset, column).join("|"));
-                json!({"type": "string", "pattern": format!("^{word}(,{word})*$")})
-            }
+            Self::Forms { item, min, max } => form_list_schema(item, min, max),
+            Self::Choice(words) => json!({"type": "string", "enum": words, "default": words[0]}),
+            Self::Format(_) => json!({"title": "Format", "type": "string", "enum": FORMATS, "default": FORMATS[0]}),
+            Self::Signed(dataset, column) => form_list_schema(&format!("^-?({})$", allowed(contracts, dataset, column).join("|")), 1, None),
             Self::Cursor => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,256}$"}),
         }
     }
 
-    fn check(self, text: &str, contracts: &Contracts) -> std::result::Result<(), String> {
+    /// Whether it is a list, which may be given in several parameters of one name.
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::SomeOf(..) | Self::SomeNoted(..) | Self::Words(_) | Self::States | Self::Forms { .. } | Self::Signed(..))
+    }
+
+    /// Holds a text against it.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn check(self, text: &str, contracts: &Contracts) -> Result<(), String> {
         match self {
             Self::Integer { min, max, .. } => match text.parse::<i64>() {
                 Ok(value) if (min..=max).contains(&value) && !text.starts_with('+') => Ok(()),
@@ -151,7 +189,8 @@ impl Kind {
             Self::OneNoted(dataset, column, note) => one_of(text, &noted(contracts, dataset, column, note)),
             Self::SomeNoted(dataset, column, note) => some_of(text, &noted(contracts, dataset, column, note)),
             Self::Words(words) => some_of(text, words),
-            Self::Word(words) => one_of(text, words),
+            Self::Word(words) | Self::Choice(words) => one_of(text, words),
+            Self::Format(_) => one_of(text, FORMATS),
             Self::Date => {
                 let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
                 if is_date { Ok(()) } else { Err(format!("expected a date such as 2026-01-31, got `{}`", shown(text))) }
@@ -175,8 +214,15 @@ impl Kind {
                     Err(format!("expected two-letter codes of states, got `{}`", shown(text)))
                 }
             }
-            Self::Form(pattern) if pattern::matches(pattern, text) => Ok(()),
-            Self::Form(pattern) => Err(format!("`{}` is not of the form {pattern}", shown(text))),
+            Self::Form(pattern) => of_form(text, pattern),
+            Self::Forms { item, min, max } => {
+                text.split(',').try_for_each(|text| of_form(text, item))?;
+                match (text.split(',').count(), max) {
+                    (count, _) if count < min => Err(format!("expected a list of at least {min}, got {count}")),
+                    (count, Some(max)) if count > max => Err(format!("expected a list of at most {max}, got {count}")),
+                    _ => Ok(()),
+                }
+            }
             Self::Signed(dataset, column) => {
                 let words = allowed(contracts, dataset, column);
                 text.split(',').try_for_each(|word| one_of(word.strip_prefix('-').unwrap_or(word), &words))
@@ -186,12 +232,24 @@ impl Kind {
     }
 }
 
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
 fn is_state(text: &str) -> bool {
     text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn form_list_schema(item: &str, min: usize, max: Option<usize>) -> Value {
+    let mut schema = json!({"type": "array", "minItems": min, "items": {"type": "string", "pattern": item}});
+    if let Some(max) = max {
+        schema["maxItems"] = json!(max);
+    }
+    schema
+}
+
+fn of_form(text: &str, pattern: &'static str) -> Result<(), String> {
+    if pattern::matches(pattern, text) { Ok(()) } else { Err(format!("`{}` is not of the form {pattern}", shown(text))) }
 }
 
 fn word_schema(words: &[&str]) -> Value {
@@ -202,11 +260,11 @@ fn list_schema(word: Value) -> Value {
     json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": word})
 }
 
-fn one_of(word: &str, words: &[&str]) -> std::result::Result<(), String> {
+fn one_of(word: &str, words: &[&str]) -> Result<(), String> {
     if words.contains(&word) { Ok(()) } else { Err(format!("`{}` is not valid; {}", shown(word), nearest::hint(word, words))) }
 }
 
-fn some_of(text: &str, words: &[&str]) -> std::result::Result<(), String> {
+fn some_of(text: &str, words: &[&str]) -> Result<(), String> {
     let mut seen = Vec::new();
     for word in text.split(',') {
         one_of(word, words)?;
@@ -228,80 +286,4 @@ pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> 
 pub fn noted<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str, note: &str) -> Vec<&'a str> {
     let values = contracts.get(dataset_id).into_iter().flat_map(|contract| contract.values_of(column));
     values.filter(|known| known.note(note).is_some()).map(|known| known.value.as_str()).collect()
-}
-
-/// Wrong parameters after which the rest is not looked at.
-const MAX_ERRORS: usize = 20;
-
-/// The parameters of one request, checked, in the order they are declared.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query(Vec<(&'static str, String)>);
-
-impl Query {
-    /// Reads a query string.
-    ///
-    /// # Errors
-    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
-    pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
-        let mut found: Vec<Option<String>> = vec![None; parameters.len()];
-        let mut errors = Vec::new();
-        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-            if errors.len() == MAX_ERRORS {
-                break;
-            }
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let mut wrong = |field: String, code: Code, message: String| errors.push(FieldError { field, code, message });
-            let (Some(name), Some(value)) = (decode(name), decode(value)) else {
-                wrong(
-                    name.chars().take(64).collect(),
-                    Code::InvalidParameter,
-                    format!("`{}` is not percent-encoded UTF-8", pair.chars().take(64).collect::<String>()),
-                );
-                continue;
-            };
-            let Some(index) = parameters.iter().position(|parameter| parameter.name == name) else {
-                let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
-                let name: String = name.chars().take(64).collect();
-                let message = format!("there is no parameter `{name}` here; {}", nearest::hint(&name, &names));
-                wrong(name, Code::UnknownParameter, message);
-                continue;
-            };
-            let parameter = &parameters[index];
-            if found[index].is_some() {
-                wrong(name, Code::InvalidParameter, format!("`{}` is given twice", parameter.name));
-            } else if let Err(message) = parameter.kind.check(&value, contracts) {
-                let message: String = message.chars().take(300).collect();
-                wrong(name, Code::InvalidParameter, format!("`{}`: {message}", parameter.name));
-            }
-            found[index] = Some(value);
-        }
-        match errors.first() {
-            None => Ok(Self(parameters.iter().zip(found).filter_map(|(parameter, value)| Some((parameter.name, value?))).collect())),
-            Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
-        }
-    }
-
-    /// The text of a parameter, when it is given.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The value of a parameter whose declared kind reads as `T`.
-    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
-        self.get(name).and_then(|text| text.parse().ok())
-    }
-
-    /// The parameters one by one, in the declared order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.0.iter().map(|(name, value)| (*name, value.as_str()))
-    }
-}
-
-fn decode(text: &str) -> Option<String> {
-    let spaced = text.replace('+', " ");
-    let is_encoded = |index: usize| spaced.get(index + 1..index + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    if spaced.match_indices('%').any(|(index, _)| !is_encoded(index)) {
-        return None;
-    }
-    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }

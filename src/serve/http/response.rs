@@ -12,7 +12,11 @@ use super::service::Service;
 /// Room for the headers of an answer, so that their map does not grow step by step.
 const HEADERS: usize = 16;
 
-const VARY: &str = "Authorization, X-API-Key, Accept-Encoding, Origin";
+/// Media types of files.
+pub const PARQUET: &str = "application/vnd.apache.parquet";
+pub const CSV: &str = "text/csv";
+
+const VARY: &str = "Accept, Authorization, X-API-Key, Accept-Encoding, Origin";
 
 /// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
 const KEPT_SECONDS: i64 = 300;
@@ -37,16 +41,27 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
 }
 
 /// A successful answer; without an ETag it is not to be kept.
-pub fn json_response(bytes: Vec<u8>, tag: Option<&str>, now: Timestamp) -> Response {
-    let mut response = Response::new(Body::from(bytes));
+pub fn answer_response(content_type: &'static str, body: Body, tag: Option<&str>, now: Timestamp) -> Response {
+    as_answer(Response::new(body), content_type, tag, now)
+}
+
+/// Adds what every successful answer has.
+pub fn as_answer(mut response: Response, content_type: &'static str, tag: Option<&str>, now: Timestamp) -> Response {
     let headers = response.headers_mut();
     headers.reserve(HEADERS);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, tag.map_or(HeaderValue::from_static("no-store"), |_| kept(now)));
     headers.insert(header::VARY, HeaderValue::from_static(VARY));
     if let Some(tag) = tag {
         insert(headers, header::ETAG, tag);
     }
+    response
+}
+
+/// Adds to a file what every answer has, and under which name it should be kept.
+pub fn as_file(response: Response, content_type: &'static str, file_name: &str, tag: &str, now: Timestamp) -> Response {
+    let mut response = as_answer(response, content_type, Some(tag), now);
+    insert(response.headers_mut(), header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{file_name}\""));
     response
 }
 

@@ -34,6 +34,10 @@ use crate::store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_fol
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
+/// The most tables that are made at the same time, and those of one client.
+const DOWNLOADS: usize = 32;
+const DOWNLOADS_OF_CLIENT: usize = 4;
+
 /// Everything that requests share.
 pub struct Service {
     pub settings: ServeSettings,
@@ -48,6 +52,8 @@ pub struct Service {
     pub running: Arc<Shares>,
     /// Requests whose bodies are awaited: each holds a connection that gives way to nobody.
     awaited: Arc<Shares>,
+    /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory for as long as its client likes.
+    downloads: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
     /// Connections of the main address.
@@ -93,6 +99,7 @@ impl Service {
             metrics: Metrics::default(),
             running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
+            downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
             home,
@@ -181,6 +188,19 @@ impl Service {
     /// `rate_limited`, when there is none more.
     pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
         self.awaited.take(&client.id, 1).map_err(|_| come_again("too many bodies of this client's requests are under way; finish one of them"))
+    }
+
+    /// Takes a place among the tables that are being taken.
+    ///
+    /// # Errors
+    /// `rate_limited`, when there is none, or none more for this client.
+    pub fn download(&self, client: &Client) -> problem::Result<Share> {
+        self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
+            Exhausted::OfClient => come_again("as many tables as may be are being taken by this client; finish one of them"),
+            Exhausted::OfServer => {
+                come_again("as many tables as may be are being taken; try again in a while, or take parts as Parquet, or pages with `limit`")
+            }
+        })
     }
 
     /// Counts the bytes of an answer until they are taken.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
+
 /// What there is, and who has how much of it.
 #[derive(Debug)]
 pub struct Shares {
@@ -56,13 +58,41 @@ impl Shares {
         if has > 0 && has.saturating_add(amount) > self.most_of_client {
             return Err(Exhausted::OfClient);
         }
+        Ok(self.add(&mut taken, client, amount))
+    }
+
+    /// Takes more for what a client was let begin: only the bound of all together counts. None where that is reached.
+    pub fn take_more(self: &Arc<Self>, client: &str, amount: usize) -> Option<Share> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = taken.sum.saturating_add(amount) <= self.most;
+        fits.then(|| self.add(&mut taken, client, amount))
+    }
+
+    fn add(self: &Arc<Self>, taken: &mut Taken, client: &str, amount: usize) -> Share {
         taken.sum += amount;
         match taken.of_clients.get_mut(client) {
             Some(has) => *has += amount,
             None => drop(taken.of_clients.insert(client.to_owned(), amount)),
         }
-        Ok(Share { shares: self.clone(), client: client.to_owned(), amount })
+        Share { shares: self.clone(), client: client.to_owned(), amount }
     }
+}
+
+/// Bytes that keep something until the system has taken them.
+struct Held<T> {
+    bytes: Bytes,
+    _kept: T,
+}
+
+impl<T> AsRef<[u8]> for Held<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The bytes, which keep something until the last of them is dropped.
+pub fn held<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
+    Bytes::from_owner(Held { bytes, _kept: kept })
 }
 
 impl Drop for Share {
@@ -97,5 +127,9 @@ mod tests {
         assert_eq!(shares.taken(), 7);
         assert!(shares.take("a", 3).is_ok());
         assert_eq!(shares.taken(), 7, "and is given back at once");
+        let more = shares.take_more("b", 3).expect("what was let begin may go beyond a share");
+        assert_eq!((shares.taken(), shares.take_more("b", 1).is_none()), (10, true), "and not beyond what there is");
+        drop(more);
+        assert_eq!(shares.taken(), 7);
     }
 }

@@ -13,7 +13,7 @@ use crate::serve::http::filter::ZIP;
 use crate::serve::http::filter::states_of;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
@@ -39,6 +39,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "holder_type", kind: Kind::OneOf(LICENSES, "holder_type"), description: "Only persons, or only organizations." },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use crate::canonical::license_number::normalized;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
@@ -42,6 +42,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, as a postal code; needed. A code that is no state's is refused." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
     Parameter { name: "name", kind: Kind::Text { min: 2, max: 120 }, description: "Compared with the holder's names; it does not narrow the search." },
+    format("licenses"),
     RELEASE,
     AS_OF,
 ];

@@ -6,7 +6,7 @@ use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::filter::DayRange;
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
@@ -53,6 +53,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },
     LIMIT,
     CURSOR,
+    format("permits"),
     RELEASE,
     AS_OF,
 ];

@@ -9,7 +9,7 @@ use crate::canonical::line::parse_line;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
 use crate::serve::permit::datasets::CONTACTS;
@@ -25,7 +25,7 @@ use crate::serve::release::rows::Record;
 use crate::store::Scope;
 
 /// The parameters with the address in the path.
-const PARAMETERS: &[Parameter] = &[LIMIT, CURSOR, RELEASE, AS_OF];
+const PARAMETERS: &[Parameter] = &[LIMIT, CURSOR, format("permits"), RELEASE, AS_OF];
 
 pub const BY_ADDRESS: Endpoint = Endpoint {
     method: "GET",
@@ -61,6 +61,7 @@ const QUERY_PARAMETERS: &[Parameter] = &[
     },
     LIMIT,
     CURSOR,
+    format("permits"),
     RELEASE,
     AS_OF,
 ];

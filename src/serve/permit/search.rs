@@ -7,7 +7,7 @@ use crate::serve::http::filter::ZIP;
 use crate::serve::http::meta::{Meta, Page};
 use crate::serve::http::paging::ListPaging;
 use crate::serve::http::paging::MAX_COUNTED;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::Result;
 use crate::serve::http::problem::not_published;
 use crate::serve::json::Json;
@@ -64,8 +64,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "lon", kind: Kind::Number { min: -180.0, max: 180.0, default: None }, description: "Longitude of a point, with `lat`." },
     Parameter {
         name: "radius_mi",
-        kind: Kind::Number { min: 0.01, max: 25.0, default: Some(1.0) },
-        description: "Straight-line distance from the point, statute miles.",
+        // No declared default: it holds only beside a point, and clients that send every default would be refused without one.
+        kind: Kind::Number { min: 0.01, max: 25.0, default: None },
+        description: "Straight-line distance from the point, statute miles; 1 when absent. Refused without `lat` and `lon`.",
     },
     Parameter { name: "parcel", kind: Kind::Text { min: 1, max: 60 }, description: "Parcel number; punctuation does not matter." },
     Parameter { name: "permit_number", kind: Kind::Text { min: 1, max: 60 }, description: "Number of the permit." },
@@ -93,6 +94,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];
@@ -115,7 +117,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     rows.retain(|row| filter.takes(*row));
     filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
     let (found, page) = match call.query.get("q") {
-        Some(words) => with_words(call, permits, &paging, &rows, words).await?,
+        Some(words) => {
+            let (found, page) = with_words(call, permits, &paging, &rows, words).await?;
+            (found, Page { is_cut: filter.is_cut(), ..page })
+        }
         None => (permits.rows.fetch(call.reader(), paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
     };
     write_permits(call, json, permits, &found).await?;
@@ -185,6 +190,7 @@ async fn with_words<'a>(call: &Call<'_>, permits: &'a Permits, paging: &ListPagi
         next_cursor: next.map(|next| paging.cursor(next)),
         total: total.min(MAX_COUNTED),
         is_total_exact: total <= MAX_COUNTED && (is_counted || (paging.first == 0 && next.is_none())),
+        is_cut: false,
     };
     Ok((found, page))
 }

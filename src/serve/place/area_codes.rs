@@ -26,6 +26,11 @@ impl AreaCodes {
         self.0.len()
     }
 
+    /// The code at a place.
+    pub fn at(&self, place: usize) -> String {
+        self.0[place].to_be_bytes().iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
+    }
+
     /// The place of a code.
     pub fn find(&self, code: &str) -> Option<usize> {
         self.0.binary_search(&number_of(code)?).ok()
@@ -53,7 +58,7 @@ mod tests {
             ["00601", "35950", "90210", "ABC", "9021", "99999", "123456789", ""].map(|code| codes.find(code)),
             [Some(0), Some(1), Some(2), Some(3), None, None, None, None]
         );
-        assert_eq!(codes.len(), 4);
+        assert_eq!((codes.len(), codes.at(0), codes.at(3)), (4, "00601".to_owned(), "ABC".to_owned()));
         assert!(codes.push("90210").unwrap_err().to_string().contains("area `90210` is out of order"));
         assert!(codes.push("123456789").unwrap_err().to_string().contains("not the code of an area"));
     }

@@ -181,6 +181,11 @@ impl ZipCounties {
         first(&|known| known < code)..first(&|known| known <= code)
     }
 
+    /// The rows of a county, with their ZIP codes.
+    pub fn in_county<'a>(&'a self, county_fips: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+        (0..self.codes.len()).filter(move |row| self.county_fips.at(*row) == county_fips).map(|row| (row, self.codes.at(row)))
+    }
+
     /// Part of the tabulation area's land in the county.
     pub fn share(&self, row: usize) -> Option<f64> {
         (!self.shares.is_null(row)).then(|| self.shares.value(row))

@@ -14,6 +14,7 @@ use crate::contract::Contracts;
 use crate::error::{Error, Result};
 use crate::ids::ReleaseId;
 use crate::serve::release::loaded::{Load, Release};
+use crate::serve::release::manifests::Manifests;
 use crate::serve::release::not_served::NotServed;
 use crate::serve::release::part_cache::PartCache;
 use crate::serve::release::retained::{Loading, Retained, resident_bytes};
@@ -36,6 +37,7 @@ pub struct Catalog {
     has_looked: watch::Sender<bool>,
     looks: AtomicU64,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
+    pub manifests: Manifests,
     retained: Arc<Mutex<Retained>>,
     /// One at a time: loading takes memory and processor from those who are answered.
     loading: Arc<Semaphore>,
@@ -58,8 +60,10 @@ pub enum Wanted {
 
 impl Catalog {
     pub fn new(parts: Arc<PartCache>, contracts: Arc<Contracts>, loads: Vec<Load>, channel: &str, retained_bytes: usize) -> Self {
+        let releases = parts.releases().clone();
         Self {
-            releases: parts.releases().clone(),
+            manifests: Manifests::new(releases.clone()),
+            releases,
             loads: loads.into(),
             parts,
             contracts,
@@ -194,8 +198,27 @@ impl Catalog {
         })
     }
 
-    /// The channel's moves, read again when it has moved.
-    async fn history(&self) -> Result<Arc<Vec<ChannelEntry>>> {
+    /// The manifest of an earlier release of the channel, of which nothing else is read; none for the one that requests are answered from.
+    ///
+    /// # Errors
+    /// Says what is missing, when there is no such release (any more), or why it cannot be read.
+    pub async fn earlier(&self, parameter: &'static str, id: &ReleaseId, present: &Release) -> std::result::Result<Option<Arc<Manifest>>, NotServed> {
+        if *id == present.manifest.release_id {
+            return Ok(None);
+        }
+        if !self.history().await?.iter().any(|entry| entry.release_id == *id) {
+            return Err(NotServed::missing(parameter, format!("channel `{}` never had a release {id}; /v1/releases lists those it had", self.channel)));
+        }
+        let manifest = self.manifests.manifest(id).await?;
+        let gone = || NotServed::missing(parameter, format!("release {id} is no longer kept; /v1/releases says which are"));
+        manifest.map(Some).ok_or_else(gone)
+    }
+
+    /// The channel's moves, oldest first, read again when it has moved.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be read.
+    pub async fn history(&self) -> Result<Arc<Vec<ChannelEntry>>> {
         let generation = self.current.load().as_ref().map_or(0, |current| current.entry.generation);
         let mut known = self.history.lock().await;
         if let Some((of, history)) = known.as_ref()

@@ -8,6 +8,7 @@ pub mod dictionary_codes;
 pub mod freshness;
 pub mod key_columns;
 pub mod loaded;
+pub mod manifests;
 pub mod not_served;
 pub mod part_cache;
 pub mod part_provenance;

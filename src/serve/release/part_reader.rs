@@ -37,6 +37,11 @@ impl<'a> PartReader<'a> {
         self.manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts)
     }
 
+    /// The parts of a record's dataset that may hold it; `is_sorted` where rows are sorted by what ids begin with.
+    pub fn parts_that_may_hold(self, record_id: &RecordId, is_sorted: bool) -> impl Iterator<Item = &'a Part> + use<'a, '_> {
+        self.parts_of(record_id.dataset_id()).filter(move |part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id)))
+    }
+
     /// Returns a part, from memory or read now.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use futures_util::future::try_join_all;
 use crate::ids::Cik;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
@@ -51,18 +51,19 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
     Parameter {
         name: "ciks",
-        kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}(,0{0,9}[1-9][0-9]{0,9}){1,19}$"),
+        kind: Kind::Forms { item: "^0{0,9}[1-9][0-9]{0,9}$", min: 2, max: Some(20) },
         description: "Comma list of 2 to 20 CIKs, with or without leading zeros; or give `tickers`.",
     },
     Parameter {
         name: "tickers",
-        kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){1,19}$"),
+        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 2, max: Some(20) },
         description: "Comma list of 2 to 20 tickers; or give `ciks`.",
     },
     PERIOD,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
     KNOWN_AT,
+    format("periods/values"),
     RELEASE,
     AS_OF,
 ];

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arrow::array::Date32Array;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tokio::sync::OnceCell;
 
 use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, ReleaseId};
@@ -16,6 +15,7 @@ use crate::serve::release::dictionary::{Dictionary, DictionaryColumn};
 use crate::serve::release::part_cache::{CachedPart, PartCache};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::table::Table;
+use crate::serve::sec::lazy::Lazy;
 use crate::store::Part;
 
 /// How many parts are read at the same time.
@@ -47,23 +47,22 @@ pub struct FilingFilter {
 }
 
 /// The index of one release, made once.
-#[derive(Debug, Clone, Default)]
-pub struct LazyDates(Arc<OnceCell<Arc<FilingDates>>>);
+#[derive(Debug, Default)]
+pub struct LazyDates(Lazy<FilingDates>);
 
 impl LazyDates {
-    /// Returns the index; the first who asks waits until it is made. It is made to the end even when that request is given up.
+    /// Returns the index; the first who asks waits until it is made.
     ///
     /// # Errors
     /// `Store`, when a part cannot be read; the next request tries again.
     pub async fn get(&self, reader: PartReader<'_>, of_buckets: impl Iterator<Item = (&str, &Part)>) -> Result<Arc<FilingDates>> {
-        if let Some(made) = self.0.get() {
-            return Ok(made.clone());
-        }
-        let mut wanted: Vec<(String, Part)> = of_buckets.map(|(bucket, part)| (bucket.to_owned(), part.clone())).collect();
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
-        let (cell, parts, release_id) = (self.0.clone(), reader.cache().clone(), reader.manifest().release_id.clone());
-        let making = tokio::spawn(async move { cell.get_or_try_init(|| FilingDates::read(&parts, &release_id, wanted)).await.cloned() });
-        making.await.map_err(|error| Error::store(format!("indexing filings by date failed: {error}")))?
+        let make = || {
+            let mut wanted: Vec<(String, Part)> = of_buckets.map(|(bucket, part)| (bucket.to_owned(), part.clone())).collect();
+            wanted.sort_by(|a, b| a.0.cmp(&b.0));
+            let (parts, release_id) = (reader.cache().clone(), reader.manifest().release_id.clone());
+            async move { FilingDates::read(&parts, &release_id, wanted).await }
+        };
+        self.0.get(make).await
     }
 }
 

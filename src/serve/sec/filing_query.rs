@@ -8,7 +8,7 @@ use crate::serve::http::problem::{Code, Problem, Result};
 
 pub const FORM: Parameter = Parameter {
     name: "form",
-    kind: Kind::Form("^[A-Za-z0-9 ./-]{1,20}(,[A-Za-z0-9 ./-]{1,20})*$"),
+    kind: Kind::Forms { item: "^[A-Za-z0-9 ./-]{1,20}$", min: 1, max: None },
     description: "Comma list of form types, such as `10-K,8-K`.",
 };
 pub const FILED_FROM: Parameter = Parameter { name: "filed_from", kind: Kind::Date, description: "First filing date, inclusive." };

@@ -13,7 +13,7 @@ use super::tables::{FILINGS, REGISTRANTS, SecTables};
 use crate::ids::Cik;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result, not_published};
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
@@ -24,7 +24,11 @@ const MAX_REGISTRANTS: usize = 20;
 
 /// The parameters of the search over all registrants.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "ticker", kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"), description: "Comma list of today's tickers, exact." },
+    Parameter {
+        name: "ticker",
+        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 1, max: Some(20) },
+        description: "Comma list of today's tickers, exact.",
+    },
     Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros. Refused beside `ticker`." },
     Parameter {
         name: "company",
@@ -42,7 +46,7 @@ const PARAMETERS: &[Parameter] = &[
     PERIOD_TO,
     Parameter {
         name: "items",
-        kind: Kind::Form("^[0-9]{1,2}(\\.[0-9]{2})?(,[0-9]{1,2}(\\.[0-9]{2})?)*$"),
+        kind: Kind::Forms { item: "^[0-9]{1,2}(\\.[0-9]{2})?$", min: 1, max: None },
         description: "Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.",
     },
     Parameter {
@@ -52,6 +56,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];

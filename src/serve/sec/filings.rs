@@ -55,7 +55,7 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>) 
     let page: Vec<_> = rest.by_ref().take(limit).collect();
     let next_cursor = page.last().filter(|_| rest.next().is_some()).map(|((day, number), _)| paging.cursor(&format!("{day}:{number}")));
     let filings = page.iter().map(|(_, rows)| rows.iter().map(|(cik, bucket, row)| (*cik, bucket.table.clone(), *row)).collect()).collect();
-    Ok((Page { limit, count: page.len(), next_cursor, total, is_total_exact: true }, filings))
+    Ok((Page { limit, count: page.len(), next_cursor, total, is_total_exact: true, is_cut: false }, filings))
 }
 
 /// Filings of all registrants, newest first.
@@ -98,7 +98,7 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     }
     let next_cursor = page.last().filter(|_| has_more).map(|last| paging.cursor(last.end));
     let rows = rows_of(call, &dates, &page).await?;
-    Ok((Page { limit, count: page.len(), next_cursor, total: total.min(MAX_COUNTED), is_total_exact: total <= MAX_COUNTED }, rows))
+    Ok((Page { limit, count: page.len(), next_cursor, total: total.min(MAX_COUNTED), is_total_exact: total <= MAX_COUNTED, is_cut: false }, rows))
 }
 
 /// The rows of places of the index, from their buckets.

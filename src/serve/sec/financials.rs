@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use crate::ids::Cik;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed};
+use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::bucketed::Bucket;
@@ -51,6 +51,7 @@ const PARAMETERS: &[Parameter] = &[
     FISCAL_YEAR_TO,
     KNOWN_AT,
     Parameter { name: "include", kind: Kind::Word(&["history"]), description: "`history`: each value also carries every report of it, first to last." },
+    format("series/values"),
     RELEASE,
     AS_OF,
 ];

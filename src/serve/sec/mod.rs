@@ -13,6 +13,9 @@ mod filing_table;
 mod filings;
 mod financials;
 pub mod forms;
+mod frame_index;
+mod frames;
+mod lazy;
 mod line_table;
 pub mod links;
 mod lookup;
@@ -53,15 +56,19 @@ pub static FAMILY: Family = Family {
         reports::ENDPOINT,
         financials::ENDPOINT,
         compare::ENDPOINT,
+        frames::ENDPOINT,
         filing_search::ENDPOINT,
         statements::ENDPOINT,
     ],
-    placeholders: &[Placeholder {
-        name: "cik",
-        pattern: "^0{0,9}[1-9][0-9]{0,9}$",
-        example: "0000320193",
-        description: "CIK, with or without leading zeros; answers carry all ten digits.",
-    }],
+    placeholders: &[
+        Placeholder {
+            name: "cik",
+            pattern: "^0{0,9}[1-9][0-9]{0,9}$",
+            example: "0000320193",
+            description: "CIK, with or without leading zeros; answers carry all ten digits.",
+        },
+        Placeholder { name: "metric", pattern: "^[a-z_]+$", example: "sec.financial_value/metric", description: "Key of a metric; another word is refused." },
+    ],
 };
 
 async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {

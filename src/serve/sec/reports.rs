@@ -9,7 +9,7 @@ use super::filings::{describe, of_registrants};
 use super::tables::FILINGS;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, noted};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
@@ -27,6 +27,7 @@ const PARAMETERS: &[Parameter] = &[
     PERIOD_TO,
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];

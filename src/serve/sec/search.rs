@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta, Page};
 use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::not_published;
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
@@ -46,7 +46,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "q", kind: NAME, description: "The same as `name`; refused beside it." },
     Parameter {
         name: "ticker",
-        kind: Kind::Form("^[A-Za-z0-9./-]{1,16}(,[A-Za-z0-9./-]{1,16}){0,19}$"),
+        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 1, max: Some(20) },
         description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are one. Refused beside `name`.",
     },
     Parameter {
@@ -56,6 +56,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];
@@ -71,7 +72,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
     json.array(|json| paging.slice(reachable).iter().for_each(|found| write_item(json, registrants, &provenance, found)));
     let (total, is_total_exact) = (found.len().min(MAX_COUNTED), !is_cut && found.len() <= MAX_COUNTED);
-    meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut) });
+    meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut || reachable.len() < found.len()) });
     meta.coverage =
         Some(Coverage { scope: format!("{} registrants, of which those with a ticker have today's only", registrants.len()), ..Coverage::default() });
     Ok(meta)

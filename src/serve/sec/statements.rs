@@ -18,7 +18,7 @@ use crate::serve::http::cursor;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::{Coverage, Meta, Page};
 use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE, format};
 use crate::serve::http::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::provenance::ProvenanceWriter;
@@ -62,6 +62,7 @@ const PARAMETERS: &[Parameter] = &[
     KNOWN_AT,
     Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 40, default: Some(4) }, description: "Number of periods on a page." },
     CURSOR,
+    format("statements/lines"),
     RELEASE,
     AS_OF,
 ];
@@ -136,7 +137,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = Meta { datasets: vec![LINES.into(), REGISTRANTS.into()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
     meta.coverage = Some(Coverage { scope, ..Coverage::default() });
-    meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true });
+    meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true, is_cut: false });
     add_as_filed_notice(&mut meta);
     add_fiscal_periods_notice(&mut meta, series);
     Ok(meta)

@@ -2,6 +2,7 @@
 
 use super::filing_dates::LazyDates;
 use super::filing_table::FilingTable;
+use super::frame_index::Frames;
 use super::line_table::LineTable;
 use super::links::Links;
 use super::members::Members;
@@ -30,6 +31,7 @@ pub struct SecTables {
     pub lines: Buckets<LineTable>,
     pub filings: Buckets<FilingTable>,
     pub filing_dates: LazyDates,
+    pub frames: Frames,
     pub links: Links,
 }
 
@@ -58,6 +60,7 @@ impl SecTables {
             lines: Buckets::of(manifest)?,
             filings: Buckets::of(manifest)?,
             filing_dates: LazyDates::default(),
+            frames: Frames::default(),
             links: Links::of(contracts),
         })
     }

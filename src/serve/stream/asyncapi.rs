@@ -37,7 +37,7 @@ const EVENTS: [&str; 7] = ["welcome", "filing", "update", "heartbeat", "gap", "r
 
 /// Makes the document of a server that can be asked at an address.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
-    let mut schemas = openapi::schemas_of(MESSAGES, contracts);
+    let mut schemas = openapi::schemas_of(serde_json::from_str(MESSAGES).expect("the messages file is JSON"), contracts);
     for filter in schemas["Filters"]["properties"].as_object_mut().into_iter().flat_map(|filters| filters.values_mut()) {
         filter["maxItems"] = json!(MAX_VALUES);
     }

@@ -7,8 +7,8 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
 
-use crate::serve::http::parameters::Query;
 use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::query::Query;
 use crate::serve::http::request_id::RequestId;
 use crate::serve::http::response::problem_response;
 use crate::serve::stream::Stream;

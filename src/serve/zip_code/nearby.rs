@@ -7,7 +7,7 @@ use crate::serve::http::meta::{Coverage, Meta, Page};
 use crate::serve::http::paging::Paging;
 use crate::store::Scope;
 
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE};
+use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::{Json, Trim};
 use crate::serve::place::distance::{distance_mi, within};
@@ -26,6 +26,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "include_self", kind: Kind::Flag, description: "`true`: the code itself is among the answers." },
     LIMIT,
     CURSOR,
+    format(""),
     RELEASE,
     AS_OF,
 ];
@@ -78,7 +79,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let next_cursor = near.last().filter(|_| has_more).map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
     json.array(|json| near.iter().for_each(|near| write_near(json, call, zips, *near)));
 
-    let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true };
+    let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false };
     let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
     let mut meta = Meta { datasets: vec![ZIPS.into()], page: Some(page), coverage, ..Meta::default() };
     meta.notice(

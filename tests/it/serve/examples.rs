@@ -1,24 +1,31 @@
 //! The worked examples of the OpenAPI document: real answers from the fixtures. `make bless` rewrites them; what changes from one
 //! run to the next (times, run and request ids, the dates of the files on this disk) is written as a constant.
 
+use pubdata::store::{Home, Releases};
+use regex::Regex;
 use serde_json::{Value, json};
 
+use super::home::{point, publish_changed};
 use super::served::Served;
-use crate::support::project;
+use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 29] = [
+const EXAMPLES: [(&str, &str); 40] = [
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
     ("compareLocations", "/v1/geo-demographics/locations/compare"),
     ("getCounty", "/v1/geo-demographics/counties/06037"),
+    ("listCountyLocations", "/v1/geo-demographics/counties/06037/locations?metric=population&limit=2"),
+    ("listStateCounties", "/v1/geo-demographics/states/CA/counties?metric=median_household_income&limit=2"),
+    ("listMetricAreas", "/v1/geo-demographics/metrics/median_household_income?limit=3"),
     ("getGeographicCoverage", "/v1/geo-demographics/coverage"),
     ("searchCompanies", "/v1/sec/companies/search?name=apple&limit=2"),
     ("getCompany", "/v1/sec/companies/320193"),
     ("getCompanyFilings", "/v1/sec/companies/320193/filings?form=10-K&limit=2"),
     ("getCompanyFinancials", "/v1/sec/companies/320193/financials?metric=revenue&fiscal_year_from=2010&fiscal_year_to=2010"),
     ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2020&fiscal_year_to=2020"),
+    ("getFinancialFrame", "/v1/sec/financials/frames/revenue?fiscal_year=2010&limit=2"),
     ("searchFilings", "/v1/filings/search?ticker=AAPL&form=10-K&limit=2"),
     ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
     ("searchBusinesses", "/v1/business/search?name=radar%20associates&limit=2"),
@@ -37,9 +44,18 @@ const EXAMPLES: [(&str, &str); 29] = [
     ("getTaxRates", "/v1/tax/batch"),
     ("getCoverage", "/v1/coverage"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share"),
+    ("listDatasets", "/v1/datasets"),
+    ("getDataset", "/v1/datasets/geo.school"),
+    ("listReleases", "/v1/releases"),
+    ("getRelease", "/v1/releases/current?dataset=geo.school"),
+    ("getChanges", "/v1/releases/current/changes"),
+    ("downloadDataset", "/v1/releases/current/datasets/geo.school"),
+    ("getRecordHistory", "/v1/records/geo.zcta_metric:2023:90210:population/history"),
 ];
 
-const VOLATILE: [(&str, &str); 12] = [
+const RELEASE: &str = "r00000000000000000000";
+
+const VOLATILE: [(&str, &str); 16] = [
     ("verified_as_of", "2026-08-05"),
     ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
@@ -50,7 +66,14 @@ const VOLATILE: [(&str, &str); 12] = [
     ("source_date", "2026-08-05"),
     ("rates_as_of", "2026-09-30"),
     ("input_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
-    ("release_id", "r00000000000000000000"),
+    ("declaration_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
+    ("contracts_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
+    ("release_id", RELEASE),
+    ("moved_at", "2026-08-05T07:00:00Z"),
+    (
+        "citation",
+        "National Center for Education Statistics: Public schools, files to 2026-08-05 (https://nces.ed.gov/ccd/files.asp), as table geo.school of release r00000000000000000000.",
+    ),
     // Names the release it goes on in.
     ("next_cursor", "MXxyMDAwMDAwMDAwMDAwMDAwMDAwMDA"),
 ];
@@ -67,6 +90,8 @@ pub fn settle(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(settle),
+        // Of paths.
+        Value::String(text) => *text = Regex::new("/releases/r[0-9a-f]{20}").unwrap().replace(text, format!("/releases/{RELEASE}")).into_owned(),
         _ => {}
     }
 }
@@ -85,9 +110,25 @@ fn requests() -> [(&'static str, Value); 4] {
     ]
 }
 
+/// The fixtures' release, and before it on the channel one of the same parts without schools, so that there is something to compare with.
+async fn two_releases() -> Served {
+    let place = Place::published();
+    let home = Home::open(&place.home()).unwrap();
+    let releases = Releases::open(&home, None).unwrap();
+    let manifest = releases.present("nightly").await.unwrap().unwrap();
+    std::fs::remove_dir_all(home.root().join("channels")).unwrap();
+    publish_changed(&home, &manifest.release_id, |manifest| {
+        let schools = manifest.datasets.remove("geo.school").unwrap();
+        schools.parts.iter().for_each(|part| drop(manifest.tasks.remove(&part.task_id)));
+    })
+    .await;
+    point(&releases, &manifest.release_id, &manifest.published_at).await;
+    Served::of(place).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_of_the_openapi_document_are_real_answers() {
-    let served = Served::new().await;
+    let served = two_releases().await;
     let requests = requests();
     let mut examples: Vec<(String, Value)> = requests.iter().map(|(operation, body)| (format!("{operation}.request"), body.clone())).collect();
     // What code samples ask.

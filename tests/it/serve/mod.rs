@@ -1,6 +1,7 @@
 //! The HTTP API, asked in process on small homes. Folders mirror `src/serve`; what they share stands here.
 
 mod admin;
+mod bulk;
 mod business;
 mod coverage;
 mod examples;

@@ -10,19 +10,20 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::code_samples::{self, CodeSample};
-use super::endpoint::{Access, Endpoint, Family, Tag};
+use super::components::components;
+use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
 use super::examples::{self, ExampleRequest};
+use super::parameters::allowed;
 use super::problem::{CODES, Code};
+use super::response::{CSV, PARQUET};
 use crate::contract::Contracts;
 
 /// A page that renders the document without outside help.
 pub const DOCS_PAGE: &str = include_str!("../docs.html");
 
-const COMPONENTS: &str = include_str!("../components.json");
-
 /// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
 pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {
-    let mut schemas = schemas_of(COMPONENTS, contracts);
+    let mut schemas = schemas_of(components().clone(), contracts);
     schemas["ProblemCode"]["enum"] = json!(CODES.iter().map(|code| code.name).collect::<Vec<_>>());
     let mut paths: Map<String, Value> = Map::new();
     for family in families {
@@ -57,9 +58,8 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     })
 }
 
-/// Schemas by name, of a file whose words come from the contracts.
-pub fn schemas_of(file: &str, contracts: &Contracts) -> Map<String, Value> {
-    let mut schemas: Value = serde_json::from_str(file).expect("the file is JSON");
+/// Schemas by name, with the words of the contracts.
+pub fn schemas_of(mut schemas: Value, contracts: &Contracts) -> Map<String, Value> {
     columns::resolve(&mut schemas, contracts);
     match schemas {
         Value::Object(schemas) => schemas,
@@ -83,13 +83,13 @@ fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
 }
 
 fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts, own_url: &str) -> Value {
-    let request = ExampleRequest::of(endpoint, families);
+    let request = ExampleRequest::of(endpoint);
     let samples = code_samples::of(&request, own_url);
     let mut operation = json!({
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
         "tags": [family.tag.name],
-        "parameters": parameters(endpoint, families, contracts),
+        "parameters": parameters(endpoint, family, families, contracts),
         "responses": responses(endpoint),
         "x-codeSamples": samples.iter().map(|CodeSample { lang, label, source }| json!({"lang": lang, "label": label, "source": source})).collect::<Vec<_>>(),
     });
@@ -112,11 +112,17 @@ fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contrac
     operation
 }
 
-fn parameters(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
-    let placeholders = families.iter().flat_map(|family| family.placeholders);
-    let of_path = placeholders.filter(|placeholder| endpoint.path.contains(&format!("{{{}}}", placeholder.name))).map(|placeholder| {
+fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
+    // What a family means by a name comes before what others mean by it.
+    let known = |name: &str| {
+        let placeholders = family.placeholders.iter().chain(families.iter().flat_map(|family| family.placeholders));
+        placeholders.into_iter().find(|placeholder| placeholder.name == name)
+    };
+    let names = endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = names.filter_map(known).map(|placeholder| {
         json!({
-            "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description, "example": placeholder.example,
+            "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description,
+            "example": example_of(placeholder, contracts),
             "schema": {"type": "string", "pattern": placeholder.pattern}
         })
     });
@@ -124,11 +130,17 @@ fn parameters(endpoint: &Endpoint, families: &[&Family], contracts: &Contracts) 
         let mut value = json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": parameter.kind.schema(contracts)});
         if value["schema"]["type"] == "array" {
             value["style"] = json!("form");
-            value["explode"] = json!(false);
+            // What clients send of themselves; one comma list is taken as well.
+            value["explode"] = json!(true);
         }
         value
     });
     of_path.chain(of_query).collect()
+}
+
+fn example_of<'a>(placeholder: &'a Placeholder, contracts: &'a Contracts) -> &'a str {
+    let of_column = placeholder.example.split_once('/').and_then(|(dataset, column)| allowed(contracts, dataset, column).first().copied());
+    of_column.unwrap_or(placeholder.example)
 }
 
 fn answer_name(endpoint: &Endpoint) -> String {
@@ -150,6 +162,16 @@ fn responses(endpoint: &Endpoint) -> Value {
         content["example"] = example;
     }
     let mut responses = json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
+    if matches!(endpoint.handler, Handler::Download { .. }) {
+        let file = json!({"schema": {"type": "string", "format": "binary"}});
+        responses["206"] = json!({"description": "The range of a part that `Range` names.", "content": {PARQUET: file.clone()}});
+        responses["200"]["content"][PARQUET] = file.clone();
+        responses["200"]["content"][CSV] = file;
+    }
+    if endpoint.rows().is_some() {
+        let table = json!({"type": "string", "description": "A table of the records: RFC 4180, UTF-8, with a header row."});
+        responses["200"]["content"][CSV] = json!({"schema": table});
+    }
     let not_modified = (endpoint.method == "GET").then_some(StatusCode::NOT_MODIFIED);
     for status in not_modified.into_iter().chain(by_status().into_keys()) {
         responses[status.as_str()] = json!({"$ref": format!("#/components/responses/{}", response_name(status))});

@@ -94,6 +94,7 @@ impl Collection {
         let mut bare = schema.take();
         let members = bare.as_object_mut().expect("a schema is an object");
         let description = members.remove("description");
+        let default = members.remove("default");
         members.remove("title");
         let of_column = members.remove(OF_COLUMN).and_then(|column| column.as_str().map(str::to_owned));
         bare["type"] = json!(if is_object { "object" } else { "string" });
@@ -104,8 +105,10 @@ impl Collection {
         let number = self.add(Found { schema: bare, title, suggestions, description: description.clone() });
         let reference = json!({"$ref": number});
         *schema = if is_nullable { json!({"anyOf": [reference, {"type": "null"}]}) } else { reference };
-        if let Some(description) = description {
-            schema["description"] = description;
+        for (word, said) in [("description", description), ("default", default)] {
+            if let Some(said) = said {
+                schema[word] = said;
+            }
         }
     }
 

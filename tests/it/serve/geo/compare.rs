@@ -64,3 +64,25 @@ async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
     assert_eq!(answer["data"]["comparisons"][0]["values"][1]["null_reason"], "not_in_survey");
     assert!(notices(&answer).contains(&"NOT_IN_SURVEY"));
 }
+
+#[tokio::test]
+async fn the_first_of_several_areas_is_compared_with_each_of_the_others() {
+    let world = World::new().await;
+    let metrics = ["population", "households"];
+    let answer = world.post(COMPARE, &json!({"locations": ["90210", "10001", "00627", "96799"], "metrics": metrics})).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.bytes));
+    let answer = answer.json();
+    let comparisons = answer["data"]["comparisons"].as_array().unwrap();
+    let told =
+        |compared: &Value| (compared["metric"].as_str().unwrap().to_owned(), [0, 1].map(|side| compared["values"][side]["id"].as_str().unwrap().to_owned()));
+    let expected = metrics.iter().flat_map(|metric| ["10001", "00627", "96799"].map(|other| ((*metric).to_owned(), ["90210".to_owned(), other.to_owned()])));
+    assert_eq!(comparisons.iter().map(told).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    // Each of them is what is said of the two alone.
+    for (place, other) in ["10001", "00627", "96799"].iter().enumerate() {
+        let pair = world.post(COMPARE, &json!({"locations": ["90210", other], "metrics": ["population"]})).await.json();
+        assert_eq!(comparisons[place], pair["data"]["comparisons"][0], "{other}");
+    }
+    assert_eq!(answer["data"]["locations"].as_array().unwrap().len(), 4);
+    assert_eq!(answer["data"]["provenance"].as_array().unwrap().len(), 2 * comparisons.len(), "one of each value");
+    assert!(notices(&answer).contains(&"NOT_IN_SURVEY"));
+}

@@ -2,6 +2,7 @@
 
 mod compare;
 mod connecticut;
+mod lists;
 mod profile;
 mod schools;
 

@@ -5,10 +5,10 @@ use pubdata::store::append_ledger;
 use serde_json::{Value, json};
 
 use crate::serve::schema::{Survey, document};
-use crate::serve::{World, admin, records, sec, zip_code};
+use crate::serve::{World, admin, bulk, records, sec, zip_code};
 use crate::support::{files_below, project};
 
-const OF_AREAS: [&str; 13] = [
+pub const OF_AREAS: [&str; 20] = [
     "/v1/geo-demographics/locations/90210",
     "/v1/geo-demographics/locations/96799",
     "/v1/geo-demographics/locations/00663",
@@ -16,6 +16,13 @@ const OF_AREAS: [&str; 13] = [
     "/v1/geo-demographics/locations/90210/demographics?history=true",
     "/v1/geo-demographics/locations/90210/schools?limit=5",
     "/v1/geo-demographics/counties/06037",
+    "/v1/geo-demographics/counties/06037/locations",
+    "/v1/geo-demographics/counties/06037/locations?metric=population,median_age,households,median_household_income,median_home_value,median_gross_rent,owner_occupied_share,renter_occupied_share,high_school_attainment,bachelors_attainment,poverty_rate,unemployment_rate",
+    "/v1/geo-demographics/counties/09110/locations",
+    "/v1/geo-demographics/states/CA/counties",
+    "/v1/geo-demographics/states/ct/counties?metric=population",
+    "/v1/geo-demographics/metrics/poverty_rate",
+    "/v1/geo-demographics/metrics/median_household_income?geography_type=county&state=CA",
     "/v1/geo-demographics/coverage",
     "/v1/coverage",
     "/v1/provenance/geo.school:060000000000",
@@ -24,7 +31,7 @@ const OF_AREAS: [&str; 13] = [
     "/v1/admin/status",
 ];
 
-const OF_RECORDS: [&str; 25] = [
+pub const OF_RECORDS: [&str; 25] = [
     "/v1/license/verify?number=7100&state=CT",
     "/v1/business/search?name=acme",
     "/v1/business/search?name=rose%20society",
@@ -52,7 +59,7 @@ const OF_RECORDS: [&str; 25] = [
     "/v1/provenance/business.entity:FL-A05",
 ];
 
-const OF_TAXES: [&str; 10] = [
+pub const OF_TAXES: [&str; 10] = [
     "/v1/tax/rate?zip=53202",
     "/v1/tax/rate?zip=55049&date=2019-02-01",
     "/v1/tax/rate?zip=97201",
@@ -66,7 +73,7 @@ const OF_TAXES: [&str; 10] = [
 ];
 
 /// Of every endpoint about registrants, one question at least.
-pub const OF_REGISTRANTS: [&str; 11] = [
+pub const OF_REGISTRANTS: [&str; 12] = [
     "/v1/sec/companies/search?q=apple",
     "/v1/sec/companies/320193",
     "/v1/sec/companies/9900193",
@@ -74,6 +81,7 @@ pub const OF_REGISTRANTS: [&str; 11] = [
     "/v1/sec/companies/55785/financials?include=history",
     "/v1/sec/companies/320193/financials?period=quarterly",
     "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810",
+    "/v1/sec/financials/frames/revenue?fiscal_year=2023",
     "/v1/filings/search?filed_from=2024-01-01",
     "/v1/financials/320193?limit=40",
     "/v1/coverage",
@@ -113,6 +121,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     ask(&mut survey, &records, &OF_RECORDS).await;
     ask(&mut survey, &taxes, &OF_TAXES).await;
     ask(&mut survey, &registrants, &OF_REGISTRANTS).await;
+    ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
     let compare = "/v1/geo-demographics/locations/compare";
     survey.answer("POST", compare, &areas.post(compare, &json!({"locations": ["90210", "10001"]})).await.json());
     for (path, body) in posts() {

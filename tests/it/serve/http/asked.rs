@@ -1,12 +1,16 @@
 //! What the document says of parameters is what the server takes: a text that breaks it is refused, and one that does not is refused only where
 //! the parameter's description says so.
 
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use axum::http::Request;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::answers::{OF_AREAS, OF_RECORDS, OF_REGISTRANTS, OF_TAXES};
+use crate::coverage::{endpoints, meant};
 use crate::serve::schema::document;
 use crate::serve::{World, records, sec, zip_code};
 
@@ -56,7 +60,16 @@ fn takes(schema: &Value, text: &str) -> bool {
         "boolean" => matches!(text, "true" | "false"),
         "integer" => text.parse::<i64>().is_ok_and(|number| is_within(number as f64)),
         "number" => text.parse::<f64>().is_ok_and(|number| number.is_finite() && is_within(number)),
-        "array" => text.split(',').all(|word| schema["items"]["enum"].as_array().unwrap().iter().any(|allowed| allowed == word)),
+        "array" => {
+            let words: Vec<&str> = text.split(',').collect();
+            let (least, most) = (schema["minItems"].as_u64().unwrap_or(0), schema["maxItems"].as_u64().unwrap_or(u64::MAX));
+            let form = schema["items"]["pattern"].as_str().map(|pattern| Regex::new(pattern).unwrap());
+            let is_item = |word: &str| match schema["items"]["enum"].as_array() {
+                Some(allowed) => allowed.iter().any(|allowed| allowed == word),
+                None => form.as_ref().unwrap().is_match(word),
+            };
+            (least..=most).contains(&(words.len() as u64)) && words.iter().all(|word| is_item(word))
+        }
         "string" => {
             let is_long_enough =
                 schema["minLength"].as_u64().is_none_or(|least| least <= length) && schema["maxLength"].as_u64().is_none_or(|most| length <= most);
@@ -105,6 +118,84 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
     }
     assert!(asked > 3_000, "{asked}");
     assert!(wrong.is_empty(), "{} of {asked}: {wrong:#?}", wrong.len());
+}
+
+/// The parameters of the endpoint that a path is of.
+fn parameters_of<'a>(document: &'a Value, path: &str) -> Vec<&'a Value> {
+    let endpoints = endpoints(document);
+    let found = meant(&endpoints, path.split('?').next().unwrap()).into_iter().find(|endpoint| endpoint.method == "GET").unwrap();
+    document.pointer(&format!("{}/parameters", found.pointer())).unwrap().as_array().unwrap().iter().collect()
+}
+
+#[tokio::test]
+async fn every_declared_default_can_be_sent_and_changes_nothing() {
+    let worlds = [World::new().await, records::world().await, zip_code::world().await, sec::world().await];
+    let document = document(&worlds[0].contracts);
+    let mut sent = BTreeSet::new();
+    for (world, paths) in worlds.iter().zip([&OF_AREAS[..], &OF_RECORDS, &OF_TAXES, &OF_REGISTRANTS]) {
+        for path in paths.iter().filter(|path| !path.contains("/admin/")) {
+            let plain = world.ok(path).await;
+            let mut all = String::new();
+            for parameter in parameters_of(document, path) {
+                let name = parameter["name"].as_str().unwrap();
+                let default = &parameter["schema"]["default"];
+                if default.is_null() || path.contains(&format!("{name}=")) {
+                    continue;
+                }
+                let text = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+                let joint = if path.contains('?') || !all.is_empty() { '&' } else { '?' };
+                all.push_str(&format!("{joint}{name}={text}"));
+                sent.insert(name.to_owned());
+            }
+            let full = world.ok(&format!("{path}{all}")).await;
+            assert_eq!(full["data"], plain["data"], "{path}{all}");
+        }
+    }
+    assert_eq!(sent.iter().map(String::as_str).collect::<Vec<_>>(), ["format", "geography_type", "limit", "radius_mi", "sort"]);
+    // A radius says nothing without its point, so that no default of it is declared.
+    let answer = worlds[1].get("/v1/permits/search?jurisdiction=us-tx-austin&radius_mi=1").await;
+    assert_eq!(answer.problem(), (400, "missing_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn lists_are_taken_in_one_parameter_or_in_several() {
+    let (areas, registrants) = (World::new().await, sec::world().await);
+    let demographics = "/v1/geo-demographics/locations/90210/demographics";
+    let compare = "/v1/sec/financials/compare?metric=revenue";
+    for (world, one, several) in [
+        (&areas, format!("{demographics}?metrics=population,median_age"), format!("{demographics}?metrics=population&metrics=median_age")),
+        (
+            &areas,
+            format!("{demographics}?metrics=population,median_age,households"),
+            format!("{demographics}?metrics=population%2Cmedian_age&history=false&metrics=households"),
+        ),
+        (&registrants, format!("{compare}&ciks=320193,1045810"), format!("{compare}&ciks=320193&ciks=1045810")),
+        (&registrants, "/v1/sec/companies/search?ticker=AAPL,NVDA".to_owned(), "/v1/sec/companies/search?ticker=AAPL&ticker=NVDA".to_owned()),
+        (&registrants, "/v1/filings/search?form=10-K,10-Q".to_owned(), "/v1/filings/search?form=10-K&form=10-Q".to_owned()),
+    ] {
+        let (one, several) = (world.get(&one).await, world.get(&several).await);
+        assert_eq!((one.status.as_u16(), &one.json()["data"]), (200, &several.json()["data"]));
+        // The one of three parameters has another one besides.
+        let is_same = !one.json()["data"]["demographics"]["households"].is_object();
+        assert_eq!(one.header("etag") == several.header("etag"), is_same);
+    }
+    for (path, detail) in [
+        (format!("{demographics}?metrics=population&metrics=population"), "`metrics`: `population` is listed twice"),
+        (format!("{demographics}?metrics=&metrics=population"), "`metrics`: `` is not valid; "),
+        (format!("{demographics}?history=true&history=true"), "`history` is given twice"),
+    ] {
+        let answer = areas.get(&path).await;
+        assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()), "{path}");
+        assert!(answer.json()["detail"].as_str().unwrap().starts_with(detail), "{}", answer.json());
+    }
+    let too_many: Vec<String> = (1..=21).map(|number| format!("ciks={number}")).collect();
+    let answer = registrants.get(&format!("{compare}&{}", too_many.join("&"))).await;
+    assert_eq!(answer.json()["detail"], "`ciks`: expected a list of at most 20, got 21");
+    for path in document(&areas.contracts)["paths"].as_object().unwrap().values() {
+        for parameter in path["get"]["parameters"].as_array().into_iter().flatten().filter(|parameter| parameter["schema"]["type"] == "array") {
+            assert_eq!((&parameter["style"], &parameter["explode"]), (&json!("form"), &json!(true)), "{parameter}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -11,3 +11,4 @@ mod logs;
 mod openapi;
 mod problems;
 mod strangers;
+mod tables;

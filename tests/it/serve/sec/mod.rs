@@ -4,6 +4,7 @@
 mod companies;
 mod filings;
 mod financials;
+mod frames;
 
 use serde_json::{Value, json};
 

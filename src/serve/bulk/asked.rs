@@ -1,0 +1,74 @@
+//! The release and the dataset that a path names, and the releases that a history goes back to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::ids::ReleaseId;
+use crate::serve::http::endpoint::Call;
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::release::manifests::Summary;
+use crate::store::{DatasetEntry, Manifest};
+
+/// The word for the release that requests are answered from.
+const CURRENT: &str = "current";
+
+/// The manifest of an earlier release; none stands for the one that requests are answered from.
+pub type Earlier = Option<Arc<Manifest>>;
+
+/// The release that the path names.
+///
+/// # Errors
+/// `invalid_parameter`, when it is none that a release can have; `coverage_unavailable`, when the channel never had it or it is no longer kept.
+pub async fn release(call: &Call<'_>) -> Result<Earlier> {
+    match call.path_value("release_id") {
+        CURRENT => Ok(None),
+        text => by_id(call, "release_id", text).await,
+    }
+}
+
+/// The release of an id.
+///
+/// # Errors
+/// As for [`release`], naming the parameter.
+pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Result<Earlier> {
+    let wrong = |error| Problem::of_field(Code::InvalidParameter, parameter, format!("`{parameter}`: {error}; /v1/releases lists them"));
+    let id: ReleaseId = text.parse().map_err(wrong)?;
+    Ok(call.service.catalog.earlier(parameter, &id, call.release).await?)
+}
+
+/// The manifest of a release.
+pub fn manifest<'a>(call: &'a Call<'_>, earlier: &'a Earlier) -> &'a Manifest {
+    earlier.as_deref().unwrap_or(&call.release.manifest)
+}
+
+/// A dataset of a release.
+///
+/// # Errors
+/// `not_found`, when it has none of that id.
+pub fn dataset<'a>(manifest: &'a Manifest, field: &str, dataset_id: &str) -> Result<&'a DatasetEntry> {
+    manifest.datasets.get(dataset_id).ok_or_else(|| {
+        let message = format!("release {} has no dataset `{dataset_id}`; /v1/datasets lists those of the present one", manifest.release_id);
+        Problem::of_field(Code::NotFound, field, message)
+    })
+}
+
+/// The releases of the channel that are kept, newest first, each once, so many at most, and none that was published after the one that answers: what a
+/// release says of the past stays the same.
+///
+/// # Errors
+/// `internal_error`, when the store cannot be asked.
+pub async fn newest_kept(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary>>> {
+    let catalog = &call.service.catalog;
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    for entry in catalog.history().await?.iter().rev() {
+        if found.len() == most {
+            break;
+        }
+        if !seen.insert(&entry.release_id) {
+            continue;
+        }
+        let summary = catalog.manifests.summary(&entry.release_id).await?;
+        found.extend(summary.filter(|summary| summary.published_at <= call.release.manifest.published_at));
+    }
+    Ok(found)
+}

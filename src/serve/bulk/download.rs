@@ -1,0 +1,170 @@
+//! Answers `GET /v1/releases/{release_id}/datasets/{dataset_id}`: the parts of a dataset and how to take them; with `format` one part as it was published,
+//! or all of them as one table of text.
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::FutureExt;
+
+use super::release::write_part;
+use super::{asked, csv};
+use crate::ids::Hasher;
+use crate::serve::described::{Origin, newest_date, tasks_of};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{Kind, Parameter};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::response::{PARQUET, as_file, insert, not_modified};
+use crate::serve::http::scope::visible_parts;
+use crate::serve::http::{etag, pieces, range};
+use crate::serve::json::Json;
+use crate::store::{DatasetEntry, Manifest, Part};
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/releases/{release_id}/datasets/{dataset_id}",
+    operation_id: "downloadDataset",
+    summary: "A whole dataset: its parts, or one of them as Parquet, or all as CSV",
+    access: Access::Key,
+    parameters: &[
+        Parameter {
+            name: "format",
+            kind: Kind::Word(&["parquet", "csv"]),
+            description: "`parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all parts as one table, or the one that `part` names. When absent, the list of parts.",
+        },
+        Parameter { name: "part", kind: Kind::Form("^[0-9a-f]{64}$"), description: "Digest of a part (`sha256` of the list). Refused without `format`." },
+    ],
+    body: None,
+    data: "Download",
+    validity: Validity::Release,
+    handler: Handler::Download { list: |call, json| list(call, json).boxed(), file: |call, head| file(call, head).boxed() },
+};
+
+async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    if call.query.get("part").is_some() {
+        return Err(Problem::of_field(Code::MissingParameter, "format", "`part` names a part to take: add `format=parquet` or `format=csv`"));
+    }
+    let earlier = asked::release(call).await?;
+    let manifest = asked::manifest(call, &earlier);
+    let dataset_id = call.path_value("dataset_id");
+    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
+    let parts = visible_parts(call, dataset_id, &dataset.parts)?;
+    let contract = call.contracts().get(dataset_id);
+    let origin = Origin::of(&tasks_of(manifest, dataset));
+    let path = format!("/v1/releases/{}/datasets/{dataset_id}", manifest.release_id);
+    json.object(|json| {
+        json.key("dataset_id").text(dataset_id);
+        json.key("release_id").text(manifest.release_id.as_str());
+        json.key("schema_version").text(&dataset.schema_version);
+        json.key("rows").count(parts.iter().map(|part| part.rows).sum());
+        json.key("size_bytes").count(parts.iter().map(|part| part.size_bytes).sum());
+        origin.write(json);
+        json.key("credit").text(&origin.credit());
+        json.key("citation").text(&citation(manifest, dataset_id, dataset, &origin, contract.map(|contract| contract.title.as_str())));
+        json.key("caveats").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
+        json.key("csv").optional_text(contract.map(|_| format!("{path}?format=csv")).as_deref());
+        json.key("parts").array(|json| {
+            for part in parts {
+                json.object(|json| {
+                    write_part(json, part);
+                    json.key("parquet").text(&format!("{path}?format=parquet&part={}", part.sha256));
+                });
+            }
+        });
+    });
+    Ok(Meta { datasets: vec![dataset_id.to_owned().into()], release: earlier, ..Meta::default() })
+}
+
+/// What to write where the data are named as a source.
+fn citation(manifest: &Manifest, dataset_id: &str, dataset: &DatasetEntry, origin: &Origin, title: Option<&str>) -> String {
+    let date = newest_date(manifest, &dataset.parts).unwrap_or_default();
+    let Origin { publisher, homepage, .. } = origin;
+    let title = title.unwrap_or(dataset_id);
+    format!("{publisher}: {title}, files to {date} ({homepage}), as table {dataset_id} of release {}.", manifest.release_id)
+}
+
+async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
+    let earlier = asked::release(call).await?;
+    let manifest = asked::manifest(call, &earlier);
+    let dataset_id = call.path_value("dataset_id");
+    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
+    let mut parts = visible_parts(call, dataset_id, &dataset.parts)?;
+    let part = call.query.get("part");
+    if let Some(digest) = part {
+        parts.retain(|part| part.sha256.to_string() == digest);
+        // Two without rows may be the same bytes.
+        parts.truncate(1);
+        if parts.is_empty() {
+            let message = format!("`{dataset_id}` of release {} has no part of this digest; the path without `format` lists its parts", manifest.release_id);
+            return Err(Problem::of_field(Code::NotFound, "part", message));
+        }
+    }
+    let mut response = match (call.query.get("format"), part) {
+        (Some("csv"), _) => table(call, head, manifest, parts)?,
+        (_, Some(_)) => whole_part(call, head, manifest, parts[0]).await?,
+        (_, None) => {
+            let message = "`part` is missing: Parquet is taken part by part, and the path without `format` lists them with their paths";
+            return Err(Problem::of_field(Code::MissingParameter, "part", message));
+        }
+    };
+    let terms = format!("<{}/v1/datasets/{dataset_id}>; rel=\"license\"", call.service.public_url());
+    insert(response.headers_mut(), header::LINK, &terms);
+    Ok(response)
+}
+
+/// The bytes of a part, or a range of them, their digest checked.
+async fn whole_part(call: &Call<'_>, head: &Parts, manifest: &Manifest, part: &Part) -> Result<Response> {
+    let (service, tag) = (call.service, format!("\"{}\"", part.sha256));
+    if let Some(known) = etag::matching(&head.headers, &tag) {
+        return Ok(not_modified(&known, service.now()));
+    }
+    let asked = range::asked(&head.headers, &tag, part.size_bytes)?;
+    let wanted = asked.clone().unwrap_or(0..part.size_bytes);
+    let length = wanted.end - wanted.start;
+    let response = if head.method == Method::HEAD {
+        Response::new(Body::empty())
+    } else {
+        // Before they are read: what is on its way to all is bounded.
+        let share = service.send(&call.client.id, in_memory(part.size_bytes))?;
+        let bytes: Bytes = service.parts.bytes(&manifest.release_id, part).await?;
+        pieces::whole(bytes.slice(in_memory(wanted.start)..in_memory(wanted.end)), share)
+    };
+    let mut response = as_file(response, PARQUET, &part.path.replace('/', "-"), &tag, service.now());
+    let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    if asked.is_some() {
+        insert(headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{}", wanted.start, wanted.end - 1, part.size_bytes));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
+/// Parts as one table of text, made while it is taken.
+fn table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) -> Result<Response> {
+    let (service, dataset_id) = (call.service, call.path_value("dataset_id"));
+    let contract = call.contracts().get(dataset_id).ok_or_else(|| {
+        let message = format!("this program has no contract of `{dataset_id}` and so no columns for a table of text: take its parts as Parquet");
+        Problem::of_field(Code::CoverageUnavailable, "format", message)
+    })?;
+    let mut hasher = Hasher::default();
+    hasher.update(service.program.as_bytes());
+    parts.iter().for_each(|part| hasher.update(part.sha256.as_bytes()));
+    let tag = format!("\"{}\"", hasher.finish().short(32));
+    if let Some(known) = etag::matching(&head.headers, &tag) {
+        return Ok(not_modified(&known, service.now()));
+    }
+    let largest = parts.iter().map(|part| part.size_bytes).max().unwrap_or(0);
+    let kept = (service.download(call.client)?, service.send(&call.client.id, in_memory(largest))?);
+    let parts = parts.into_iter().cloned().collect();
+    let rows = csv::pieces(service.parts.clone(), manifest.release_id.clone(), parts, csv::columns(contract));
+    let response = pieces::in_pieces(service, call.client, kept, rows);
+    let file_name = format!("{dataset_id}-{}.csv", manifest.release_id);
+    Ok(as_file(response, "text/csv; charset=utf-8; header=present", &file_name, &tag, service.now()))
+}
+
+fn in_memory(size_bytes: u64) -> usize {
+    usize::try_from(size_bytes).unwrap_or(usize::MAX)
+}

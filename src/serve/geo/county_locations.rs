@@ -1,0 +1,115 @@
+//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and how much of theirs it is.
+
+use std::collections::BTreeMap;
+
+use crate::serve::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::serve::geo::metric::{METRIC, wanted};
+use crate::serve::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
+use crate::serve::geo::tables::Geo;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::{Coverage, Meta};
+use crate::serve::http::paging::ListPaging;
+use crate::serve::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::serve::http::problem::{Result, not_published};
+use crate::serve::json::Json;
+use crate::serve::place::areas::PlaceTable;
+use crate::serve::place::zips::Zips;
+use crate::store::Scope;
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/geo-demographics/counties/{fips}/locations",
+    operation_id: "listCountyLocations",
+    summary: "ZCTAs of a county",
+    access: Access::Scope(Scope::Geo),
+    parameters: PARAMETERS,
+    body: None,
+    data: "CountyLocations",
+    validity: Validity::Release,
+    handler: Handler::Memory(locations),
+};
+
+/// The endpoint's parameters.
+const PARAMETERS: &[Parameter] = &[METRIC, VINTAGE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
+
+/// What of a ZCTA lies in the county.
+struct Location<'a> {
+    land_share: Option<f64>,
+    is_primary: bool,
+    /// The ZIP code of the same digits, of which the part in the county is published.
+    zip: Option<&'a str>,
+}
+
+/// Answers `GET counties/{fips}/locations`.
+///
+/// # Errors
+/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such county; `coverage_unavailable`, when the
+/// vintage or a dataset is missing; `invalid_cursor`.
+pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let geo = Geo::of(call.release);
+    let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), asked_vintage(call), "fips")?;
+    let places = geo.zctas.ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
+    let table = vintage(geo.zcta_metrics, Some(i64::from(county.table.vintage_year)), AreaKind::Zcta)?;
+    let metrics = wanted(&geo, call);
+    let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
+    let found = in_county(places, zips, county.code, table.vintage_year);
+    let paging = ListPaging::of(call)?;
+    let found: Vec<(usize, Location<'_>)> = found.into_iter().collect();
+    json.object(|json| {
+        county.write_geography(&geo, json.key("geography"));
+        county.write_vintage(json.key("vintage"));
+        json.key("locations").array(|json| {
+            for (row, location) in paging.slice(&found) {
+                let code = places.codes.at(*row);
+                let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: Some((places, *row)) };
+                json.object(|json| {
+                    area.write_geography(&geo, json.key("geography"));
+                    json.key("land_share").float(location.land_share.unwrap_or(f64::NAN));
+                    json.key("is_primary").flag(location.is_primary);
+                    match location.zip {
+                        Some(zip) => json.key("part_record_id").plain(&["zip.county:", zip, ":", county.code]),
+                        None => json.key("part_record_id").null(),
+                    }
+                    area.write_chosen(&geo, json.key("metrics"), &metrics);
+                });
+            }
+        });
+    });
+    let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
+    meta.datasets.extend([AreaKind::Zcta.place_dataset().into(), AreaKind::Zcta.metric_dataset().into(), AreaKind::County.place_dataset().into()]);
+    meta.datasets.extend(zips.map(|_| "zip.county".into()));
+    let scope = format!("{} ZCTAs of the Gazetteer", places.codes.len());
+    meta.coverage = Some(Coverage { geography_type: Some(AreaKind::Zcta.name()), scope, ..Coverage::default() });
+    add_zcta_notice(&mut meta);
+    meta.notice("PRIMARY_COUNTY_RULE", if zips.is_some() { WITH_PARTS } else { PRIMARY_ONLY });
+    if county.area.is_none() {
+        add_not_in_survey_notice(&mut meta, county.code, table.vintage_year);
+    }
+    Ok(meta)
+}
+
+const WITH_PARTS: &str = "is_primary is true where the county has the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. \
+    Smaller parts are known of ZCTAs whose code is a ZIP code too, by the counties of 2020: in Connecticut none by planning region.";
+const PRIMARY_ONLY: &str =
+    "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs of which the county has a smaller part are not listed.";
+
+/// The ZCTAs with land in a county, by their rows, as far as that is published.
+fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a str, vintage_year: i32) -> BTreeMap<usize, Location<'a>> {
+    let mut found = BTreeMap::new();
+    for row in 0..places.codes.len() {
+        if let Some(primary) = places.primary_county(row, vintage_year)
+            && primary.code == Some(county_fips)
+        {
+            found.insert(row, Location { land_share: primary.land_share, is_primary: true, zip: None });
+        }
+    }
+    let Some((zips, counties)) = zips.and_then(|zips| Some((zips, zips.counties.as_ref()?))) else { return found };
+    for (part, zip) in counties.in_county(county_fips) {
+        // A ZIP code without an area of its own has the parts of the area that it lies in.
+        let is_area = zips.find(zip).is_some_and(|row| zips.zctas.get(row) == Some(zip));
+        if let (true, Some(share), Some(row)) = (is_area, counties.share(part).filter(|share| *share > 0.0), places.find(zip)) {
+            found.entry(row).or_insert(Location { land_share: Some(share), is_primary: false, zip: None }).zip = Some(zip);
+        }
+    }
+    found
+}

@@ -1,0 +1,98 @@
+//! In which form an answer goes out: JSON, or a table where the endpoint has records and the request asks for one.
+
+use axum::http::{HeaderMap, header};
+
+use super::endpoint::Endpoint;
+use super::problem::{Code, Problem, Result};
+use super::query::Query;
+use super::response::CSV;
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    /// A table of the records at this place of `data`.
+    Csv(&'static str),
+}
+
+/// Reads which form is asked for: by the parameter, else by the header. A table is written into the query either way, so that it has one tag.
+///
+/// # Errors
+/// `invalid_parameter`, when the header accepts nothing that there is.
+pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Result<Format> {
+    let asked = if endpoint.rows().is_some() { query.take("format") } else { None };
+    let accepted = Accepted::of(headers);
+    let format = match (endpoint.rows(), asked.as_deref()) {
+        (Some(rows), Some("csv")) => Format::Csv(rows),
+        (Some(_), Some(_)) => Format::Json,
+        (Some(rows), None) if accepted.of_table.0 > 0.0 && accepted.of_table > accepted.of_json => Format::Csv(rows),
+        _ if accepted.of_json.0 > 0.0 => Format::Json,
+        (Some(_), None) => {
+            let message = "answers are `application/json` or `text/csv`, which the Accept header refuses";
+            return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
+        }
+        (None, _) => {
+            let message = "answers are `application/json`, which the Accept header refuses";
+            return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
+        }
+    };
+    if let Format::Csv(_) = format {
+        query.set("format", "csv".to_owned());
+    }
+    Ok(format)
+}
+
+/// How much each form is liked, from 0 to 1, and how closely it is named.
+struct Accepted {
+    of_json: (f32, u8),
+    of_table: (f32, u8),
+}
+
+impl Accepted {
+    /// The closest range that a form is in decides (RFC 9110, section 12.5.1); without a header JSON is liked, and a table not.
+    fn of(headers: &HeaderMap) -> Self {
+        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let ranges: Vec<(String, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
+        if ranges.is_empty() {
+            return Self { of_json: (1.0, 0), of_table: (0.0, 0) };
+        }
+        let of = |names: &[&[&str]]| {
+            let closest = names.iter().zip((1..=3_u8).rev()).find_map(|(names, closeness)| {
+                let weights = ranges.iter().filter(|(range, _)| names.contains(&range.as_str())).map(|(_, weight)| *weight);
+                weights.reduce(f32::max).map(|weight| (weight, closeness))
+            });
+            closest.unwrap_or((0.0, 0))
+        };
+        Self { of_json: of(&[&["application/json", "application/problem+json"], &["application/*"], &["*/*"]]), of_table: of(&[&[CSV], &["text/*"], &["*/*"]]) }
+    }
+}
+
+fn weighed(range: &str) -> (String, f32) {
+    let mut parts = range.split(';').map(str::trim);
+    let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |weight| weight.parse().unwrap_or(1.0));
+    (media_type, weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights of JSON and of a table.
+    fn weights(accept: &'static str) -> (f32, f32) {
+        let headers = HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);
+        let accepted = Accepted::of(&headers);
+        (accepted.of_json.0, accepted.of_table.0)
+    }
+
+    #[test]
+    fn the_closest_range_decides_how_much_a_form_is_liked() {
+        assert_eq!(weights("*/*"), (1.0, 1.0));
+        assert_eq!(weights("text/csv"), (0.0, 1.0));
+        assert_eq!(weights("text/csv;q=0.5, application/json"), (1.0, 0.5));
+        assert_eq!(weights("TEXT/CSV ; header=present; q=0.9, */*;q=0.1"), (0.1, 0.9));
+        assert_eq!(weights("application/json;q=0, */*"), (0.0, 1.0));
+        assert_eq!(weights("text/html"), (0.0, 0.0));
+        assert_eq!(weights("text/*;q=0.4, application/*;q=0.3"), (0.3, 0.4));
+    }
+}

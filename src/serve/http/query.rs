@@ -1,0 +1,103 @@
+//! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error that names it. Lists may be given in one
+//! parameter or in several of one name, as clients send them: both are read as one comma list.
+
+use percent_encoding::percent_decode_str;
+
+use super::nearest;
+use super::parameters::{Parameter, shown};
+use super::problem::{Code, FieldError, Problem, Result};
+use crate::contract::Contracts;
+
+/// The most wrong parameters that are named.
+const MAX_ERRORS: usize = 20;
+
+/// The parameters of one request, checked, in the order they are declared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<(&'static str, String)>);
+
+impl Query {
+    /// Reads a query string.
+    ///
+    /// # Errors
+    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
+    pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
+        // By parameter, in the order of the request.
+        let mut given: Vec<(usize, String)> = Vec::new();
+        let mut errors = Vec::new();
+        let mut wrong = |field: String, code: Code, message: String| {
+            if errors.len() < MAX_ERRORS {
+                errors.push(FieldError { field, code, message });
+            }
+        };
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+                wrong(shown(name), Code::InvalidParameter, format!("`{}` is not percent-encoded UTF-8", shown(pair)));
+                continue;
+            };
+            let Some(index) = parameters.iter().position(|parameter| parameter.name == name) else {
+                let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+                let name = shown(&name);
+                let message = format!("there is no parameter `{name}` here; {}", nearest::hint(&name, &names));
+                wrong(name, Code::UnknownParameter, message);
+                continue;
+            };
+            match given.iter_mut().find(|(known, _)| *known == index) {
+                None => given.push((index, value)),
+                Some((_, list)) if parameters[index].kind.is_list() => {
+                    list.push(',');
+                    list.push_str(&value);
+                }
+                Some(_) => wrong(name, Code::InvalidParameter, format!("`{}` is given twice", parameters[index].name)),
+            }
+        }
+        for (index, value) in &given {
+            let parameter = &parameters[*index];
+            if let Err(message) = parameter.kind.check(value, contracts) {
+                let message: String = message.chars().take(300).collect();
+                wrong(parameter.name.to_owned(), Code::InvalidParameter, format!("`{}`: {message}", parameter.name));
+            }
+        }
+        given.sort_by_key(|(index, _)| *index);
+        match errors.first() {
+            None => Ok(Self(given.into_iter().map(|(index, value)| (parameters[index].name, value)).collect())),
+            Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
+        }
+    }
+
+    /// Takes a parameter away, and returns its text when it was given.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        let place = self.0.iter().position(|(known, _)| *known == name)?;
+        Some(self.0.remove(place).1)
+    }
+
+    /// Gives a parameter another text, whatever it had.
+    pub fn set(&mut self, name: &'static str, value: String) {
+        self.take(name);
+        self.0.push((name, value));
+    }
+
+    /// The text of a parameter, when it is given.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a parameter whose declared kind reads as `T`.
+    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.get(name).and_then(|text| text.parse().ok())
+    }
+
+    /// The parameters one by one, in the declared order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    let is_encoded = |index: usize| spaced.get(index + 1..index + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if spaced.match_indices('%').any(|(index, _)| !is_encoded(index)) {
+        return None;
+    }
+    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}

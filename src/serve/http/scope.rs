@@ -1,0 +1,49 @@
+//! Whose records a key may see: those of the families that it has the scope of.
+
+use super::endpoint::Call;
+use super::problem::{Code, Problem, Result};
+use crate::ids::RecordId;
+use crate::serve::release::quarantined::QUARANTINE;
+use crate::store::{Part, Scope};
+
+/// The scope that a dataset's records need.
+pub fn scope_of(dataset_id: &str) -> Scope {
+    match dataset_id.split('.').next() {
+        Some("geo") => Scope::Geo,
+        Some("sec") => Scope::Sec,
+        _ => Scope::General,
+    }
+}
+
+/// Refuses a key that may not see a record; of one that was set aside, one that may not see what it was set aside from.
+///
+/// # Errors
+/// `insufficient_permission`.
+pub fn check_record(call: &Call<'_>, id: &RecordId) -> Result<()> {
+    check(call, if id.dataset_id() == QUARANTINE { id.subject() } else { id.dataset_id() })
+}
+
+/// The parts of a dataset that a key may see: all of them, or of what was set aside those of its families.
+///
+/// # Errors
+/// `insufficient_permission`, when there is none.
+pub fn visible_parts<'a>(call: &Call<'_>, dataset_id: &str, parts: &'a [Part]) -> Result<Vec<&'a Part>> {
+    if dataset_id != QUARANTINE {
+        check(call, dataset_id)?;
+        return Ok(parts.iter().collect());
+    }
+    let is_visible = |part: &&Part| part.set_aside_from().is_some_and(|from| call.scopes().contains(&scope_of(from)));
+    let visible: Vec<&Part> = parts.iter().filter(is_visible).collect();
+    if visible.is_empty() {
+        return Err(Problem::new(Code::InsufficientPermission, "what was set aside needs a key with the scope of the family that it was set aside from"));
+    }
+    Ok(visible)
+}
+
+fn check(call: &Call<'_>, dataset_id: &str) -> Result<()> {
+    let scope = scope_of(dataset_id);
+    if call.scopes().contains(&scope) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::InsufficientPermission, format!("records of `{dataset_id}` need a key with the scope `{scope}`")))
+}

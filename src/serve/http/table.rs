@@ -1,0 +1,161 @@
+//! Answers with a table: of the page that is asked for, or of a whole list, whose pages are asked for one after the other while the earlier ones
+//! are sent. Never more than a page is in memory, and a list that cannot be sent to its end does not look as if it were whole.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header;
+use axum::response::Response;
+use futures_util::stream::{Stream, StreamExt, iter, try_unfold};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::auth::Client;
+use super::columns::Columns;
+use super::endpoint::{Call, Endpoint, Handler};
+use super::envelope::write_data;
+use super::meta::Page;
+use super::pieces::in_pieces;
+use super::problem::{Code, Problem, Result};
+use super::query::Query;
+use super::response::{answer_response, as_answer, insert};
+use super::service::Service;
+use super::shares::Share;
+use crate::error::{self, Error};
+use crate::serve::json::Json;
+use crate::serve::release::loaded::Release;
+
+const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
+
+/// Records that are made at once of a whole list, after a first page that is no larger than any other request's: a search is made anew for each page.
+const RECORDS_AT_ONCE: usize = 1_000;
+
+/// What stays as it is in a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b',').remove(b':');
+
+/// One request that outlives the function that answers it.
+pub struct Asked {
+    pub endpoint: &'static Endpoint,
+    pub service: Arc<Service>,
+    pub release: Arc<Release>,
+    /// The path as it was sent, and the values of its placeholders.
+    pub path: String,
+    pub values: Vec<(String, String)>,
+    pub query: Query,
+    pub client: Arc<Client>,
+    pub today: Date,
+    /// Its place among the requests that are being answered.
+    pub _running: Share,
+}
+
+/// Answers with the records at `rows` of `data`.
+///
+/// # Errors
+/// The handler's; `invalid_parameter`, when a whole list is asked for from its middle, or one that has no known end; `rate_limited`, when as many whole lists
+/// are being sent as may be.
+pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Timestamp) -> Result<Response> {
+    let columns = Columns::of(asked.endpoint.data, rows);
+    let is_whole = asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
+    if is_whole && asked.query.get("cursor").is_some() {
+        let message = "a table without `limit` has all pages: leave `cursor` out, or give `limit` too";
+        return Err(Problem::of_field(Code::InvalidParameter, "cursor", message));
+    }
+    let mut text = columns.header();
+    let first = if is_whole { asked.endpoint.parameter("limit").and_then(|limit| limit.most_count()) } else { None };
+    let (count, page) = asked.write_page(&columns, first, None, &mut text).await?;
+    let next = page.as_ref().and_then(|page| page.next_cursor.clone());
+    if is_whole && page.is_some_and(|page| page.is_cut) {
+        let message = "more fits than is looked through, so that there is no whole list: narrow the search, or take pages with `limit`";
+        return Err(Problem::of_field(Code::InvalidParameter, "format", message));
+    }
+    match next {
+        Some(cursor) if is_whole => {
+            let (service, client) = (asked.service.clone(), asked.client.clone());
+            let download = service.download(&client)?;
+            let rest = Rest { asked, columns, cursor: Some(cursor), count }.into_stream();
+            let response = in_pieces(&service, &client, download, iter([Ok(text)]).chain(rest));
+            Ok(as_answer(response, CONTENT_TYPE, tag, now))
+        }
+        next => {
+            let mut response = answer_response(CONTENT_TYPE, Body::from(text), tag, now);
+            if let Some(cursor) = next {
+                insert(response.headers_mut(), header::LINK, &format!("<{}>; rel=\"next\"", asked.address_of_next(&cursor)));
+            }
+            Ok(response)
+        }
+    }
+}
+
+impl Asked {
+    /// Adds a page of records, and returns how many rows they are and where the list stands.
+    async fn write_page(&self, columns: &Columns, limit: Option<usize>, cursor: Option<String>, text: &mut Vec<u8>) -> Result<(usize, Option<Page>)> {
+        let mut release = self.release.clone();
+        if matches!(self.endpoint.handler, Handler::Files(_)) {
+            release = self.service.catalog.intact(release).await.map_err(|error| Problem::internal(&error))?;
+        }
+        let mut query = self.query.clone();
+        limit.into_iter().for_each(|limit| query.set("limit", limit.to_string()));
+        cursor.into_iter().for_each(|cursor| query.set("cursor", cursor));
+        let call = Call {
+            endpoint: self.endpoint,
+            service: &self.service,
+            release: &release,
+            path: &self.values,
+            query: &query,
+            body: &[],
+            client: &self.client,
+            today: self.today,
+        };
+        let mut json = Json::new();
+        let meta = write_data(&call, &mut json).await?;
+        let count = columns.write(&json.into_bytes(), text)?;
+        Ok((count, meta.page))
+    }
+
+    /// The address of the page that begins at a cursor.
+    fn address_of_next(&self, cursor: &str) -> String {
+        let mut query = self.query.clone();
+        query.set("cursor", cursor.to_owned());
+        let pairs: Vec<String> = query.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, PLAIN))).collect();
+        format!("{}{}?{}", self.service.public_url(), self.path, pairs.join("&"))
+    }
+}
+
+/// What of a list is still to be sent.
+struct Rest {
+    asked: Asked,
+    columns: Columns,
+    /// Where the next page begins; none behind the last.
+    cursor: Option<String>,
+    /// Rows so far.
+    count: usize,
+}
+
+impl Rest {
+    /// The pages, each made when the one before is taken. An error ends the connection without the end of the body.
+    fn into_stream(self) -> impl Stream<Item = error::Result<Vec<u8>>> {
+        try_unfold(self, |mut rest| async move {
+            let Some(cursor) = rest.cursor.take() else { return Ok(None) };
+            let mut text = Vec::new();
+            let page = rest.asked.write_page(&rest.columns, Some(RECORDS_AT_ONCE), Some(cursor), &mut text).await;
+            let (count, page) = page.map_err(|problem| broken_off(&problem.detail))?;
+            rest.count += count;
+            let most = rest.asked.service.settings.limits.rows_of_list;
+            if rest.count > most {
+                return Err(broken_off(&format!("it has more than {most} rows")));
+            }
+            let page = page.ok_or_else(|| broken_off(&"a later page says not where it stands"))?;
+            if page.is_cut {
+                return Err(broken_off(&"more fits than is looked through"));
+            }
+            rest.cursor = page.next_cursor;
+            Ok(Some((text, rest)))
+        })
+    }
+}
+
+fn broken_off(why: &dyn std::fmt::Display) -> Error {
+    tracing::warn!("a table was broken off: {why}");
+    Error::store(format!("the table was broken off: {why}"))
+}

@@ -1,0 +1,158 @@
+//! What earlier releases of the channel say of themselves: their manifests, of which a few are kept, and the sums of each. A release never changes;
+//! whether it is still there is asked each time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+use crate::ids::ReleaseId;
+use crate::store::{Manifest, Releases};
+
+/// About how much the manifests that are kept may take together; the last one is kept in any case.
+const LIMIT_BYTES: usize = 64 << 20;
+/// The most releases whose sums are kept.
+const LIMIT_SUMMARIES: usize = 1_000;
+/// About what a part, and an input of a build, take of a manifest in memory.
+const ENTRY_BYTES: usize = 700;
+
+/// Manifests of earlier releases.
+#[derive(Debug)]
+pub struct Manifests {
+    releases: Releases,
+    kept: Mutex<Kept>,
+    /// One is read at a time: what others wait for may be the same one.
+    reading: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// The least recently used first.
+    manifests: Vec<Arc<Manifest>>,
+    summaries: BTreeMap<ReleaseId, Arc<Summary>>,
+}
+
+/// What a release holds, in sums.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub release_id: ReleaseId,
+    pub published_at: String,
+    pub run_id: String,
+    pub is_sample: bool,
+    pub datasets: BTreeMap<String, Sums>,
+}
+
+/// Sums over the parts of a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub rows: u64,
+    pub quarantined_rows: u64,
+    pub parts: u64,
+    pub size_bytes: u64,
+}
+
+impl Summary {
+    pub fn of(manifest: &Manifest) -> Self {
+        let mut datasets: BTreeMap<String, Sums> = BTreeMap::new();
+        for (dataset_id, dataset) in &manifest.datasets {
+            let sums = datasets.entry(dataset_id.clone()).or_default();
+            for part in &dataset.parts {
+                sums.rows += part.rows;
+                sums.quarantined_rows += part.report.quarantined.values().sum::<u64>();
+                sums.parts += 1;
+                sums.size_bytes += part.size_bytes;
+            }
+        }
+        let Manifest { release_id, published_at, run_id, is_sample, .. } = manifest;
+        Self { release_id: release_id.clone(), published_at: published_at.clone(), run_id: run_id.clone(), is_sample: *is_sample, datasets }
+    }
+
+    /// Sums over all datasets.
+    pub fn total(&self) -> Sums {
+        self.datasets.values().fold(Sums::default(), |total, sums| Sums {
+            rows: total.rows + sums.rows,
+            quarantined_rows: total.quarantined_rows + sums.quarantined_rows,
+            parts: total.parts + sums.parts,
+            size_bytes: total.size_bytes + sums.size_bytes,
+        })
+    }
+}
+
+impl Manifests {
+    pub fn new(releases: Releases) -> Self {
+        Self { releases, kept: Mutex::default(), reading: tokio::sync::Mutex::new(()) }
+    }
+
+    /// The manifest of a release; none when it is no longer kept.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read.
+    pub async fn manifest(&self, id: &ReleaseId) -> Result<Option<Arc<Manifest>>> {
+        if !self.releases.exists(id).await? {
+            return Ok(None);
+        }
+        if let Some(manifest) = self.lock().manifest(id) {
+            return Ok(Some(manifest));
+        }
+        let _turn = self.reading.lock().await;
+        if let Some(manifest) = self.lock().manifest(id) {
+            return Ok(Some(manifest));
+        }
+        let manifest = Arc::new(self.releases.manifest(id).await?);
+        self.lock().keep(&manifest);
+        Ok(Some(manifest))
+    }
+
+    /// The sums of a release; none when it is no longer kept, or damaged, which is told in the log.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be asked.
+    pub async fn summary(&self, id: &ReleaseId) -> Result<Option<Arc<Summary>>> {
+        let known = self.lock().summaries.get(id).cloned();
+        if let Some(known) = known {
+            return Ok(self.releases.exists(id).await?.then_some(known));
+        }
+        match self.manifest(id).await {
+            Ok(Some(manifest)) => Ok(Some(self.lock().summarize(&manifest))),
+            Ok(None) => Ok(None),
+            Err(error) => {
+                tracing::warn!("what release {id} holds is not told: {error}");
+                Ok(None)
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn manifest(&mut self, id: &ReleaseId) -> Option<Arc<Manifest>> {
+        let index = self.manifests.iter().position(|manifest| manifest.release_id == *id)?;
+        let manifest = self.manifests.remove(index);
+        self.manifests.push(manifest.clone());
+        Some(manifest)
+    }
+
+    fn keep(&mut self, manifest: &Arc<Manifest>) {
+        self.manifests.push(manifest.clone());
+        while self.manifests.len() > 1 && self.manifests.iter().map(|manifest| size_bytes(manifest)).sum::<usize>() > LIMIT_BYTES {
+            self.manifests.remove(0);
+        }
+    }
+
+    fn summarize(&mut self, manifest: &Manifest) -> Arc<Summary> {
+        if self.summaries.len() >= LIMIT_SUMMARIES {
+            self.summaries.clear();
+        }
+        let summary = Arc::new(Summary::of(manifest));
+        self.summaries.insert(manifest.release_id.clone(), summary.clone());
+        summary
+    }
+}
+
+fn size_bytes(manifest: &Manifest) -> usize {
+    let parts: usize = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
+    let inputs: usize = manifest.tasks.values().map(|task| 1 + task.inputs.len()).sum();
+    ENTRY_BYTES * (parts + inputs)
+}

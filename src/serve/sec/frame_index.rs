@@ -1,0 +1,206 @@
+//! One metric of all registrants: what the last report of each period says. Made of all buckets when a metric is first asked for; the few that were
+//! asked for last are kept, because a page shows registrants of as many buckets as it has rows.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::error::{Error, Result};
+use crate::ids::{AccessionNumber, Cik, ReleaseId};
+use crate::serve::release::bucketed::Buckets;
+use crate::serve::release::dictionary::{Dictionary, DictionaryColumn};
+use crate::serve::release::part_cache::{CachedPart, PartCache};
+use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::table::{Table, Texts};
+use crate::serve::sec::lazy::Lazy;
+use crate::serve::sec::value_table::{ValueTable, runs};
+use crate::store::Part;
+
+/// How many parts are read at the same time.
+const READING: usize = 4;
+/// How many metrics are kept, of annual and quarterly reports apart: some 40 MB each at most.
+const MOST_KEPT: usize = 4;
+
+/// One metric of one kind of reports, by fiscal year, registrant and period.
+#[derive(Debug, Default)]
+pub struct Frame {
+    rows: Vec<Row>,
+    units: Dictionary,
+    fiscal_periods: Dictionary,
+    /// Decimals of the values.
+    pub scale: u8,
+}
+
+/// What the last report of a period says.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    value: i128,
+    cik: Cik,
+    accession_number: AccessionNumber,
+    fiscal_year: i32,
+    /// Days since 1970-01-01; none for a balance.
+    period_start: Option<i32>,
+    period_end: i32,
+    fiscal_period: u16,
+    unit: u16,
+    is_ytd: bool,
+}
+
+/// A row of a frame, ready to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameValue<'a> {
+    pub cik: Cik,
+    pub value: i128,
+    pub unit: &'a str,
+    pub fiscal_period: Option<&'a str>,
+    pub period_start: Option<i32>,
+    pub period_end: i32,
+    pub is_ytd: bool,
+    pub accession_number: AccessionNumber,
+}
+
+/// The frames of a release that were asked for last.
+#[derive(Debug, Default)]
+pub struct Frames(Mutex<Vec<(Asked, Lazy<Frame>)>>);
+
+/// Metric and kind of reports.
+type Asked = (String, String);
+
+impl Frames {
+    /// Returns a metric's frame; the first who asks waits until it is made.
+    ///
+    /// # Errors
+    /// `Store`, when a part cannot be read; the next request tries again.
+    pub async fn get(&self, reader: PartReader<'_>, values: &Buckets<ValueTable>, metric: &str, series: &str) -> Result<Arc<Frame>> {
+        let asked = (metric.to_owned(), series.to_owned());
+        let lazy = {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = kept.iter().position(|(known, _)| *known == asked).map(|place| kept.remove(place).1);
+            let lazy = known.unwrap_or_default();
+            kept.push((asked.clone(), lazy.clone()));
+            let over = kept.len().saturating_sub(MOST_KEPT);
+            kept.drain(..over);
+            lazy
+        };
+        let make = || {
+            let wanted: Vec<Part> = values.parts().map(|(_, part)| part.clone()).collect();
+            let (parts, release_id) = (reader.cache().clone(), reader.manifest().release_id.clone());
+            async move { Frame::read(&parts, &release_id, &wanted, &asked).await }
+        };
+        lazy.get(make).await
+    }
+}
+
+/// The columns of a part that a frame is made from.
+struct Columns {
+    ciks: Texts,
+    metrics: DictionaryColumn,
+    series: DictionaryColumn,
+    units: DictionaryColumn,
+    fiscal_years: Int32Array,
+    fiscal_periods: DictionaryColumn,
+    period_starts: Date32Array,
+    period_ends: Date32Array,
+    ytd: BooleanArray,
+    values: Decimal128Array,
+    accession_numbers: Texts,
+    path: String,
+}
+
+impl CachedPart for Columns {
+    const DATASET_ID: &'static str = ValueTable::DATASET_ID;
+
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let columns = ["cik", "metric", "series", "unit", "fiscal_year", "fiscal_period", "period_start", "period_end", "is_ytd", "value", "accession_number"];
+        let table = Table::read(bytes, &columns, path)?;
+        Ok(Self {
+            ciks: table.texts("cik")?,
+            metrics: table.words("metric")?,
+            series: table.words("series")?,
+            units: table.words("unit")?,
+            fiscal_years: table.int32s("fiscal_year")?,
+            fiscal_periods: table.words("fiscal_period")?,
+            period_starts: table.dates("period_start")?,
+            period_ends: table.dates("period_end")?,
+            ytd: table.flags("is_ytd")?,
+            values: table.decimals("value")?,
+            accession_numbers: table.texts("accession_number")?,
+            path: path.to_owned(),
+        })
+    }
+
+    fn size_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Frame {
+    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: &[Part], asked: &Asked) -> Result<Arc<Self>> {
+        let mut made = Self::default();
+        let reads: Vec<_> = wanted.iter().map(|part| parts.read::<Columns>(release_id, part)).collect();
+        let mut reading = stream::iter(reads).buffer_unordered(READING);
+        while let Some(part) = reading.try_next().await? {
+            made.add(&part, asked)?;
+        }
+        drop(reading);
+        made.rows.sort_unstable_by_key(|row| (row.fiscal_year, row.cik.number(), row.period_end, row.period_start, row.accession_number.number()));
+        made.rows.shrink_to_fit();
+        Ok(Arc::new(made))
+    }
+
+    /// Adds what a bucket has of the metric. Reports of a period stand one behind the other, the last one last.
+    fn add(&mut self, part: &Columns, (metric, series): &Asked) -> Result<()> {
+        let wrong = |row: usize, what: String| Error::store(format!("{}: row {row}: {what}", part.path));
+        let scale = u8::try_from(part.values.scale()).map_err(|_| wrong(0, "values of a negative scale".to_owned()))?;
+        self.scale = scale;
+        let start = |row: usize| (!part.period_starts.is_null(row)).then(|| part.period_starts.value(row));
+        let is_like = |row: usize, other: usize| {
+            part.ciks.at(row) == part.ciks.at(other)
+                && part.metrics.is_same(row, other)
+                && part.series.is_same(row, other)
+                && part.period_ends.is_null(row) == part.period_ends.is_null(other)
+                && part.period_ends.value(row) == part.period_ends.value(other)
+                && start(row) == start(other)
+        };
+        for reports in runs(0..part.ciks.len(), is_like) {
+            let row = reports.end - 1;
+            if part.metrics.at(row) != metric || part.series.at(row) != series || part.values.is_null(row) {
+                continue;
+            }
+            if part.fiscal_years.is_null(row) || part.period_ends.is_null(row) {
+                continue;
+            }
+            self.rows.push(Row {
+                value: part.values.value(row),
+                cik: part.ciks.at(row).parse::<Cik>().map_err(|error| wrong(row, format!("{error}")))?,
+                accession_number: part.accession_numbers.at(row).parse::<AccessionNumber>().map_err(|error| wrong(row, format!("{error}")))?,
+                fiscal_year: part.fiscal_years.value(row),
+                period_start: start(row),
+                period_end: part.period_ends.value(row),
+                fiscal_period: self.fiscal_periods.number(part.fiscal_periods.get(row))?,
+                unit: self.units.number(part.units.get(row))?,
+                is_ytd: part.ytd.value(row),
+            });
+        }
+        Ok(())
+    }
+
+    /// The rows of a fiscal year, by registrant.
+    pub fn of_year(&self, fiscal_year: i32) -> Vec<FrameValue<'_>> {
+        let start = self.rows.partition_point(|row| row.fiscal_year < fiscal_year);
+        let end = self.rows.partition_point(|row| row.fiscal_year <= fiscal_year);
+        let value = |row: &Row| FrameValue {
+            cik: row.cik,
+            value: row.value,
+            unit: self.units.text(row.unit).unwrap_or_default(),
+            fiscal_period: self.fiscal_periods.text(row.fiscal_period),
+            period_start: row.period_start,
+            period_end: row.period_end,
+            is_ytd: row.is_ytd,
+            accession_number: row.accession_number,
+        };
+        self.rows[start..end].iter().map(value).collect()
+    }
+}
