@@ -3,7 +3,9 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./generated.js";
 
-const client = createClient<paths>({
+// Lists can be had as tables, too: these are the forms that are asked for here.
+type Forms = "application/json" | "application/problem+json";
+const client = createClient<paths, Forms>({
   baseUrl: process.env.PUBDATA_URL,
   headers: { "X-API-Key": process.env.PUBDATA_KEY },
 });

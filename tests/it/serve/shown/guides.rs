@@ -96,7 +96,7 @@ fn filing() -> NewEvent {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_of_the_guides_is_answered_as_printed() {
-    let Some(interpreter) = python(&["requests", "websockets"]).filter(|_| has("curl")) else { return };
+    let Some(interpreter) = python(&["requests", "websockets", "polars"]).filter(|_| has("curl")) else { return };
     let listening = Listening::new().await;
     EventLog::open(&listening.served.home, |_| ()).unwrap().append(vec![filing()], jiff::Timestamp::now()).unwrap();
     listening.served.service.follow_log().await.unwrap();
