@@ -33,7 +33,7 @@ mod zip_code;
 pub use http::service::Clock;
 pub use release::freshness::{freshness_of, freshness_of_task};
 pub use router::Api;
-pub use routes::openapi_document;
+pub use routes::{asyncapi_document, openapi_document};
 pub use run::serve;
 pub use server::Server;
 pub use settings::{Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};

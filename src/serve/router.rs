@@ -121,6 +121,7 @@ fn pages(server: &Arc<Server>) -> Router {
     let metered = from_fn_with_state(server.service.clone(), metered);
     let mut router = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
+        .route("/v1/asyncapi.json", get(asyncapi_document).fallback(no_route))
         .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(no_route))
         .fallback(no_route)
         .layer(metered)
@@ -168,6 +169,10 @@ async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Exte
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
     server.openapi.answer(&headers).await
+}
+
+async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    server.asyncapi.answer(&headers).await
 }
 
 async fn ready(State(server): State<Arc<Server>>) -> Response {

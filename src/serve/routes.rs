@@ -3,14 +3,20 @@
 
 use serde_json::Value;
 
-use super::http::endpoint::{Endpoint, Family, Placeholder};
+use super::http::endpoint::{Endpoint, Family, Placeholder, Tag};
 use super::http::openapi;
 use super::release::loaded::Load;
+use super::settings::Limits;
+use super::stream::asyncapi;
 use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, sec, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
 static OF_ALL: Family = Family {
+    tag: Tag {
+        name: "Coverage and provenance",
+        description: "What is published, how fresh and how complete it is, and the way from a record back to the publisher's bytes.",
+    },
     load: place::LOAD,
     endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT],
     placeholders: &[Placeholder {
@@ -35,7 +41,15 @@ pub fn loads() -> Vec<Load> {
     FAMILIES.iter().map(|family| family.load).collect()
 }
 
+/// Where code is shown to ask when nothing else is said.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
 /// The OpenAPI document.
 pub fn openapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
-    openapi::document(&FAMILIES, contracts, public_url)
+    openapi::document(&FAMILIES, contracts, public_url, public_url.unwrap_or(DEFAULT_URL))
+}
+
+/// The AsyncAPI document of the stream.
+pub fn asyncapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
+    asyncapi::document(contracts, &Limits::default(), public_url.unwrap_or(DEFAULT_URL))
 }

@@ -12,7 +12,7 @@ use super::pages::Pages;
 use super::release::freshness::freshness_of;
 use super::routes;
 use super::settings::ServeSettings;
-use super::stream::Stream;
+use super::stream::{Stream, asyncapi};
 use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
@@ -24,6 +24,7 @@ pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
     pub(super) openapi: Arc<Document>,
+    pub(super) asyncapi: Arc<Document>,
     pub(super) paths: Arc<Paths>,
     pub(super) pages: Arc<Pages>,
     /// What the ledger of the home says, where it has one.
@@ -36,14 +37,24 @@ impl Server {
     /// # Errors
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
-        let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref());
+        let own_url = settings.own_url();
+        let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref(), &own_url);
+        let asyncapi = asyncapi::document(&contracts, &settings.limits, &own_url);
         let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         let paths = Arc::new(Paths::new(routes::endpoints()));
         let written = Bytes::from(serde_json::to_vec(&openapi).expect("a JSON value has a JSON form"));
         let pages = Arc::new(Pages::new(service.clone(), paths.clone(), openapi)?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
-        Ok(Arc::new(Self { stream: Arc::new(Stream::new(service.clone())?), openapi: document("application/json", written), service, paths, pages, watch }))
+        Ok(Arc::new(Self {
+            stream: Arc::new(Stream::new(service.clone())?),
+            openapi: document("application/json", written),
+            asyncapi: document("application/json", serde_json::to_vec(&asyncapi).expect("a JSON value has a JSON form").into()),
+            service,
+            paths,
+            pages,
+            watch,
+        }))
     }
 
     /// Follows the channel: loads and swaps in its release when it has moved.

@@ -195,6 +195,12 @@ impl ServeSettings {
         }
     }
 
+    /// Where this server can be asked: its public address, or the one that it is bound to.
+    pub fn own_url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.bind))
+    }
+
     /// Refuses settings that would send keys over an open network in plain text, or that cannot work.
     ///
     /// # Errors

@@ -7,10 +7,14 @@ mod usage;
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Administration",
+        description: "Keys, their use and the state of the server, for an operator who asks from afar. Keys are made and revoked here; nothing else can be changed.",
+    },
     load: |_, _, _| async { Ok(()) }.boxed(),
     endpoints: &[keys::ENDPOINT, keys::CREATE, keys::REVOKE, usage::ENDPOINT, status::ENDPOINT],
     placeholders: &[Placeholder {

@@ -15,10 +15,14 @@ mod releases;
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Datasets and releases",
+        description: "Whole datasets as Parquet or CSV, what each release holds and what changed, and a record through the releases.",
+    },
     load: |_, _, _| std::future::ready(Ok(())).boxed(),
     endpoints: &[datasets::ENDPOINT, dataset::ENDPOINT, releases::ENDPOINT, release::ENDPOINT, changes::ENDPOINT, download::ENDPOINT, record_history::ENDPOINT],
     placeholders: &[

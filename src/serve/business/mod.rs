@@ -7,7 +7,7 @@ mod search;
 pub mod table;
 
 use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
 use futures_util::FutureExt;
@@ -15,6 +15,7 @@ use table::Businesses;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag { name: "Businesses", description: "Businesses as state registries publish them, found by name, number or agent." },
     load: |reader, _, tables| load(reader, tables).boxed(),
     endpoints: &[search::ENDPOINT, entity::ENDPOINT],
     placeholders: &[Placeholder {

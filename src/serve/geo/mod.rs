@@ -19,7 +19,7 @@ pub mod tables;
 
 use crate::contract::Contracts;
 use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 use crate::serve::place::Places;
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
@@ -30,6 +30,10 @@ use tables::{Geo, GeoTables};
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Areas",
+        description: "Survey estimates of ZCTAs and counties with their published margins of error, the schools near them, and comparisons by the Bureau's own test.",
+    },
     load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
     endpoints: &[
         profile::ENDPOINT,

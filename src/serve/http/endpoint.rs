@@ -21,9 +21,17 @@ use crate::store::Scope;
 
 /// Datasets that belong together: what they keep in memory, and the endpoints that answer from it.
 pub struct Family {
+    /// Under what its endpoints stand in the document.
+    pub tag: Tag,
     pub load: Load,
     pub endpoints: &'static [Endpoint],
     pub placeholders: &'static [Placeholder],
+}
+
+/// A heading of the document.
+pub struct Tag {
+    pub name: &'static str,
+    pub description: &'static str,
 }
 
 /// One operation of the API.

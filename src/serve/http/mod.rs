@@ -4,6 +4,7 @@
 pub mod allowance;
 pub mod auth;
 pub mod body;
+pub mod code_samples;
 pub mod columns;
 mod components;
 pub mod connections;
@@ -15,6 +16,7 @@ pub mod documents;
 pub mod endpoint;
 mod envelope;
 pub mod etag;
+pub mod examples;
 pub mod filter;
 mod format;
 pub mod listen;

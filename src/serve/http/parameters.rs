@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::contract::Contracts;
+use crate::serve::http::openapi::columns;
 use crate::serve::http::{nearest, pattern};
 
 /// One query parameter of an endpoint.
@@ -142,12 +143,12 @@ impl Kind {
             Self::Number { min, max, default: Some(default) } => json!({"type": "number", "minimum": min, "maximum": max, "default": default}),
             Self::Number { min, max, default: None } => json!({"type": "number", "minimum": min, "maximum": max}),
             Self::Flag => json!({"type": "boolean"}),
-            Self::OneOf(dataset, column) => json!({"type": "string", "enum": allowed(contracts, dataset, column)}),
-            Self::SomeOf(dataset, column) => list_schema(&allowed(contracts, dataset, column)),
-            Self::OneNoted(dataset, column, note) => json!({"type": "string", "enum": noted(contracts, dataset, column, note)}),
-            Self::SomeNoted(dataset, column, note) => list_schema(&noted(contracts, dataset, column, note)),
-            Self::Words(words) => list_schema(words),
-            Self::Word(words) => json!({"type": "string", "enum": words}),
+            Self::OneOf(dataset, column) => columns::words_of(&format!("{dataset}/{column}"), &allowed(contracts, dataset, column)),
+            Self::SomeOf(dataset, column) => list_schema(columns::words_of(&format!("{dataset}/{column}"), &allowed(contracts, dataset, column))),
+            Self::OneNoted(dataset, column, note) => word_schema(&noted(contracts, dataset, column, note)),
+            Self::SomeNoted(dataset, column, note) => list_schema(word_schema(&noted(contracts, dataset, column, note))),
+            Self::Words(words) => list_schema(word_schema(words)),
+            Self::Word(words) => word_schema(words),
             Self::Date => json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
             Self::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "[A-Za-z0-9]"}),
             Self::Line { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE}),
@@ -157,7 +158,7 @@ impl Kind {
             Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
             Self::Forms { item, min, max } => form_list_schema(item, min, max),
             Self::Choice(words) => json!({"type": "string", "enum": words, "default": words[0]}),
-            Self::Format(_) => Self::Choice(FORMATS).schema(contracts),
+            Self::Format(_) => json!({"title": "Format", "type": "string", "enum": FORMATS, "default": FORMATS[0]}),
             Self::Signed(dataset, column) => form_list_schema(&format!("^-?({})$", allowed(contracts, dataset, column).join("|")), 1, None),
             Self::Cursor => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,256}$"}),
         }
@@ -251,8 +252,12 @@ fn of_form(text: &str, pattern: &'static str) -> Result<(), String> {
     if pattern::matches(pattern, text) { Ok(()) } else { Err(format!("`{}` is not of the form {pattern}", shown(text))) }
 }
 
-fn list_schema(words: &[&str]) -> Value {
-    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "enum": words}})
+fn word_schema(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+fn list_schema(word: Value) -> Value {
+    json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": word})
 }
 
 fn one_of(word: &str, words: &[&str]) -> Result<(), String> {

@@ -33,7 +33,7 @@ pub enum Code {
 
 /// What is said of a code everywhere: the source of the OpenAPI document and the docs page.
 pub struct CodeEntry {
-    code: Code,
+    pub code: Code,
     /// The word in answers.
     pub name: &'static str,
     pub status: u16,

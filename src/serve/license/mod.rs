@@ -10,15 +10,22 @@ pub mod table;
 mod verify;
 
 use crate::error::Result;
-use crate::serve::http::endpoint::Family;
+use crate::serve::http::endpoint::{Family, Tag};
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
 use futures_util::FutureExt;
 use table::Licenses;
 
 /// What the route table takes.
-pub static FAMILY: Family =
-    Family { load: |reader, _, tables| load(reader, tables).boxed(), endpoints: &[verify::ENDPOINT, search::ENDPOINT], placeholders: &[] };
+pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Licenses",
+        description: "Professional and contractors' licenses as state boards publish them: verification by number, and search by name.",
+    },
+    load: |reader, _, tables| load(reader, tables).boxed(),
+    endpoints: &[verify::ENDPOINT, search::ENDPOINT],
+    placeholders: &[],
+};
 
 async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let Some(licenses) = Licenses::load(reader).await? else { return Ok(()) };

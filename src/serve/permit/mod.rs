@@ -14,7 +14,7 @@ mod summary;
 pub mod table;
 
 use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
 use futures_util::FutureExt;
@@ -22,6 +22,10 @@ use table::Permits;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Permits, contractors, properties",
+        description: "Building permits as cities publish them, the licenses they are linked to, and the properties they are about.",
+    },
     load: |reader, _, tables| load(reader, tables).boxed(),
     endpoints: &[search::ENDPOINT, contractor::ENDPOINT, property::BY_ADDRESS, property::BY_QUERY],
     placeholders: &[

@@ -38,13 +38,17 @@ use futures_util::FutureExt;
 
 use crate::contract::Contracts;
 use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
 use tables::SecTables;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Companies and filings",
+        description: "What companies reported to the SEC, as filed: profiles, filings of all forms, figures by fiscal period with every restatement, and statements.",
+    },
     load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
     endpoints: &[
         search::ENDPOINT,

@@ -17,7 +17,7 @@ use crate::store::{Event, EventKind};
 pub const DATASET: &str = "stream.filing";
 
 /// The longest `data` that is sent. What waits behind a socket is bounded, and a filing is about 1.5 KB.
-const DATA_BYTES: usize = 256 << 10;
+pub const DATA_BYTES: usize = 256 << 10;
 
 /// An event as it is sent, and what subscriptions ask for.
 #[derive(Debug)]

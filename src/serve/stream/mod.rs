@@ -2,6 +2,7 @@
 //! One task tails the log into a ring that all sockets share; a socket holds places in it and no queue of its own, so that a slow reader
 //! costs no memory. Reads the log only; asks no publisher.
 
+pub(in crate::serve) mod asyncapi;
 pub(in crate::serve) mod filter;
 pub(in crate::serve) mod frames;
 mod item;

@@ -18,21 +18,21 @@ use crate::serve::stream::sockets::Slot;
 use crate::serve::stream::subscriptions::Subscriptions;
 use crate::store::Scope;
 
-const BAD_MESSAGE: u16 = 4400;
-const UNAUTHORIZED: u16 = 4401;
-const FORBIDDEN: u16 = 4403;
-const SLOW_CONSUMER: u16 = 4408;
-const TOO_MANY: u16 = 4429;
-const RESTART: u16 = 1012;
+pub const BAD_MESSAGE: u16 = 4400;
+pub const UNAUTHORIZED: u16 = 4401;
+pub const FORBIDDEN: u16 = 4403;
+pub const SLOW_CONSUMER: u16 = 4408;
+pub const TOO_MANY: u16 = 4429;
+pub const RESTART: u16 = 1012;
 
 /// How long what another server of the store has sent may take to come here.
 const COPY_TIME: Duration = Duration::from_secs(5);
 /// A message with all the filter values that a subscription may have does not come near it.
-const MESSAGE_BYTES: usize = 64 << 10;
+pub const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to answer a close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// In which clients should come again after a restart, each at a moment of its own.
-const RECONNECT_SECONDS: u64 = 30;
+pub const RECONNECT_SECONDS: u64 = 30;
 
 /// Who comes in.
 pub struct Entrance {

@@ -10,7 +10,9 @@ use crate::serve::stream::frames;
 use crate::serve::stream::frames::Subscribe;
 
 /// Subscriptions of one socket.
-const MAX_SUBSCRIPTIONS: usize = 10;
+pub const MAX_SUBSCRIPTIONS: usize = 10;
+/// Bytes of a subscription's name.
+pub const MAX_ID: usize = 64;
 /// Messages that are sent before the client is listened to again, and events that are looked at for them.
 const MESSAGES: usize = 64;
 const SCANNED: usize = 4_096;
@@ -37,8 +39,8 @@ impl Subscriptions {
     /// Adds a subscription; returns what to answer.
     pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Vec<String> {
         let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, Some(&asked.id))];
-        if !(1..=64).contains(&asked.id.len()) {
-            return vec![frames::error(Code::InvalidParameter.name(), "`id` has 1 to 64 characters", None)];
+        if !(1..=MAX_ID).contains(&asked.id.len()) {
+            return vec![frames::error(Code::InvalidParameter.name(), &format!("`id` has 1 to {MAX_ID} characters"), None)];
         }
         if self.all.iter().any(|known| known.id == asked.id) {
             return refuse(Code::InvalidParameter, "there is a subscription with this `id`; unsubscribe it first");

@@ -22,15 +22,22 @@ pub mod table;
 pub mod write;
 
 use crate::error::Result;
-use crate::serve::http::endpoint::Family;
+use crate::serve::http::endpoint::{Family, Tag};
 use crate::serve::release::loaded::Tables;
 use crate::serve::release::part_reader::PartReader;
 use futures_util::FutureExt;
 use table::TaxTables;
 
 /// What the route table takes.
-pub static FAMILY: Family =
-    Family { load: |reader, _, tables| load(reader, tables).boxed(), endpoints: &[rate::ENDPOINT, calculate::ENDPOINT, batch::ENDPOINT], placeholders: &[] };
+pub static FAMILY: Family = Family {
+    tag: Tag {
+        name: "Sales tax",
+        description: "Rates of a place on a day with each jurisdiction's part, and the tax of a sale to the cent, with the rules that decide.",
+    },
+    load: |reader, _, tables| load(reader, tables).boxed(),
+    endpoints: &[rate::ENDPOINT, calculate::ENDPOINT, batch::ENDPOINT],
+    placeholders: &[],
+};
 
 async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     let tax = TaxTables::load(reader).await?;

@@ -6,11 +6,12 @@ mod lookup;
 mod nearby;
 mod record;
 
-use crate::serve::http::endpoint::{Family, Placeholder};
+use crate::serve::http::endpoint::{Family, Placeholder, Tag};
 use futures_util::FutureExt;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
+    tag: Tag { name: "ZIP codes", description: "ZIP codes with their places, counties, tabulation area, people and range of sales tax." },
     load: |_, _, _| std::future::ready(Ok(())).boxed(),
     endpoints: &[lookup::ENDPOINT, batch::ENDPOINT, nearby::ENDPOINT],
     placeholders: &[Placeholder {

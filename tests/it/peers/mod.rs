@@ -1,9 +1,11 @@
-//! Other people's programs against ours: readers of the published Parquet, a generator of requests against the API, and a WebSocket client. They are Python
+//! Other people's programs against ours: readers of the published Parquet, a generator of requests against the API, generators of clients, and a
+//! WebSocket client. They are Python
 //! packages (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests say so and skip.
 
 mod api;
 mod azurite;
 mod browser;
+mod clients;
 mod expected;
 mod moto;
 mod readers;
@@ -15,8 +17,13 @@ use std::process::{Command, Output};
 
 /// The interpreter that has the packages; none, having said why, when there is no such interpreter.
 pub fn python(packages: &[&str]) -> Option<PathBuf> {
-    let Some(interpreter) = std::env::var_os("PUBDATA_TEST_PYTHON").filter(|path| !path.is_empty()).map(PathBuf::from) else {
-        eprintln!("skipped: PUBDATA_TEST_PYTHON does not name a Python with the packages of .ci/python-requirements.txt");
+    python_of("PUBDATA_TEST_PYTHON", packages)
+}
+
+/// The same of an interpreter that another variable names.
+pub fn python_of(variable: &str, packages: &[&str]) -> Option<PathBuf> {
+    let Some(interpreter) = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from) else {
+        eprintln!("skipped: {variable} does not name a Python with the packages that .ci/run installs for it");
         return None;
     };
     let imports = format!("import {}", packages.join(", "));

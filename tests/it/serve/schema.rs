@@ -16,8 +16,22 @@ const ANSWER: &str = "/responses/200/content/application~1json/schema";
 const REQUEST: &str = "/requestBody/content/application~1json/schema";
 
 /// Words of JSON Schema that are held here, and those that say nothing about a value.
-const WORDS: [&str; 13] =
-    ["$ref", "additionalProperties", "anyOf", "description", "enum", "format", "items", "maximum", "minimum", "pattern", "properties", "required", "type"];
+const WORDS: [&str; 14] = [
+    "$ref",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "description",
+    "enum",
+    "format",
+    "items",
+    "maximum",
+    "minimum",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+];
 
 /// Words that only requests may use: the server holds them.
 const WORDS_OF_REQUESTS: [&str; 6] = ["default", "maxItems", "maxLength", "minItems", "title", "uniqueItems"];
@@ -33,7 +47,7 @@ pub fn document(contracts: &Contracts) -> &'static Value {
 pub fn hold(contracts: &Contracts, method: &str, path: &str, answer: &Answer) {
     let media = answer.header("content-type");
     let is_readable = answer.header("content-encoding").is_empty() && !answer.bytes.is_empty();
-    if !is_readable || !path.starts_with("/v1/") || path.starts_with("/v1/openapi.json") {
+    if !is_readable || !path.starts_with("/v1/") || ["/v1/openapi.json", "/v1/asyncapi.json"].iter().any(|document| path.starts_with(document)) {
         return;
     }
     let mut survey = Survey::new(document(contracts));
@@ -111,6 +125,8 @@ impl<'a> Survey<'a> {
         let breach = contradiction(schema, value).map(|said| format!("{place}: {value} {said}"));
         self.breaches.extend(breach);
         match value {
+            // Any value may stand here.
+            _ if types(schema).is_empty() => {}
             Value::Object(_) => self.object(&at, schema, value, place),
             Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| self.value(&format!("{at}/items"), item, &format!("{place}/{index}"))),
             _ => {}
@@ -175,6 +191,16 @@ impl<'a> Survey<'a> {
         self.reachable(self.endpoints.iter().map(|endpoint| endpoint.pointer() + REQUEST))
     }
 
+    /// Schemas of parameters, which are held by the server.
+    fn parameters(&self) -> BTreeSet<String> {
+        let of_endpoint = |endpoint: &Endpoint| {
+            let at = endpoint.pointer() + "/parameters";
+            let count = self.schema(&at).as_array().map_or(0, Vec::len);
+            (0..count).map(move |index| format!("{at}/{index}/schema")).collect::<Vec<_>>()
+        };
+        self.reachable(self.endpoints.iter().flat_map(of_endpoint))
+    }
+
     fn schema(&self, at: &str) -> &'a Value {
         self.document.pointer(at).unwrap_or(&Value::Null)
     }
@@ -226,7 +252,7 @@ impl<'a> Survey<'a> {
             required(schema).filter(|name| schema["properties"][*name].is_null()).for_each(|name| say(format!("`{name}` is required and not declared")));
         }
         let schemas = names(self.schema(SCHEMAS.trim_end_matches('/'))).map(|name| format!("{SCHEMAS}{name}"));
-        let known: BTreeSet<String> = answered.union(&asked).cloned().collect();
+        let known: BTreeSet<String> = answered.union(&asked).cloned().chain(self.parameters()).collect();
         found.extend(
             schemas.filter(|at| !known.contains(&self.resolved(at).0) || !known.contains(at)).map(|at| format!("{}: no endpoint names it", short(&at))),
         );
@@ -246,8 +272,11 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    if !(types.contains(&found) || found == "integer" && types.contains(&"number")) {
+    if !(types.is_empty() || types.contains(&found) || found == "integer" && types.contains(&"number")) {
         return Some(format!("is not {types:?}"));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        return Some(format!("is not {}", schema["const"]));
     }
     if let Some(allowed) = schema["enum"].as_array().filter(|allowed| !allowed.contains(value)) {
         return Some(format!("is not one of {allowed:?}"));

@@ -15,13 +15,15 @@ use tower::ServiceExt;
 
 use super::schema::hold;
 use super::{Answer, read};
-use crate::support::{Place, settings};
+use crate::support::Place;
 
 pub struct Served {
     pub place: Place,
-    router: Api,
-    key: String,
-    contracts: Contracts,
+    pub home: Home,
+    pub service: Arc<Server>,
+    pub router: Api,
+    pub key: String,
+    pub contracts: Contracts,
 }
 
 impl Served {
@@ -31,23 +33,22 @@ impl Served {
 
     /// A server on the release of a place that has published.
     pub async fn of(place: Place) -> Self {
+        Self::with(place, |_| {}).await
+    }
+
+    /// The same with settings of its own.
+    pub async fn with(place: Place, change: impl FnOnce(&mut ServeSettings)) -> Self {
         let files = DeclarationFiles::built_in();
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
         let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
-        let tracer = HomeTracer(settings(&place.home(), Vec::new(), DeclarationFiles::built_in()));
-        let settings = ServeSettings { tracer: Some(Arc::new(tracer)), ..ServeSettings::new(place.home(), plans) };
+        let home = Home::open(&place.home()).unwrap();
+        let key = Keys::open(&home).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+        let tracer = HomeTracer(crate::support::settings(&place.home(), Vec::new(), DeclarationFiles::built_in()));
+        let mut settings = ServeSettings { tracer: Some(Arc::new(tracer)), ..ServeSettings::new(place.home(), plans) };
+        change(&mut settings);
         let service = Server::new(settings, contracts.clone(), Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
-        Self { router: service.api(), place, key, contracts }
-    }
-
-    pub fn api(&self) -> &Api {
-        &self.router
-    }
-
-    pub fn key(&self) -> &str {
-        &self.key
+        Self { home, router: service.api(), service, place, key, contracts }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

@@ -115,6 +115,10 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     let mut survey = Survey::new(document(&areas.contracts));
     for path in files_below(&project("docs/examples")) {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // What was asked for each, by operation.
+        if name == "requests" {
+            continue;
+        }
         survey.example(&name, &serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap());
     }
     append_ledger(&areas.home, &admin::run(&areas, "run-2")).unwrap();

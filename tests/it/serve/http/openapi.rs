@@ -1,6 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::serve::World;
+use crate::support::{files_below, project};
 use pubdata::declared::DeclarationFiles;
 use pubdata::pipeline::Declarations;
 use pubdata::serve::openapi_document;
@@ -10,11 +11,14 @@ async fn document_takes_words_and_bounds_from_the_contracts() {
     let world = World::new().await;
     let api = world.ok("/v1/openapi.json").await;
     assert_eq!(api["openapi"], "3.1.0");
-    let metric = &api["components"]["schemas"]["Metric"]["properties"];
+    let schemas = &api["components"]["schemas"];
     let keys = &world.contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values;
-    assert_eq!(metric["key"]["enum"], json!(keys));
-    assert!(metric["null_reason"]["enum"].as_array().unwrap().contains(&json!("not_in_survey")));
-    assert!(!api.to_string().contains("$column") && !api.to_string().contains("is not in the contracts"));
+    assert_eq!(schemas["Metric"]["properties"]["key"]["$ref"], "#/components/schemas/MetricKey");
+    assert_eq!(schemas["MetricKey"]["enum"], json!(keys));
+    assert!(schemas["MetricNullReason"]["enum"].as_array().unwrap().contains(&json!("not_in_survey")));
+    for word in ["$column", "$of_column", "is not in the contracts"] {
+        assert!(!api.to_string().contains(word), "{word}");
+    }
     let parameters = api["paths"]["/v1/geo-demographics/locations/{zcta}/schools"]["get"]["parameters"].as_array().unwrap();
     let radius = parameters.iter().find(|parameter| parameter["name"] == "radius_mi").unwrap();
     assert_eq!(radius["schema"], json!({"type": "number", "minimum": 0.1, "maximum": 100.0, "default": 5.0}));
@@ -30,6 +34,57 @@ async fn every_reference_of_the_document_exists() {
     assert!(references.len() > 20);
     for reference in references {
         assert!(api.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+/// Where an object, or a list of words, stands that has no name; with what is called as nobody would call it.
+fn unnamed(at: &str, value: &Value, found: &mut Vec<String>) {
+    let is_words = value["enum"].is_array() && value["type"] == "string";
+    let is_component = at.rsplit_once('/').is_some_and(|(above, _)| above == "/components/schemas");
+    if (is_words || value["properties"].is_object() && value["type"] == "object") && !is_component {
+        found.push(at.to_owned());
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| unnamed(&format!("{at}/{name}"), member, found))
+        }
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| unnamed(&format!("{at}/{index}"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_object_and_list_of_words_has_a_name() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut found = Vec::new();
+    unnamed("", &api, &mut found);
+    let names = api["components"]["schemas"].as_object().unwrap().keys();
+    found.extend(
+        names.filter(|name| !name.starts_with(|letter: char| letter.is_ascii_uppercase()) || name.ends_with(|letter: char| letter.is_ascii_digit())).cloned(),
+    );
+    assert_eq!(found, Vec::<String>::new());
+    let inline = json!({"paths": {"a": [{"type": "string", "enum": ["x"]}]}, "components": {"schemas": {"A": {"type": "object", "properties": {"b": {"type": "object", "properties": {}}}}}}});
+    unnamed("", &inline, &mut found);
+    assert_eq!(found, ["/components/schemas/A/properties/b", "/paths/a/0"]);
+}
+
+#[test]
+fn every_operation_is_explained_and_stands_under_a_heading() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let tags: Vec<&Value> = api["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let operations: Vec<&Value> = api["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values()).collect();
+    for operation in &operations {
+        let name = operation["operationId"].as_str().unwrap();
+        assert!(tags.contains(&&operation["tags"][0]), "{name}");
+        assert!(operation["description"].as_str().unwrap().contains("\n\n"), "docs/operations/{name}.md says what it is for");
+        let shared = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| *status != "200");
+        shared.for_each(|(status, response)| assert!(response["$ref"].is_string(), "{name}: {status}"));
+    }
+    for path in files_below(&project("docs/operations")) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(operations.iter().any(|operation| operation["operationId"] == name), "{name} is no operation");
     }
 }
 

@@ -21,7 +21,7 @@ fn kind(path: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_link_of_every_page_leads_somewhere() {
     let served = Served::new().await;
-    let cookies = format!("pubdata_key={}", served.key());
+    let cookies = format!("pubdata_key={}", served.key);
     let seeds = [
         "/",
         "/status",
@@ -51,7 +51,7 @@ async fn every_link_of_every_page_leads_somewhere() {
             continue;
         }
         *count += 1;
-        let answer = browse(served.api(), &path, &cookies).await;
+        let answer = browse(&served.router, &path, &cookies).await;
         let text = text(&answer);
         if answer.status.is_redirection() {
             waiting.push_back((answer.header("location").to_owned(), path));
@@ -84,7 +84,7 @@ async fn every_link_of_every_page_leads_somewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_page_is_small_and_is_not_sent_twice() {
     let served = Served::new().await;
-    let first = browse(served.api(), "/", "").await;
+    let first = browse(&served.router, "/", "").await;
     assert_eq!((first.status.as_u16(), first.header("cache-control")), (200, "private, no-cache"));
     assert!(first.bytes.len() < MAX_FIRST_PAGE, "{}", first.bytes.len());
     let world = World::new().await;

@@ -49,10 +49,10 @@ fn encoded(text: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_typed_into_a_page_stays_text() {
     let served = Served::new().await;
-    let cookies = format!("pubdata_key={}", served.key());
+    let cookies = format!("pubdata_key={}", served.key);
     for (place, attack) in PATHS.iter().chain(&FIELDS).flat_map(|place| ATTACKS.map(|attack| (place, attack))) {
         let path = format!("{place}{}", encoded(attack));
-        let answer = browse(served.api(), &path, &cookies).await;
+        let answer = browse(&served.router, &path, &cookies).await;
         let page = text(&answer);
         assert!(answer.status != 500, "{place} {attack}: {page}");
         for raw in ["<script>alert", "<img src=x", "onmouseover='alert", "\"><", "root:x:0", ">49<"] {
@@ -70,11 +70,11 @@ async fn what_is_typed_into_a_page_stays_text() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_leads_nowhere_else() {
     let served = Served::new().await;
-    let page = browse(served.api(), "/keys", "").await;
+    let page = browse(&served.router, "/keys", "").await;
     let (token, form_cookie) = (token(&page), super::cookies(&page));
     for then in ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/ok%0d%0aset-cookie:%20a=b"] {
-        let form = format!("token={token}&action=enter&key={}&then={}", served.key(), encoded(then));
-        let answer = send(served.api(), "/keys", &form_cookie, &form).await;
+        let form = format!("token={token}&action=enter&key={}&then={}", served.key, encoded(then));
+        let answer = send(&served.router, "/keys", &form_cookie, &form).await;
         assert_eq!(answer.status, 303, "{then}");
         let location = answer.header("location");
         assert!(location.is_empty() || location == "/keys" || location.starts_with("/ok"), "{then}: {location}");

@@ -1,6 +1,7 @@
 //! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests write.
 
 mod access;
+mod asyncapi;
 mod limits;
 pub mod program;
 mod protocol;
@@ -84,7 +85,13 @@ impl Room {
 /// A filing with a form and one party.
 pub fn filing(number: u32, form: &str, cik: &str) -> NewEvent {
     let entity = StreamEntity { cik: cik.to_owned(), name: None, role: Some("filer".to_owned()), sic: None };
-    let filing = StreamFiling { forms: vec![form.to_owned()], filed_date: Some("2026-01-15".to_owned()), entities: vec![entity], ..StreamFiling::default() };
+    let filing = StreamFiling {
+        forms: vec![form.to_owned()],
+        filed_date: Some("2026-01-15".to_owned()),
+        first_seen_at: "2026-01-15T12:00:00Z".to_owned(),
+        entities: vec![entity],
+        ..StreamFiling::default()
+    };
     NewEvent {
         event: EventKind::Filing,
         accession_number: format!("0009999999-26-{number:06}").parse().unwrap(),
@@ -125,11 +132,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.socket.send(message).await.unwrap();
     }
 
-    /// The next message of the protocol.
+    /// The next message of the protocol, which is as the document of the stream says.
     pub async fn next(&mut self) -> Value {
         loop {
             match tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("a message comes") {
-                Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
+                Some(Ok(Message::Text(text))) => return asyncapi::held(serde_json::from_str(&text).unwrap()),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 other => panic!("{other:?}"),
             }
@@ -149,7 +156,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         let mut messages = Vec::new();
         loop {
             match tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("the socket is closed") {
-                Some(Ok(Message::Text(text))) => messages.push(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Text(text))) => messages.push(asyncapi::held(serde_json::from_str(&text).unwrap())),
                 Some(Ok(Message::Close(frame))) => return (messages, frame.map(|frame| frame.code.into())),
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return (messages, None),

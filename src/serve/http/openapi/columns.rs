@@ -1,0 +1,78 @@
+//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the contract's.
+
+use serde_json::{Value, json};
+
+use super::names;
+use crate::contract::{Contracts, Physical};
+
+/// Replaces each `{"$column": "dataset/column"}` by what the contract says of the column.
+pub fn resolve(value: &mut Value, contracts: &Contracts) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(place)) = object.get("$column") {
+                let is_nullable = object.get("nullable").and_then(Value::as_bool);
+                let mut resolved = column_schema(place, is_nullable, object.get("also"), contracts);
+                if let Some(title) = object.get("title") {
+                    resolved["title"] = title.clone();
+                }
+                *value = resolved;
+                return;
+            }
+            object.values_mut().for_each(|value| resolve(value, contracts));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| resolve(value, contracts)),
+        _ => {}
+    }
+}
+
+/// The JSON schema of a contract's column. `also` adds values that only answers have.
+fn column_schema(place: &str, is_nullable: Option<bool>, also: Option<&Value>, contracts: &Contracts) -> Value {
+    let column = place.split_once('/').and_then(|(dataset, column)| contracts.get(dataset)?.column(column));
+    let Some(column) = column else { return json!({"description": format!("`{place}` is not in the contracts")}) };
+    let column_type = &column.column_type;
+    let base = match column_type.physical {
+        Physical::String => "string",
+        Physical::Date => "string",
+        Physical::Int32 | Physical::Int64 => "integer",
+        Physical::Float64 | Physical::Decimal => "number",
+        Physical::Boolean => "boolean",
+        Physical::StringList | Physical::Pointers => "array",
+    };
+    let is_nullable = is_nullable.unwrap_or(column.nullable);
+    let mut schema = json!({"type": base, "description": column.description});
+    if is_nullable {
+        schema["type"] = json!([base, "null"]);
+    }
+    if column_type.physical == Physical::StringList {
+        schema["items"] = json!({"type": "string"});
+    }
+    if let Some(digits) = column_type.digits {
+        schema["pattern"] = json!(format!("^[0-9]{{{digits}}}$"));
+    }
+    for (key, bound) in [("minimum", column_type.min), ("maximum", column_type.max)] {
+        if let Some(bound) = bound {
+            schema[key] = json!(bound);
+        }
+    }
+    let mut values: Vec<Value> = column_type.values.iter().map(|value| json!(value)).collect();
+    if !values.is_empty() {
+        if column_type.physical == Physical::StringList {
+            schema["items"] = words_of(place, &values);
+            return schema;
+        }
+        if also.is_none() {
+            schema[names::OF_COLUMN] = json!(names::of_column(place));
+        }
+        values.extend(also.and_then(Value::as_array).into_iter().flatten().cloned());
+        if is_nullable {
+            values.push(Value::Null);
+        }
+        schema["enum"] = json!(values);
+    }
+    schema
+}
+
+/// One of a contract's values of a column, which has the column's name wherever it stands.
+pub fn words_of<T: serde::Serialize>(place: &str, words: &[T]) -> Value {
+    json!({"type": "string", "enum": words, (names::OF_COLUMN): names::of_column(place)})
+}

@@ -1,0 +1,213 @@
+//! The OpenAPI 3.1 document: paths from the route table, schemas from the components file whose words come from the contracts, code from the
+//! requests that are kept as examples.
+
+pub mod columns;
+pub mod names;
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::code_samples::{self, CodeSample};
+use super::components::components;
+use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
+use super::examples::{self, ExampleRequest};
+use super::parameters::allowed;
+use super::problem::{CODES, Code};
+use super::response::{CSV, PARQUET};
+use crate::contract::Contracts;
+
+/// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
+pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {
+    let mut schemas = schemas_of(components().clone(), contracts);
+    schemas["ProblemCode"]["enum"] = json!(CODES.iter().map(|code| code.name).collect::<Vec<_>>());
+    let mut paths: Map<String, Value> = Map::new();
+    for family in families {
+        for endpoint in family.endpoints {
+            schemas.entry(answer_name(endpoint)).or_insert_with(|| answer(endpoint));
+            let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+            path[endpoint.method.to_ascii_lowercase()] = operation(endpoint, family, families, contracts, own_url);
+        }
+    }
+    names::give(&mut schemas, parameters_of(&mut paths));
+    let tags: Vec<&Tag> = families.iter().filter(|family| !family.endpoints.is_empty()).map(|family| &family.tag).collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Public Data Lookup Service",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Public data with a source for every figure, down to the publisher's bytes: survey estimates with vintage and published 90 % margin of error, which describe a whole five-year period; and what companies reported to the SEC, as filed, with the filing's accession number. Filings as they appear are pushed over a WebSocket, which `/v1/asyncapi.json` describes."
+        },
+        "servers": [{"url": public_url.unwrap_or("/")}],
+        "security": [{"bearer": []}, {"apiKey": []}],
+        "tags": tags.iter().map(|tag| json!({"name": tag.name, "description": tag.description})).collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+            },
+            "schemas": schemas,
+            "responses": shared_responses()
+        },
+        "x-problems": CODES.iter().map(|code| json!({"code": code.name, "status": code.status, "title": code.title, "advice": code.advice})).collect::<Vec<_>>()
+    })
+}
+
+/// Schemas by name, with the words of the contracts.
+pub fn schemas_of(mut schemas: Value, contracts: &Contracts) -> Map<String, Value> {
+    columns::resolve(&mut schemas, contracts);
+    match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    }
+}
+
+/// The schemas of all parameters of queries, each with what it would be called.
+fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
+    let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(|methods| methods.values_mut());
+    let mut found = Vec::new();
+    for operation in operations {
+        let operation_id = operation["operationId"].as_str().unwrap_or_default();
+        let owner = format!("{}{}", operation_id[..1].to_ascii_uppercase(), &operation_id[1..]);
+        for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+            let name = format!("{owner}{}", names::in_capitals(parameter["name"].as_str().unwrap_or_default()));
+            found.push((name, &mut parameter["schema"]));
+        }
+    }
+    found
+}
+
+fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts, own_url: &str) -> Value {
+    let request = ExampleRequest::of(endpoint);
+    let samples = code_samples::of(&request, own_url);
+    let mut operation = json!({
+        "operationId": endpoint.operation_id,
+        "summary": endpoint.summary,
+        "tags": [family.tag.name],
+        "parameters": parameters(endpoint, family, families, contracts),
+        "responses": responses(endpoint),
+        "x-codeSamples": samples.iter().map(|CodeSample { lang, label, source }| json!({"lang": lang, "label": label, "source": source})).collect::<Vec<_>>(),
+    });
+    let scope = match endpoint.access {
+        Access::Everyone => "Needs no key.".to_owned(),
+        Access::Key => "Needs a key; it sees what its scopes allow.".to_owned(),
+        Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
+    };
+    let said = examples::description(endpoint.operation_id).into_iter().chain([scope]).collect::<Vec<_>>();
+    operation["description"] = json!(said.join("\n\n"));
+    if endpoint.access == Access::Everyone {
+        operation["security"] = json!([]);
+    }
+    if let Some(body) = endpoint.body {
+        operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": reference(body)}}});
+        if let Some(example) = request.body {
+            operation["requestBody"]["content"]["application/json"]["example"] = example;
+        }
+    }
+    operation
+}
+
+fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts) -> Vec<Value> {
+    // What a family means by a name comes before what others mean by it.
+    let known = |name: &str| {
+        let placeholders = family.placeholders.iter().chain(families.iter().flat_map(|family| family.placeholders));
+        placeholders.into_iter().find(|placeholder| placeholder.name == name)
+    };
+    let names = endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = names.filter_map(known).map(|placeholder| {
+        json!({
+            "name": placeholder.name, "in": "path", "required": true, "description": placeholder.description,
+            "example": example_of(placeholder, contracts),
+            "schema": {"type": "string", "pattern": placeholder.pattern}
+        })
+    });
+    let of_query = endpoint.parameters.iter().map(|parameter| {
+        let mut value = json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": parameter.kind.schema(contracts)});
+        if value["schema"]["type"] == "array" {
+            value["style"] = json!("form");
+            // What clients send of themselves; one comma list is taken as well.
+            value["explode"] = json!(true);
+        }
+        value
+    });
+    of_path.chain(of_query).collect()
+}
+
+fn example_of<'a>(placeholder: &'a Placeholder, contracts: &'a Contracts) -> &'a str {
+    let of_column = placeholder.example.split_once('/').and_then(|(dataset, column)| allowed(contracts, dataset, column).first().copied());
+    of_column.unwrap_or(placeholder.example)
+}
+
+fn answer_name(endpoint: &Endpoint) -> String {
+    format!("{}Answer", endpoint.data)
+}
+
+fn answer(endpoint: &Endpoint) -> Value {
+    json!({
+        "type": "object",
+        "required": ["data", "meta"],
+        "properties": {"data": reference(endpoint.data), "meta": reference("Meta")},
+        "additionalProperties": false
+    })
+}
+
+fn responses(endpoint: &Endpoint) -> Value {
+    let mut content = json!({"schema": reference(&answer_name(endpoint))});
+    if let Some(example) = examples::answer(endpoint.operation_id) {
+        content["example"] = example;
+    }
+    let mut responses = json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
+    if matches!(endpoint.handler, Handler::Download { .. }) {
+        let file = json!({"schema": {"type": "string", "format": "binary"}});
+        responses["206"] = json!({"description": "The range of a part that `Range` names.", "content": {PARQUET: file.clone()}});
+        responses["200"]["content"][PARQUET] = file.clone();
+        responses["200"]["content"][CSV] = file;
+    }
+    if endpoint.rows().is_some() {
+        let table = json!({"type": "string", "description": "A table of the records: RFC 4180, UTF-8, with a header row."});
+        responses["200"]["content"][CSV] = json!({"schema": table});
+    }
+    let not_modified = (endpoint.method == "GET").then_some(StatusCode::NOT_MODIFIED);
+    for status in not_modified.into_iter().chain(by_status().into_keys()) {
+        responses[status.as_str()] = json!({"$ref": format!("#/components/responses/{}", response_name(status))});
+    }
+    responses
+}
+
+/// The problems of each status.
+fn by_status() -> BTreeMap<StatusCode, Vec<&'static str>> {
+    let mut codes: BTreeMap<StatusCode, Vec<&'static str>> = BTreeMap::new();
+    for entry in &CODES {
+        codes.entry(entry.code.status()).or_default().push(entry.name);
+    }
+    codes
+}
+
+/// What every operation may answer besides its own.
+fn shared_responses() -> Value {
+    let mut responses = json!({(response_name(StatusCode::NOT_MODIFIED)): {"description": "The answer that `If-None-Match` names is still right."}});
+    for (status, codes) in by_status() {
+        let codes: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
+        let mut response = json!({
+            "description": codes.join(", "),
+            "content": {"application/problem+json": {"schema": reference("Problem")}}
+        });
+        if [Code::RateLimited, Code::Busy].iter().any(|code| code.status() == status) {
+            let seconds = json!({"type": "integer", "minimum": 0});
+            response["headers"] = json!({"Retry-After": {"description": "Seconds after which to ask again.", "schema": seconds}});
+        }
+        responses[response_name(status)] = response;
+    }
+    responses
+}
+
+/// `TooManyRequests` for 429.
+fn response_name(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or_default().replace(' ', "")
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
