@@ -19,7 +19,7 @@ use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
 use crate::serve::http::envelope;
 use crate::serve::http::format::Format;
-use crate::serve::http::paths::Paths;
+use crate::serve::http::paths::{Methods, Paths};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::http::query::Query;
 use crate::serve::http::service::{Service, day_of};
@@ -33,9 +33,6 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// The most that is read of a body that is too large.
 const MAX_DROPPED_BYTES: usize = 64 << 20;
-
-/// The endpoints of one path, by method.
-pub type Methods = Vec<&'static Endpoint>;
 
 /// Answers a request to a path of the route table; `path` are the values of its placeholders, decoded.
 pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::result::Result<Vec<(String, String)>, Utf8Error>, request: Request) -> Response {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 
-use super::dispatch::Methods;
 use super::endpoint::Endpoint;
+
+/// The endpoints of one path, by method.
+pub type Methods = Vec<&'static Endpoint>;
 
 /// Every path of the route table.
 pub struct Paths(matchit::Router<(&'static str, Arc<Methods>)>);

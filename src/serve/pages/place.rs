@@ -11,7 +11,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::words::words;
 use super::{Made, Page};
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::problem::Result;
 
 pub const PAGES: &[Page] = &[
     Page { path: "/zip/{zip}", make: |visit| zip(visit).boxed() },
@@ -61,7 +61,7 @@ async fn state(visit: &Visit<'_>) -> Result<Made> {
     let state = visit.value("state").to_uppercase();
     let metric = visit.parameter("metric").unwrap_or("population");
     let path = format!("/v1/geo-demographics/states/{}/counties", segment(&state));
-    let counties = visit.ask(target(&path, &[("metric", Some(metric)), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))])).await?;
+    let counties = visit.ask_if_there(target(&path, &[("metric", Some(metric)), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))])).await?;
     // The answer does not repeat the unit, which is the metric's.
     let unit = unit_of(metric);
     let context = context! { state, metric, unit, counties => counties["data"], page => counties["meta"]["page"] };
@@ -70,11 +70,8 @@ async fn state(visit: &Visit<'_>) -> Result<Made> {
 
 async fn compare(visit: &Visit<'_>) -> Result<Made> {
     let asked: Vec<&str> = visit.parameter("areas").map(|areas| areas.split([',', ' ']).filter(|area| !area.is_empty()).collect()).unwrap_or_default();
-    if asked.is_empty() {
-        return Ok(Made::Page("compare.html", context! { asked => "", comparison => Json::Null, metrics => Vec::<Value>::new() }));
-    }
     if asked.len() < 2 {
-        return Err(Problem::of_field(Code::InvalidParameter, "areas", "give two ZIP code areas or more, such as 90210, 10001"));
+        return Ok(Made::Page("compare.html", context! { asked => asked.join(""), comparison => Json::Null, metrics => Vec::<Value>::new() }));
     }
     let answer = visit.send("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
     let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {

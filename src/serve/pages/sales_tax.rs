@@ -1,7 +1,8 @@
 //! The sales tax of a place and of a sale, with each jurisdiction's part and the rule behind it.
 
+use std::collections::BTreeMap;
+
 use futures_util::FutureExt;
-use minijinja::Value;
 use serde_json::{Value as Json, json};
 
 use super::templates::context;
@@ -13,17 +14,26 @@ pub const PAGES: &[Page] = &[Page { path: "/tax", make: |visit| tax(visit).boxed
 
 async fn tax(visit: &Visit<'_>) -> Result<Made> {
     let fields = ["zip", "address", "category", "date", "amount", "shipping"].map(|name| (name, visit.parameter(name)));
-    let asked: Value = fields.iter().map(|(name, value)| ((*name).to_owned(), value.unwrap_or_default().to_owned())).collect();
+    let asked: BTreeMap<&str, &str> = fields.iter().map(|(name, value)| (*name, value.unwrap_or_default())).collect();
     let [zip, address, category, date, amount, shipping] = fields.map(|(_, value)| value);
-    if zip.is_none() && address.is_none() {
-        return Ok(Made::Page("tax.html", context! { fields => asked, rate => Json::Null, sale => Json::Null }));
-    }
-    let rate = visit.ask(target("/v1/tax/rate", &[("zip", zip), ("address", address), ("category", category), ("date", date)])).await?;
-    let sale = match amount {
-        Some(amount) => calculated(visit, &rate["data"], amount, shipping, category).await?,
-        None => Json::Null,
+    let answers = async {
+        if zip.is_none() && address.is_none() {
+            return Ok::<_, Problem>((Json::Null, Json::Null));
+        }
+        let rate = visit.ask(target("/v1/tax/rate", &[("zip", zip), ("address", address), ("category", category), ("date", date)])).await?;
+        let sale = match amount {
+            Some(amount) => calculated(visit, &rate["data"], amount, shipping, category).await?,
+            None => Json::Null,
+        };
+        Ok((rate, sale))
     };
-    Ok(Made::Page("tax.html", context! { fields => asked, rate => rate["data"], sale => sale["data"] }))
+    // What cannot be answered stands beside the form, which keeps what was typed.
+    let (rate, sale, refusal) = match answers.await {
+        Ok((rate, sale)) => (rate, sale, None),
+        Err(problem) if problem.code.status().is_client_error() && problem.code != Code::RateLimited => (Json::Null, Json::Null, Some(problem.detail)),
+        Err(problem) => return Err(problem),
+    };
+    Ok(Made::Page("tax.html", context! { fields => asked, rate => rate["data"], sale => sale["data"], refusal }))
 }
 
 /// The tax of one thing sold to the place of a rate, from within its state.

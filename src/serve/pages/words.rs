@@ -3,12 +3,14 @@
 /// A figure with its unit; digits stay as published.
 pub fn amount(value: f64, unit: &str) -> String {
     let text = number(value);
+    if let Some((money, share)) = unit.split_once('/') {
+        return format!("{} per {}", amount(value, money), share.trim_end_matches('s'));
+    }
     match unit {
         "usd" | "USD" => match text.strip_prefix('-') {
             Some(text) => format!("-${text}"),
             None => format!("${text}"),
         },
-        "USD/shares" => format!("${text} per share"),
         "percent" => format!("{text} %"),
         _ => text,
     }

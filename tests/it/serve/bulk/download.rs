@@ -231,7 +231,7 @@ fn many() -> Draft {
         rows: (0..100_000).map(business).collect(),
         report: PartReport::default(),
     };
-    Draft { tables: vec![table], ..geo::draft(1.0) }
+    Draft { tables: vec![table], ..draft(1.0) }
 }
 
 /// Bytes in flight, as the server tells them.

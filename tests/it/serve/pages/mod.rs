@@ -33,14 +33,14 @@ fn text(answer: &Answer) -> String {
 }
 
 /// Values of an attribute, with the characters that HTML escapes.
-fn attributes<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = String> + 't {
-    let values = text.split(&format!("{name}=\"")).skip(1).filter_map(|rest| rest.split('"').next());
-    values
-        .map(|value| {
-            value.replace("&#x2f;", "/").replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'").replace("&amp;", "&")
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
+fn attributes(text: &str, name: &str) -> Vec<String> {
+    let begin = format!("{name}=\"");
+    let values = text.split(&begin).skip(1).filter_map(|rest| rest.split('"').next());
+    let plain = |value: &str| {
+        let escapes = [("&#x2f;", "/"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&#x27;", "'"), ("&amp;", "&")];
+        escapes.into_iter().fold(value.to_owned(), |text, (escape, character)| text.replace(escape, character))
+    };
+    values.map(plain).collect()
 }
 
 /// The name and value of the cookies that an answer sets, as they are sent back.
