@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::svg::Svg;
 use super::words::{amount, rough};
 
-const WIDTH: f64 = 640.0;
+/// That of a card, so that texts keep their size.
+const WIDTH: f64 = 340.0;
 
 /// An estimate with its 90 % margin.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct PeriodEstimate {
 /// A figure of a fiscal period.
 #[derive(Debug, Clone)]
 pub struct Figure {
+    /// Which period it is of all: periods that are missing leave a gap.
+    pub number: i64,
     /// The period's label.
     pub label: String,
     pub value: f64,
@@ -49,8 +52,8 @@ pub struct Place {
 /// Bars from zero, one below the other, with whiskers as long as the margins.
 pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     const ROW: f64 = 26.0;
-    const LABEL: f64 = 190.0;
-    const VALUE: f64 = 110.0;
+    const LABEL: f64 = 112.0;
+    const VALUE: f64 = 78.0;
     let most = rows.iter().map(|row| row.value + row.moe.unwrap_or_default()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let mut svg = Svg::new("bars", WIDTH, ROW * rows.len() as f64 + 4.0, title);
     for (number, row) in rows.iter().enumerate() {
@@ -75,7 +78,7 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
 /// A stroke for each period, as long as its years, with the margin as a band around it: periods that share years lie above each other.
 pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     const HEIGHT: f64 = 150.0;
-    const LEFT: f64 = 62.0;
+    const LEFT: f64 = 50.0;
     const BOTTOM: f64 = 24.0;
     let (Some(first), Some(last)) = (points.iter().map(|point| point.first_year).min(), points.iter().map(|point| point.last_year).max()) else {
         return String::new();
@@ -109,31 +112,32 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
 /// Columns of fiscal periods; where a figure was restated, a mark shows what was reported first.
 pub fn columns(title: &str, unit: &str, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
-    const LEFT: f64 = 62.0;
+    const LEFT: f64 = 50.0;
     const BOTTOM: f64 = 24.0;
-    if figures.is_empty() {
+    let (Some(first), Some(last)) = (figures.iter().map(|figure| figure.number).min(), figures.iter().map(|figure| figure.number).max()) else {
         return String::new();
-    }
+    };
+    let slots = (last - first + 1) as f64;
     let values = figures.iter().flat_map(|figure| [Some(figure.value), figure.first_reported, Some(0.0)]).flatten();
     let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
-    let step = (WIDTH - LEFT - 10.0) / figures.len() as f64;
+    let step = (WIDTH - LEFT - 10.0) / slots;
     let width = (step * 0.64).min(46.0);
     // Labels that would touch each other are left out, the newest never.
-    let every = (46.0 / step).ceil().max(1.0) as usize;
+    let every = (46.0 / step).ceil().max(1.0) as i64;
     let mut svg = Svg::new("columns", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
-    for (number, figure) in figures.iter().enumerate() {
-        let middle = LEFT + step * (number as f64 + 0.5);
+    for figure in figures {
+        let middle = LEFT + step * ((figure.number - first) as f64 + 0.5);
         let (top, foot) = (scale.y(figure.value.max(0.0)), scale.y(figure.value.min(0.0)));
-        let first = figure.first_reported.map(|first| format!(" (first reported: {})", amount(first, unit))).unwrap_or_default();
-        svg.linked(figure.page.as_deref(), &format!("{}: {}{first}", figure.label, amount(figure.value, unit)), |svg| {
+        let before = figure.first_reported.map(|first| format!(" (first reported: {})", amount(first, unit))).unwrap_or_default();
+        svg.linked(figure.page.as_deref(), &format!("{}: {}{before}", figure.label, amount(figure.value, unit)), |svg| {
             svg.rectangle(if figure.first_reported.is_some() { "bar restated" } else { "bar" }, (middle - width / 2.0, top), (width, (foot - top).max(1.0)));
             if let Some(first) = figure.first_reported {
                 let y = scale.y(first);
                 svg.line("first", (middle - width / 2.0 - 4.0, y), (middle + width / 2.0 + 4.0, y));
             }
         });
-        if (figures.len() - 1 - number).is_multiple_of(every) {
+        if (last - figure.number) % every == 0 {
             svg.text("tick", "middle", (middle, HEIGHT - 8.0), &figure.label);
         }
     }
@@ -251,7 +255,7 @@ mod tests {
         for counts in [&[][..], &[5], &[5, 5, 5], &[0, 0]] {
             assert!(!sparkline("rows", counts).contains("NaN"), "{counts:?}");
         }
-        let figure = |value: f64| Figure { label: "2024".to_owned(), value, first_reported: None, page: None };
+        let figure = |value: f64| Figure { number: 2024, label: "2024".to_owned(), value, first_reported: None, page: None };
         for figures in [vec![figure(0.0)], vec![figure(-5.0), figure(-5.0)], vec![figure(1e12), figure(-3e11)]] {
             assert!(!columns("Net income", "USD", &figures).contains("NaN"), "{figures:?}");
         }

@@ -54,9 +54,14 @@ fn figure(value: &Json) -> Option<Figure> {
         (Some(year), quarter) => format!("{quarter} {year}"),
         (None, _) => value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?.to_owned(),
     };
+    // What has no fiscal year stands where its day does.
+    let of_day = || value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?.get(..4)?.parse::<i64>().ok();
+    let quarter = period.strip_prefix('Q').and_then(|quarter| quarter.parse::<i64>().ok());
+    let year = year.or_else(of_day)?;
+    let number = quarter.map_or(year, |quarter| year * 4 + quarter);
     let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true);
     let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
-    Some(Figure { label, value: value["value"].as_f64()?, first_reported, page })
+    Some(Figure { number, label, value: value["value"].as_f64()?, first_reported, page })
 }
 
 async fn statements(visit: &Visit<'_>) -> Result<Made> {

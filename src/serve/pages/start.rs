@@ -10,6 +10,9 @@ use crate::serve::http::problem::Result;
 
 pub const PAGES: &[Page] = &[Page { path: "/", make: |visit| start(visit).boxed() }, Page { path: "/search", make: |visit| search(visit).boxed() }];
 
+/// Families in the order in which people look for them.
+const FAMILIES: &[&str] = &["geo", "sec", "business", "license", "permit", "tax", "zip", "pubdata"];
+
 async fn start(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask("/v1/datasets".to_owned()).await?;
     let datasets = answer["data"]["datasets"].as_array().cloned().unwrap_or_default();
@@ -21,6 +24,7 @@ async fn start(visit: &Visit<'_>) -> Result<Made> {
             None => families.push((family, vec![dataset])),
         }
     }
+    families.sort_by_key(|(family, _)| FAMILIES.iter().position(|known| known == family).unwrap_or(FAMILIES.len()));
     let families = families.into_iter().map(|(family, datasets)| {
         let rows: u64 = datasets.iter().filter_map(|dataset| dataset["rows"].as_u64()).sum();
         context! { family, datasets, rows }

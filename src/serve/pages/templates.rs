@@ -48,10 +48,8 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
         environment.add_template_owned(name.to_string(), text).map_err(wrong)?;
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
-    environment.add_filter("amount", |value: Value, unit: String| match f64::try_from(value.clone()) {
-        Ok(value) => words::amount(value, &unit),
-        Err(_) => value.to_string(),
-    });
+    environment.add_filter("amount", |value: Value, unit: String| words::amount_of(&value.to_string(), &unit));
+    environment.add_filter("time", |text: String| words::time(&text));
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
     environment.add_filter("words", |key: String| words::words(&key));
     environment.add_filter("family", |family: String| words::family(&family));

@@ -2,9 +2,16 @@
 
 /// A figure with its unit; digits stay as published.
 pub fn amount(value: f64, unit: &str) -> String {
-    let text = number(value);
+    // Published with one decimal, also where it is a zero.
+    let text = if matches!(unit, "percent" | "years") { format!("{value:.1}") } else { format!("{}", if value == 0.0 { 0.0 } else { value }) };
+    amount_of(&text, unit)
+}
+
+/// The same of digits that are written already.
+pub fn amount_of(digits: &str, unit: &str) -> String {
+    let text = separated(digits);
     if let Some((money, share)) = unit.split_once('/') {
-        return format!("{} per {}", amount(value, money), share.trim_end_matches('s'));
+        return format!("{} per {}", amount_of(digits, money), share.trim_end_matches('s'));
     }
     match unit {
         "usd" | "USD" => match text.strip_prefix('-') {
@@ -17,12 +24,6 @@ pub fn amount(value: f64, unit: &str) -> String {
 }
 
 /// A number with a comma after every three digits before the point.
-pub fn number(value: f64) -> String {
-    let text = format!("{}", if value == 0.0 { 0.0 } else { value });
-    separated(&text)
-}
-
-/// The same of a number that is written already.
 pub fn separated(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
@@ -53,7 +54,9 @@ pub fn rough(value: f64) -> String {
         size if size >= 10.0 => 1,
         _ => 2,
     };
-    format!("{}{letter}", separated(&format!("{scaled:.decimals$}")))
+    let digits = format!("{scaled:.decimals$}");
+    let digits = if decimals > 0 { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{}{letter}", separated(digits))
 }
 
 /// Bytes in the unit that has three digits at most.
@@ -65,6 +68,14 @@ pub fn size(bytes: f64) -> String {
         _ => return format!("{bytes} bytes"),
     };
     format!("{scaled:.1} {unit}")
+}
+
+/// An instant to the minute; any other text as it is.
+pub fn time(text: &str) -> String {
+    match (text.get(..10), text.get(10..11), text.get(11..16), text.ends_with('Z')) {
+        (Some(day), Some("T"), Some(minute), true) => format!("{day} {minute} UTC"),
+        _ => text.to_owned(),
+    }
 }
 
 /// Words that are written in capitals.
@@ -109,14 +120,19 @@ mod tests {
 
     #[test]
     fn digits_stay_and_separators_come() {
-        let amounts: Vec<String> = [(126_696.0, "usd"), (54.9, "percent"), (-1_234_567.5, "USD"), (6.08, "USD/shares"), (0.0, "persons"), (-0.0, "usd")]
+        let amounts: Vec<String> = [(126_696.0, "usd"), (54.0, "percent"), (-1_234_567.5, "USD"), (6.08, "USD/shares"), (0.0, "persons"), (-0.0, "usd")]
             .iter()
             .map(|(value, unit)| amount(*value, unit))
             .collect();
-        assert_eq!(amounts, ["$126,696", "54.9 %", "-$1,234,567.5", "$6.08 per share", "0", "$0"]);
+        assert_eq!(amounts, ["$126,696", "54.0 %", "-$1,234,567.5", "$6.08 per share", "0", "$0"]);
         assert_eq!(["1234", "-999", "1e9", "100000.25", ""].map(separated), ["1,234", "-999", "1e9", "100,000.25", ""]);
-        assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.50", "-45.3 k"]);
+        assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.5", "-45.3 k"]);
         assert_eq!([12.0, 1_234.0, 17_609_000.0].map(size), ["12 bytes", "1.2 kB", "17.6 MB"]);
+    }
+
+    #[test]
+    fn instants_are_told_to_the_minute() {
+        assert_eq!(["2026-11-25T03:53:50.773267777Z", "2026-11-25", "é"].map(time), ["2026-11-25 03:53 UTC", "2026-11-25", "é"]);
     }
 
     #[test]

@@ -78,8 +78,8 @@ fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let walks = &report["walks"];
     assert_eq!(walks["company_to_match"], "match", "{walks:#}");
-    // The Bureau's own figure, in the row of its table.
-    assert_eq!(walks["zip_to_bytes"], "19652", "{walks:#}");
+    // The Bureau's own figure, marked in the row of its table.
+    assert!(walks["zip_to_bytes"].as_array().is_some_and(|marked| marked.contains(&json!("19652"))), "{walks:#}");
     assert!(walks["status_to_reason"].as_array().is_some_and(|reasons| reasons.iter().any(|reason| reason.as_str().unwrap().contains("LIC NO"))), "{walks:#}");
     assert_eq!(walks["key_to_revoked"], json!({"used": 200, "revoked": 401, "state": true, "cookie": ""}), "{walks:#}");
     assert_eq!(report["hosts"], json!(["127.0.0.1"]));

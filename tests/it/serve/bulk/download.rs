@@ -5,9 +5,9 @@ use pubdata::store::{Part, PartReport, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use crate::serve::World;
 use crate::serve::geo::draft;
 use crate::serve::home::{Draft, Table};
-use crate::serve::{World, geo};
 
 const METRICS: &str = "/v1/releases/current/datasets/geo.zcta_metric";
 
