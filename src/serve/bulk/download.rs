@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 
 use super::release::write_part;
-use super::{asked, whole_table};
+use super::{asked, csv};
 use crate::ids::Hasher;
 use crate::serve::described::{Origin, newest_date, tasks_of};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -159,7 +159,7 @@ fn table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) 
     let largest = parts.iter().map(|part| part.size_bytes).max().unwrap_or(0);
     let kept = (service.download(call.client)?, service.send(&call.client.id, in_memory(largest))?);
     let parts = parts.into_iter().cloned().collect();
-    let rows = whole_table::pieces(service.parts.clone(), manifest.release_id.clone(), parts, whole_table::columns(contract));
+    let rows = csv::pieces(service.parts.clone(), manifest.release_id.clone(), parts, csv::columns(contract));
     let response = pieces::in_pieces(service, call.client, kept, rows);
     let file_name = format!("{dataset_id}-{}.csv", manifest.release_id);
     Ok(as_file(response, "text/csv; charset=utf-8; header=present", &file_name, &tag, service.now()))
