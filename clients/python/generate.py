@@ -8,6 +8,8 @@ from pathlib import Path
 
 TARGET = Path(__file__).parent / "src/pubdata"
 HEAD = '"""{}; written by generate.py from /v1/openapi.json."""\n\nfrom __future__ import annotations\n\n'
+# A listing follows cursors by itself, and answers are JSON: files are had by `Client.download`.
+LEFT_OUT = ("cursor", "format", "part")
 # Which member of an answer with several lists is the one that has pages.
 PAGED_MEMBER = {"Contractor": "permits", "Property": "permits"}
 
@@ -95,8 +97,8 @@ def operations(document):
 
 def operation_text(document, path, method, operation):
     name = re.sub(r"([A-Z])", r"_\1", operation["operationId"]).lower()
-    parameters = [parameter for parameter in operation["parameters"] if parameter["name"] != "cursor"]
-    is_paged = len(parameters) < len(operation["parameters"])
+    parameters = [parameter for parameter in operation["parameters"] if parameter["name"] not in LEFT_OUT]
+    is_paged = any(parameter["name"] == "cursor" for parameter in operation["parameters"])
     of_path = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
     of_query = [parameter for parameter in parameters if parameter["in"] == "query"]
     body = operation.get("requestBody")

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 
 use super::release::write_part;
-use super::{asked, csv};
+use super::{asked, table};
 use crate::ids::Hasher;
 use crate::serve::described::{Origin, newest_date, tasks_of};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -102,7 +102,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
         }
     }
     let mut response = match (call.query.get("format"), part) {
-        (Some("csv"), _) => table(call, head, manifest, parts)?,
+        (Some("csv"), _) => as_table(call, head, manifest, parts)?,
         (_, Some(_)) => whole_part(call, head, manifest, parts[0]).await?,
         (_, None) => {
             let message = "`part` is missing: Parquet is taken part by part, and the path without `format` lists them with their paths";
@@ -143,7 +143,7 @@ async fn whole_part(call: &Call<'_>, head: &Parts, manifest: &Manifest, part: &P
 }
 
 /// Parts as one table of text, made while it is taken.
-fn table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) -> Result<Response> {
+fn as_table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) -> Result<Response> {
     let (service, dataset_id) = (call.service, call.path_value("dataset_id"));
     let contract = call.contracts().get(dataset_id).ok_or_else(|| {
         let message = format!("this program has no contract of `{dataset_id}` and so no columns for a table of text: take its parts as Parquet");
@@ -159,7 +159,7 @@ fn table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part>) 
     let largest = parts.iter().map(|part| part.size_bytes).max().unwrap_or(0);
     let kept = (service.download(call.client)?, service.send(&call.client.id, in_memory(largest))?);
     let parts = parts.into_iter().cloned().collect();
-    let rows = csv::pieces(service.parts.clone(), manifest.release_id.clone(), parts, csv::columns(contract));
+    let rows = table::pieces(service.parts.clone(), manifest.release_id.clone(), parts, table::columns(contract));
     let response = pieces::in_pieces(service, call.client, kept, rows);
     let file_name = format!("{dataset_id}-{}.csv", manifest.release_id);
     Ok(as_file(response, "text/csv; charset=utf-8; header=present", &file_name, &tag, service.now()))

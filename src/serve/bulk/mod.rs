@@ -5,13 +5,13 @@
 mod asked;
 mod causes;
 mod changes;
-mod csv;
 mod dataset;
 mod datasets;
 mod download;
 mod record_history;
 mod release;
 mod releases;
+mod table;
 
 use futures_util::FutureExt;
 

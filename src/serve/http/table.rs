@@ -16,6 +16,7 @@ use super::columns::Columns;
 use super::endpoint::{Call, Endpoint, Handler};
 use super::envelope::write_data;
 use super::meta::Page;
+use super::parameters::Parameter;
 use super::pieces::in_pieces;
 use super::problem::{Code, Problem, Result};
 use super::query::Query;
@@ -62,7 +63,7 @@ pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Ti
         return Err(Problem::of_field(Code::InvalidParameter, "cursor", message));
     }
     let mut text = columns.header();
-    let first = if is_whole { asked.endpoint.parameter("limit").and_then(|limit| limit.most_count()) } else { None };
+    let first = if is_whole { asked.endpoint.parameter("limit").and_then(Parameter::most_count) } else { None };
     let (count, page) = asked.write_page(&columns, first, None, &mut text).await?;
     let next = page.as_ref().and_then(|page| page.next_cursor.clone());
     if is_whole && page.is_some_and(|page| page.is_cut) {

@@ -56,7 +56,7 @@ async fn a_generated_typescript_client_compiles_and_is_answered() {
     tokio::task::block_in_place(|| {
         let tool = |name: &str| Command::new(modules.join("node_modules/.bin").join(name));
         run(&listening, tool("openapi-typescript").current_dir(folder.path()).arg(&document).args(["--output", "generated.d.ts"]));
-        let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext", "--types", "node", "use_generated.ts"];
+        let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext", "use_generated.ts"];
         run(&listening, tool("tsc").current_dir(folder.path()).args(options));
         let printed = run(&listening, Command::new("node").current_dir(folder.path()).arg("use_generated.js"));
         assert!(printed.trim_end().ends_with("operations answered"), "{printed}");

@@ -1,5 +1,6 @@
 """Uses the client of clients/python against the server that PUBDATA_URL names, on the fixtures' release."""
 
+import hashlib
 import os
 
 import httpx
@@ -31,6 +32,10 @@ with Client(URL, KEY) as client:
     assert frame.shape[0] == 4 and frame["distance_mi"].is_sorted(), frame
     assert near.to_pandas()["provenance.dataset_id"].unique().tolist() == ["zip.zip"]
     assert len(schools.to_polars()) == schools.meta["page"]["total"]
+
+    dataset = client.download_dataset("current", "geo.school").data
+    assert hashlib.sha256(client.download(dataset["parts"][0]["parquet"])).hexdigest() == dataset["parts"][0]["sha256"]
+    assert len(client.download(dataset["csv"]).splitlines()) == dataset["rows"] + 1
 
     try:
         client.get_zip("00000")

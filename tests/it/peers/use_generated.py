@@ -1,5 +1,6 @@
 """Uses the client that openapi-python-client has made, against the server that PUBDATA_URL names, on the fixtures' release."""
 
+import datetime
 import importlib
 import os
 import pkgutil
@@ -51,7 +52,7 @@ assert ask("verify_license", number="21907", state="TX").result
 assert ask("search_permits", address="11436 Flushwing Dr, Austin, TX", type_=[models.PermitType.BUILDING, models.PermitType.ROOF])
 assert ask("get_zip", "90210", fields=[models.ZipField.CITY, models.ZipField.STATE]).city == "Beverly Hills"
 assert len(ask("get_nearby_zips", "55401", radius_mi=5.0)) == 4
-assert ask("get_tax_rate", zip_="55401").combined_rate
+assert ask("get_tax_rate", zip_="55401", date=datetime.date(2019, 1, 1)).combined_rate
 assert ask("get_coverage").datasets
 assert ask("get_provenance", "geo.zcta_metric:2023:90210:population").sources
 

@@ -3,10 +3,12 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./generated.js";
 
+declare const process: { env: Record<string, string | undefined> };
+
 // Lists can be had as tables, too: these are the forms that are asked for here.
 type Forms = "application/json" | "application/problem+json";
 const client = createClient<paths, Forms>({
-  baseUrl: process.env.PUBDATA_URL,
+  baseUrl: process.env.PUBDATA_URL!,
   headers: { "X-API-Key": process.env.PUBDATA_KEY },
 });
 type Problem = components["schemas"]["Problem"];
@@ -47,7 +49,7 @@ const zip = await ask(client.GET("/v1/zip/{zip}", { params: { path: { zip: "9021
 hold(zip.city === "Beverly Hills", zip);
 const near = await ask(client.GET("/v1/zip/{zip}/nearby", { params: { path: { zip: "55401" }, query: { radius_mi: 5 } } }));
 hold(near.length === 4, near);
-const rate = await ask(client.GET("/v1/tax/rate", { params: { query: { zip: "55401" } } }));
+const rate = await ask(client.GET("/v1/tax/rate", { params: { query: { zip: "55401", date: "2019-01-01" } } }));
 hold(rate.combined_rate !== null, rate);
 const coverage = await ask(client.GET("/v1/coverage"));
 hold(coverage.datasets.length > 10, coverage.datasets.length);

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use tokio::net::TcpListener;
 
 use super::Served;
-use crate::support::Place;
+use super::examples::two_releases;
 
 /// A server that listens; ended when dropped.
 pub struct Listening {
@@ -27,7 +27,7 @@ impl Listening {
     pub async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let served = Served::with(Place::published(), |settings| settings.public_url = Some(url.clone())).await;
+        let served = Served::with(two_releases().await, |settings| settings.public_url = Some(url.clone())).await;
         let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(served.router.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { served, url, server }

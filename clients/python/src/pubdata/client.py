@@ -33,6 +33,10 @@ class Client(Operations):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def download(self, path: str) -> bytes:
+        """The file at a path that an answer names, such as the `parquet` of a part, or its `csv`."""
+        return self._send("GET", path, {}, None).content
+
     def _answer(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any = None) -> Answer[Any]:
         return Answer(self._ask(method, path, values, query, body))
 
@@ -46,11 +50,14 @@ class Client(Operations):
 
     def _ask(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any) -> dict[str, Any]:
         path = path.format_map({name: quote(str(value), safe="") for name, value in values.items()})
-        parameters = {name: _text(value) for name, value in query.items() if value is not None}
+        return self._send(method, path, {name: _text(value) for name, value in query.items() if value is not None}, body).json()
+
+    def _send(self, method: str, path: str, parameters: dict[str, str], body: Any) -> httpx.Response:
         for attempt in range(1, _TRIES + 1):
-            answer = self._http.request(method, path, params=parameters, json=body)
+            # Parameters would take the place of those in the path, even none of them.
+            answer = self._http.request(method, path, params=parameters or None, json=body)
             if answer.status_code == 200:
-                return answer.json()
+                return answer
             problem = _problem(answer)
             if answer.status_code not in _BUSY or attempt == _TRIES:
                 raise problem

@@ -124,7 +124,7 @@ async fn all_parts_are_one_table_with_the_columns_of_the_contract() {
     let column = |name: &str| table[0].iter().position(|known| known == name).unwrap();
     for (line, row) in table[1..].iter().zip(&rows) {
         assert_eq!(line[column("record_id")], row["record_id"].as_str().unwrap());
-        let value = row["value"].as_f64().map(|value| value.to_string()).unwrap_or_default();
+        let value = row["value"].as_f64().map(|value| format!("{value:.1}")).unwrap_or_default();
         assert_eq!(line[column("value")], value, "{}", row["record_id"]);
         assert_eq!(line[column("variables")], row["variables"].to_string());
         assert_eq!(line[column("is_derived")], row["is_derived"].to_string());

@@ -120,7 +120,7 @@ fn write_row(text: &mut Vec<u8>, columns: &[Column], cells: &[Option<&ArrayRef>]
     Ok(())
 }
 
-/// Writes a value that is there: numbers with the digits that were published, days as `YYYY-MM-DD`, lists as JSON.
+/// Writes a value that is there: decimals with all digits of their column, days as `YYYY-MM-DD`, lists as JSON.
 fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize) -> Result<()> {
     let mut print = |value: std::fmt::Arguments<'_>| text.write_fmt(value).expect("writing to memory cannot fail");
     match cells.data_type() {
