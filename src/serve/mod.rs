@@ -24,6 +24,7 @@ mod search;
 mod sec;
 mod server;
 mod settings;
+mod snapshot;
 mod stream;
 mod tax;
 mod tracer;
@@ -35,7 +36,7 @@ pub use router::Api;
 pub use routes::openapi_document;
 pub use run::serve;
 pub use server::Server;
-pub use settings::{Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
+pub use settings::{HandedOut, Limits, LimitsServer, ServeSettings, TlsFiles, WhenAway};
 pub use tracer::Tracer;
 
 /// What `fuzz/` reaches that is no part of the library.

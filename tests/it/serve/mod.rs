@@ -19,6 +19,7 @@ mod release;
 mod schema;
 mod sec;
 mod served;
+mod snapshot;
 mod stream;
 mod tax;
 mod world;
