@@ -11,7 +11,7 @@ use clap::Args;
 use super::Global;
 use crate::error::{Error, Result};
 use crate::pipeline::Declarations;
-use crate::serve::{self, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+use crate::serve::{self, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
 use crate::store::Plans;
 
 #[derive(Args)]
@@ -58,6 +58,9 @@ pub(super) struct ServeArgs {
     /// While that server is away: `open`, each server counts by itself; `closed`, requests are refused.
     #[arg(long, env = "PUBDATA_LIMITS_WHEN_AWAY", default_value = "open", value_parser = ["open", "closed"], value_name = "WORD")]
     limits_when_away: String,
+    /// Publishers' files over /v1/snapshots: `public` hands those out to keys that may be shown as they are, and others to keys with the scope `admin`.
+    #[arg(long, env = "PUBDATA_SNAPSHOTS", default_value = "off", value_parser = ["off", "public"], value_name = "WORD")]
+    snapshots: String,
     /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
@@ -125,6 +128,7 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
     let poll_interval = Duration::try_from_secs_f64(arguments.poll_seconds);
     let settings = ServeSettings {
         tracer: Some(Arc::new(tracer)),
+        snapshots: if arguments.snapshots == "public" { HandedOut::Public } else { HandedOut::Off },
         store_url: global.store.clone(),
         shared_limits: arguments
             .limits

@@ -25,6 +25,10 @@ impl Tracer for HomeTracer {
         async move { run::shown_bytes(&self.0, &found).await?.iter().map(value).collect() }.boxed()
     }
 
+    fn is_open(&self, source_id: &str) -> bool {
+        run::is_open(&self.0, source_id)
+    }
+
     fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
         async move { value(&run::told_replay(&self.0, &found).await?) }.boxed()
     }

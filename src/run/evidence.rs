@@ -137,7 +137,7 @@ pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
 }
 
 /// Whether a source's files may be shown as they are; not where nobody says so.
-pub(super) fn is_open(settings: &RunSettings, source_id: &str) -> bool {
+pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
     settings.declarations.source(source_id).is_some_and(|(declaration, _)| declaration.open)
 }
 

@@ -56,7 +56,7 @@ pub use arrivals::Problem;
 pub use attention::{Attention, attention, of_failed_run};
 pub use chosen::Chosen;
 pub use declaration_faults::declaration_faults;
-pub use evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader, shown_bytes};
+pub use evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader, is_open, shown_bytes};
 pub use execute::{run, unwritten_run};
 pub use exit_code::ExitCode;
 pub use import::{Import, Imported, Withdrawal, Withdrawn, import, unknown_source, withdraw};

@@ -25,6 +25,7 @@ mod search;
 mod sec;
 mod server;
 mod settings;
+mod snapshot;
 mod stream;
 mod tax;
 mod tracer;
@@ -36,7 +37,7 @@ pub use router::Api;
 pub use routes::{asyncapi_document, openapi_document};
 pub use run::serve;
 pub use server::Server;
-pub use settings::{Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+pub use settings::{HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
 pub use tracer::Tracer;
 
 /// What `fuzz/` reaches that is no part of the library.

@@ -8,7 +8,7 @@ use super::http::openapi;
 use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
-use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, sec, tax, zip_code};
+use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, sec, snapshot, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
@@ -18,13 +18,16 @@ static OF_ALL: Family = Family {
         description: "What is published, how fresh and how complete it is, and the way from a record back to the publisher's bytes.",
     },
     load: place::LOAD,
-    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT],
-    placeholders: &[Placeholder {
-        name: "record_id",
-        pattern: "^[^:]+:.+$",
-        example: "geo.zcta_metric:2023:90210:population",
-        description: "A `record_id` of any answer.",
-    }],
+    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT, snapshot::ENDPOINT],
+    placeholders: &[
+        Placeholder { name: "record_id", pattern: "^[^:]+:.+$", example: "geo.zcta_metric:2023:90210:population", description: "A `record_id` of any answer." },
+        Placeholder {
+            name: "sha256",
+            pattern: "^[0-9a-f]{64}$",
+            example: "0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569",
+            description: "Digest of a publisher's file, as `/v1/provenance` has it.",
+        },
+    ],
 };
 
 /// All families, in the order in which a release is loaded.

@@ -20,6 +20,8 @@ pub struct ServeSettings {
     pub plans: Plans,
     /// What looks at the publishers' files; none says so where they are asked for.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Whether publishers' files are handed out.
+    pub snapshots: HandedOut,
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
@@ -53,6 +55,15 @@ pub enum Pages {
     Keyed,
     /// Nobody.
     Off,
+}
+
+/// Which of the publishers' files are handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandedOut {
+    /// None.
+    Off,
+    /// Those that may be shown as they are, to keys; others to administrators.
+    Public,
 }
 
 /// Certificate chain and private key, PEM.
@@ -179,6 +190,7 @@ impl ServeSettings {
             shared_limits: None,
             plans,
             tracer: None,
+            snapshots: HandedOut::Off,
             channel: "nightly".to_owned(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             tls: None,

@@ -13,6 +13,9 @@ pub trait Tracer: Debug + Send + Sync {
     /// The bytes of a record, one object of the schema `SourceBytes` for each of its pointers. May block.
     fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>>;
 
+    /// Whether a source's files may be shown as they are, and do not tell of persons what is not published.
+    fn is_open(&self, source_id: &str) -> bool;
+
     /// What comes of making a record again from its bytes, as an object of the schema `Replay`. May block.
     fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>>;
 }

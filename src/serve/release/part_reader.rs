@@ -85,7 +85,7 @@ impl<'a> PartReader<'a> {
     /// `Store`, when a part is missing or damaged.
     pub async fn find(self, contracts: &Contracts, record_id: &RecordId) -> Result<Option<(&'a Part, Record)>> {
         let is_sorted = contracts.get(record_id.dataset_id()).is_some_and(Contract::is_sorted_by_subject);
-        for part in self.parts_of(record_id.dataset_id()).filter(|part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id))) {
+        for part in self.parts_that_may_hold(record_id, is_sorted) {
             if let Some(record) = self.find_record(part, record_id).await? {
                 return Ok(Some((part, record)));
             }

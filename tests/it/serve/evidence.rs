@@ -243,6 +243,10 @@ impl Tracer for Fixed {
         async move { Ok(found.pointers.iter().map(|_| bytes.clone()).collect()) }.boxed()
     }
 
+    fn is_open(&self, _: &str) -> bool {
+        false
+    }
+
     fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
         let told = json!({"verdict": "mismatch", "reason": null, "differences": [{"column": "name", "detail": null}], "notes": ["made up"]});
         async { Ok(told) }.boxed()
@@ -263,6 +267,10 @@ impl Slow {
 impl Tracer for Slow {
     fn bytes<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
         async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn is_open(&self, _: &str) -> bool {
+        false
     }
 
     fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {

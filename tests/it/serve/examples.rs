@@ -10,7 +10,8 @@ use super::served::Served;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 41] = [
+const EXAMPLES: [(&str, &str); 42] = [
+    ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
     ("getLocation", "/v1/geo-demographics/locations/90210"),
     ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),

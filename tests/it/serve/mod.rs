@@ -22,6 +22,7 @@ mod schema;
 mod sec;
 mod served;
 mod shown;
+mod snapshot;
 mod stream;
 mod tax;
 mod world;

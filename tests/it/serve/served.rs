@@ -40,15 +40,26 @@ impl Served {
     pub async fn with(place: Place, change: impl FnOnce(&mut ServeSettings)) -> Self {
         let files = DeclarationFiles::built_in();
         let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let home = Home::open(&place.home()).unwrap();
-        let key = Keys::open(&home).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+        let (home, key) = (Home::open(&place.home()).unwrap(), create_key(&place, &plans, &Scope::ALL));
         let tracer = HomeTracer(crate::support::settings(&place.home(), Vec::new(), DeclarationFiles::built_in()));
         let mut settings = ServeSettings { tracer: Some(Arc::new(tracer)), ..ServeSettings::new(place.home(), plans) };
         change(&mut settings);
         let service = Server::new(settings, contracts.clone(), Arc::new(jiff::Timestamp::now)).unwrap();
         service.refresh().await.unwrap();
         Self { home, router: service.api(), service, place, key, contracts }
+    }
+
+    /// Another key for it.
+    pub fn key_of(&self, scopes: &[Scope]) -> String {
+        create_key(&self.place, &Plans::load(&DeclarationFiles::built_in()).unwrap(), scopes)
+    }
+
+    /// Sends a request as it is.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let answer = read(self.router.clone().oneshot(request).await.unwrap()).await;
+        hold(&self.contracts, &method, &path, &answer);
+        answer
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -61,9 +72,7 @@ impl Served {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await;
-        hold(&self.contracts, method, path, &answer);
-        answer
+        self.send(request.body(body).unwrap()).await
     }
 
     pub async fn ok(&self, path: &str) -> Value {
@@ -71,4 +80,9 @@ impl Served {
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
         answer.json()
     }
+}
+
+fn create_key(place: &Place, plans: &Plans, scopes: &[Scope]) -> String {
+    let new = NewKey { name: "test".to_owned(), scopes: scopes.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
+    Keys::open(&Home::open(&place.home()).unwrap()).create(new, plans, jiff::Timestamp::now()).unwrap().key
 }

@@ -1,0 +1,217 @@
+//! Answers `GET /v1/snapshots/{sha256}`: what is known of a publisher's file and which releases were made from it; where the server is set to hand files
+//! out, the file itself or a range of it. A file that may tell of persons what is not published is for administrators only.
+
+use std::io::SeekFrom;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use futures_util::{FutureExt, Stream, stream};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+use crate::error::{self, IoExt};
+use crate::ids::Digest;
+use crate::provenance::Snapshot;
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{Kind, Parameter};
+use crate::serve::http::pieces::{self, PIECE_BYTES};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::response::{as_file, insert, not_modified};
+use crate::serve::http::scope::scope_of;
+use crate::serve::http::{etag, range};
+use crate::serve::json::Json;
+use crate::serve::settings::HandedOut;
+use crate::store::{Manifest, Scope, Snapshots, TaskEntry};
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/snapshots/{sha256}",
+    operation_id: "getSnapshot",
+    summary: "A publisher's file, and the releases that were made from it",
+    access: Access::Everyone,
+    parameters: &[Parameter {
+        name: "format",
+        kind: Kind::Word(&["bytes"]),
+        description: "`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.",
+    }],
+    body: None,
+    data: "SnapshotReport",
+    // A release that is deleted is no longer told of.
+    validity: Validity::Moment,
+    handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
+};
+
+/// The most releases that are looked at, the newest that are kept.
+const MOST_RELEASES: usize = 30;
+
+/// A snapshot, and where it was used.
+struct Used {
+    snapshot: Snapshot,
+    /// Of the newest release that was made from it.
+    manifest: Arc<Manifest>,
+    /// Newest first.
+    releases: Vec<(String, String)>,
+}
+
+impl Used {
+    fn tasks(&self) -> impl Iterator<Item = (&String, &TaskEntry)> {
+        self.manifest.tasks.iter().filter(|(_, task)| task.inputs.iter().any(|input| input.sha256 == self.snapshot.sha256))
+    }
+
+    /// Datasets that were made from it.
+    fn datasets(&self) -> impl Iterator<Item = &str> {
+        let is_made = |task_id: &str| self.tasks().any(|(known, _)| known == task_id);
+        self.manifest.datasets.iter().filter(move |(_, dataset)| dataset.parts.iter().any(|part| is_made(&part.task_id))).map(|(id, _)| id.as_str())
+    }
+}
+
+/// Finds a snapshot in the newest releases that are kept.
+async fn find(call: &Call<'_>) -> Result<Used> {
+    let text = call.path_value("sha256");
+    let digest: Digest = text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "sha256", format!("`sha256`: {error}")))?;
+    let catalog = &call.service.catalog;
+    let (mut found, mut seen): (Option<Used>, Vec<&crate::ids::ReleaseId>) = (None, Vec::new());
+    let history = catalog.history().await?;
+    for entry in history.iter().rev() {
+        if seen.contains(&&entry.release_id) {
+            continue;
+        }
+        if seen.len() == MOST_RELEASES {
+            break;
+        }
+        seen.push(&entry.release_id);
+        let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? else { continue };
+        let snapshot = manifest.tasks.values().flat_map(|task| &task.inputs).find(|input| input.sha256 == digest);
+        let Some(snapshot) = snapshot.cloned() else { continue };
+        let release = (manifest.release_id.to_string(), manifest.published_at.clone());
+        match &mut found {
+            Some(found) => found.releases.push(release),
+            None => found = Some(Used { snapshot, manifest, releases: vec![release] }),
+        }
+    }
+    found.ok_or_else(|| {
+        let message = format!("none of the newest {MOST_RELEASES} releases that are kept was made from a file with the digest {digest}");
+        Problem::of_field(Code::NotFound, "sha256", message)
+    })
+}
+
+async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let used = find(call).await?;
+    let snapshot = &used.snapshot;
+    let is_here = path_of(call, snapshot).is_ok();
+    json.object(|json| {
+        json.key("sha256").text(&snapshot.sha256.to_string());
+        json.key("source_id").text(&snapshot.source_id);
+        json.key("url").text(&snapshot.url);
+        json.key("source_version").text(&snapshot.source_version);
+        json.key("source_date").text(&snapshot.source_date);
+        json.key("fetched_at").text(&snapshot.fetched_at);
+        json.key("obtained").text(snapshot.obtained.name());
+        json.key("redirected_through").texts(snapshot.redirected_through.iter().map(String::as_str));
+        json.key("size_bytes").count(snapshot.size_bytes);
+        let task = used.tasks().next().map(|(_, task)| task);
+        json.key("publisher").optional_text(task.map(|task| task.publisher.as_str()));
+        json.key("licence").optional_text(task.map(|task| task.licence.as_str()));
+        json.key("tasks").texts(used.tasks().map(|(id, _)| id.as_str()));
+        json.key("datasets").texts(used.datasets());
+        json.key("releases").array(|json| {
+            for (release_id, published_at) in &used.releases {
+                json.object(|json| {
+                    json.key("release_id").text(release_id);
+                    json.key("published_at").text(published_at);
+                });
+            }
+        });
+        json.key("file").object(|json| {
+            json.key("is_here").flag(is_here);
+            json.key("for").text(for_whom(call, snapshot));
+        });
+    });
+    Ok(Meta::default())
+}
+
+/// Who may have the file.
+fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
+    let is_open = call.service.settings.tracer.as_ref().is_some_and(|tracer| tracer.is_open(&snapshot.source_id));
+    match (call.service.settings.snapshots, is_open) {
+        (HandedOut::Off, _) => "nobody",
+        (HandedOut::Public, true) => "keys",
+        (HandedOut::Public, false) => "administrators",
+    }
+}
+
+fn path_of(call: &Call<'_>, snapshot: &Snapshot) -> Result<std::path::PathBuf> {
+    let path = Snapshots::look(&call.service.home).path(snapshot);
+    let is_whole = path.metadata().is_ok_and(|file| file.is_file() && file.len() == snapshot.size_bytes);
+    let message = "this server has no copy of the file; the publisher's address is in `url`";
+    if is_whole { Ok(path) } else { Err(Problem::of_field(Code::CoverageUnavailable, "format", message)) }
+}
+
+async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
+    if call.scopes().is_empty() {
+        return Err(Problem::new(Code::MissingApiKey, "a file needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
+    }
+    let used = find(call).await?;
+    let (snapshot, service) = (&used.snapshot, call.service);
+    match for_whom(call, snapshot) {
+        "nobody" => {
+            let message = "this server hands out no publishers' files; the publisher's address is in `url` of the answer without `format`";
+            return Err(Problem::of_field(Code::CoverageUnavailable, "format", message));
+        }
+        "keys" if !used.datasets().any(|dataset_id| call.scopes().contains(&scope_of(dataset_id))) => {
+            return Err(Problem::new(Code::InsufficientPermission, "the file needs a key with the scope of a family that was made from it"));
+        }
+        "administrators" if !call.scopes().contains(&Scope::Admin) => {
+            let message = "the file may tell of persons what is not published here: it needs a key with the scope `admin`";
+            return Err(Problem::new(Code::InsufficientPermission, message));
+        }
+        _ => {}
+    }
+    let path = path_of(call, snapshot)?;
+    let tag = format!("\"{}\"", snapshot.sha256);
+    if let Some(known) = etag::matching(&head.headers, &tag) {
+        return Ok(not_modified(&known, service.now()));
+    }
+    let asked = range::asked(&head.headers, &tag, snapshot.size_bytes)?;
+    let wanted = asked.clone().unwrap_or(0..snapshot.size_bytes);
+    let length = wanted.end - wanted.start;
+    let response = if head.method == Method::HEAD {
+        Response::new(Body::empty())
+    } else {
+        let share = service.download(call.client)?;
+        pieces::in_pieces(service, call.client, share, read(&path, wanted.clone()).await?)
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.split_once('-').map_or(&*name, |(_, name)| name);
+    let mut response = as_file(response, "application/octet-stream", name, &tag, service.now());
+    let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    if asked.is_some() {
+        insert(headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{}", wanted.start, wanted.end - 1, snapshot.size_bytes));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
+/// The bytes of a file, a piece at a time.
+async fn read(path: &Path, range: Range<u64>) -> error::Result<impl Stream<Item = error::Result<Vec<u8>>> + Send + 'static> {
+    let mut file = tokio::fs::File::open(path).await.at("open", path)?;
+    file.seek(SeekFrom::Start(range.start)).await.at("read", path)?;
+    let path = path.to_owned();
+    Ok(stream::try_unfold((file, range.end - range.start, path), |(mut file, left, path)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
+        // A file that was cut short since is no file to hand out: the answer breaks off.
+        file.read_exact(&mut piece).await.at("read", &path)?;
+        let left = left - piece.len() as u64;
+        Ok(Some((piece, (file, left, path))))
+    }))
+}
