@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::future::try_join_all;
+
 use crate::ids::ReleaseId;
 use crate::serve::http::endpoint::Call;
 use crate::serve::http::problem::{Code, Problem, Result};
@@ -11,6 +13,10 @@ use crate::store::{DatasetEntry, Manifest};
 
 /// The word for the release that requests are answered from.
 const CURRENT: &str = "current";
+
+/// How many of the channel's releases are asked for whether they are kept, the newest first, and how many at a time.
+pub const MOST_ASKED_FOR: usize = 100;
+const ASKED_FOR_AT_A_TIME: usize = 10;
 
 /// The manifest of an earlier release; none stands for the one that requests are answered from.
 pub type Earlier = Option<Arc<Manifest>>;
@@ -59,16 +65,17 @@ pub fn dataset<'a>(manifest: &'a Manifest, field: &str, dataset_id: &str) -> Res
 /// `internal_error`, when the store cannot be asked.
 pub async fn newest_kept(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary>>> {
     let catalog = &call.service.catalog;
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-    for entry in catalog.history().await?.iter().rev() {
-        if found.len() == most {
+    let history = catalog.history().await?;
+    let mut seen = BTreeSet::new();
+    let ids: Vec<&ReleaseId> = history.iter().rev().map(|entry| &entry.release_id).filter(|id| seen.insert(*id)).take(MOST_ASKED_FOR).collect();
+    let mut found = Vec::new();
+    for together in ids.chunks(ASKED_FOR_AT_A_TIME) {
+        let summaries = try_join_all(together.iter().map(|id| catalog.manifests.summary(id))).await?;
+        found.extend(summaries.into_iter().flatten().filter(|summary| summary.published_at <= call.release.manifest.published_at));
+        if found.len() >= most {
             break;
         }
-        if !seen.insert(&entry.release_id) {
-            continue;
-        }
-        let summary = catalog.manifests.summary(&entry.release_id).await?;
-        found.extend(summary.filter(|summary| summary.published_at <= call.release.manifest.published_at));
     }
+    found.truncate(most);
     Ok(found)
 }

@@ -75,7 +75,7 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
     let catalog = &call.service.catalog;
     let history = catalog.history().await?;
     let first = history.iter().position(|entry| entry.release_id == *id).unwrap_or(0);
-    for entry in history[..first].iter().rev() {
+    for entry in history[..first].iter().rev().take(asked::MOST_ASKED_FOR) {
         if let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? {
             return Ok(Some(manifest));
         }

@@ -93,7 +93,7 @@ fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a 
 }
 
 fn write_contract(json: &mut Json, contract: Option<&Contract>) {
-    let texts = |of: fn(&Contract) -> &Vec<String>| contract.into_iter().flat_map(move |contract| of(contract)).map(String::as_str);
+    let texts = |of: fn(&Contract) -> &Vec<String>| contract.into_iter().flat_map(of).map(String::as_str);
     json.key("contract_version").optional_text(contract.map(|contract| contract.version.as_str()));
     json.key("title").optional_text(contract.map(|contract| contract.title.as_str()));
     json.key("grain").optional_text(contract.map(|contract| contract.grain.as_str()));

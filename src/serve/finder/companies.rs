@@ -9,6 +9,10 @@ use crate::serve::http::problem::Result;
 use crate::serve::sec::registrants::Registrants;
 use crate::serve::sec::tables::{FILINGS, REGISTRANTS, SecTables};
 
+/// Finds companies and filings.
+///
+/// # Errors
+/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let tables = SecTables::of(call.release);
     if let Some(registrants) = found.searches(REGISTRANTS, tables.registrants.as_deref()) {

@@ -18,6 +18,10 @@ const OF_STREET: i32 = 9_000;
 /// The most permits that are looked at for the properties they are of.
 const MOST_LOOKED_AT: usize = 200;
 
+/// Finds properties and permits.
+///
+/// # Errors
+/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else { return Ok(()) };
     let of_property = permits.of_property(asked.text);

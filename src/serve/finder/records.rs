@@ -11,6 +11,10 @@ use crate::serve::http::scope;
 /// Of datasets whose titles have all words.
 const TITLED: i32 = 8_000;
 
+/// Finds records, datasets and releases.
+///
+/// # Errors
+/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     if let Ok(release_id) = asked.text.parse::<ReleaseId>() {
         found.read_as("release", release_id.as_str());

@@ -17,6 +17,10 @@ use crate::serve::search::row_names::RowNames;
 /// A row with its score and how it fits.
 type Fit = (u32, i32, &'static str);
 
+/// Finds businesses.
+///
+/// # Errors
+/// Those of the families' own searches.
 pub async fn find_businesses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(businesses) = found.searches(ENTITIES, call.release.table::<Businesses>()) else { return Ok(()) };
     let mut fits: Vec<Fit> = businesses.find(asked.text).map(|row| (row, EXACT, "entity_id")).into_iter().collect();
@@ -52,6 +56,10 @@ fn business(record: &Record<'_, Entity>, (_, score, label): Fit) -> Hit {
     }
 }
 
+/// Finds licenses.
+///
+/// # Errors
+/// Those of the families' own searches.
 pub async fn find_licenses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(licenses) = found.searches(LICENSES, call.release.table::<Licenses>()) else { return Ok(()) };
     let mut fits: Vec<Fit> = licenses.find(asked.text).map(|row| (row, EXACT, "license_id")).into_iter().collect();

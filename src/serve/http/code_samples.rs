@@ -31,6 +31,10 @@ pub fn of(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
 fn curl(request: &ExampleRequest, own_url: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut lines = vec![format!("curl {}", quoted(&format!("{own_url}{}", request.target())))];
+    // With a body it is one by itself.
+    if request.method != "GET" && request.body.is_none() {
+        lines.push(format!("-X {}", request.method));
+    }
     if request.needs_key {
         lines.push("-H \"X-API-Key: $PUBDATA_KEY\"".to_owned());
     }
@@ -110,6 +114,9 @@ fn r(request: &ExampleRequest, own_url: &str) -> String {
     if request.needs_key {
         steps.push("req_headers(`X-API-Key` = Sys.getenv(\"PUBDATA_KEY\"))".to_owned());
     }
+    if request.method != "GET" && request.body.is_none() {
+        steps.push(format!("req_method({})", quoted(request.method)));
+    }
     if let Some(body) = &request.body {
         steps.push(format!("req_body_raw(r\"---({body})---\", type = \"application/json\")"));
     }
@@ -147,6 +154,9 @@ mod tests {
         assert!(python.contains("json={\"is_new\": True, \"name\": \"d'Or\", \"parts\": [1, 2.5], \"size\": None},\n"), "{python}");
         assert!(javascript.contains("a%20b?q=it%27s%20%225%22%20%26%20%5Bmore%5D\", {\n  method: \"POST\",\n"), "{javascript}");
         assert!(r.contains("req_url_query(q = \"it's \\\"5\\\" & [more]\") |>\n"), "{r}");
+        let bare = ExampleRequest { query: Vec::new(), body: None, ..request.clone() };
+        let [curl, _, _, r] = of(&bare, "https://data.example.org").map(|sample| sample.source);
+        assert!(curl.contains(" \\\n  -X POST \\\n") && r.contains("req_method(\"POST\") |>\n"), "{curl}\n{r}");
         let open = ExampleRequest { method: "GET", query: Vec::new(), body: None, needs_key: false, ..request };
         let [curl, python, javascript, _] = of(&open, "https://data.example.org").map(|sample| sample.source);
         assert_eq!(curl, "curl 'https://data.example.org/v1/things/a%20b'");

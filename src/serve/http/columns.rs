@@ -37,8 +37,9 @@ enum Node {
 }
 
 impl Columns {
-    /// Reads them off the schema of `data`; `rows` says where the records are, as a parameter declares it.
-    pub fn of(data: &str, rows: &'static str) -> Self {
+    /// Reads them off the schema of `data`; `rows` says where the records are, as a parameter declares it. Of an object that has only what a request names,
+    /// such as figures of chosen metrics, `is_named` says what that is.
+    pub fn of(data: &str, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
         let rows: Vec<&str> = rows.split('/').filter(|member| !member.is_empty()).collect();
         let data = resolved(&components()[data]);
         let (list, inner) = match rows.as_slice() {
@@ -46,7 +47,7 @@ impl Columns {
             [member] => (&data["properties"][member], None),
             [member, inner, ..] => (&data["properties"][member], Some(*inner)),
         };
-        let record = node(&resolved(list)["items"], inner);
+        let record = node(&resolved(list)["items"], inner, is_named);
         Self { rows, record }
     }
 
@@ -106,15 +107,16 @@ fn resolved(mut schema: &'static Value) -> &'static Value {
 }
 
 /// What becomes of a value of a schema; `inner` is a member of it whose items are rows.
-fn node(schema: &'static Value, inner: Option<&str>) -> Node {
+fn node(schema: &'static Value, inner: Option<&str>, is_named: &dyn Fn(&str) -> bool) -> Node {
     let schema = resolved(schema);
     let Some(properties) = schema["properties"].as_object() else { return Node::Cell };
     // Members are required in the order in which answers have them.
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let others = properties.keys().map(String::as_str).filter(|name| !required.contains(name));
+    let is_there = |name: &&str| !required.contains(name) && (!required.is_empty() || is_named(name));
+    let others = properties.keys().map(String::as_str).filter(is_there);
     let member = |name: &str| match inner {
-        Some(inner) if inner == name => Node::Items(Box::new(node(&resolved(&properties[name])["items"], None))),
-        _ => node(&properties[name], None),
+        Some(inner) if inner == name => Node::Items(Box::new(node(&resolved(&properties[name])["items"], None, is_named))),
+        _ => node(&properties[name], None, is_named),
     };
     Node::Object(required.iter().copied().chain(others).map(|name| (name.to_owned(), member(name))).collect())
 }

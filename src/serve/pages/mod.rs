@@ -69,6 +69,13 @@ pub enum Made {
 static PAGES: &[&[Page]] =
     &[start::PAGES, place::PAGES, company::PAGES, registry::PAGES, sales_tax::PAGES, record::PAGES, bulk::PAGES, status::PAGES, docs::PAGES, keys::PAGES];
 
+/// What a page without a visitor needs to know of the browser.
+#[derive(Debug, Clone, Copy, Default)]
+struct Browser<'a> {
+    form_token: &'a str,
+    is_keyed: bool,
+}
+
 /// What pages share.
 pub struct Pages {
     service: Arc<Service>,
@@ -115,10 +122,11 @@ impl Pages {
     pub fn explanation(&self, path: &str) -> Option<Response> {
         let detail = "This address answers programs that send an API key, and this browser sent none.";
         let problem = Problem::new(Code::MissingApiKey, detail);
-        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, "", false))
+        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
-    fn problem_page(&self, problem: &Problem, path: &str, form_token: &str, is_keyed: bool) -> Response {
+    fn problem_page(&self, problem: &Problem, path: &str, browser: Browser<'_>) -> Response {
+        let Browser { form_token, is_keyed } = browser;
         let status = problem.code.status();
         let candidates = Value::from(Serde(&problem.candidates));
         let context = context! {
@@ -126,10 +134,14 @@ impl Pages {
             detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
             ..self.shared(path, &Told::default(), form_token, is_keyed, "")
         };
-        match self.render("problem.html", context) {
+        let mut response = match self.render("problem.html", context) {
             Ok(text) => page_response(status, text),
             Err(problem) => page_response(StatusCode::INTERNAL_SERVER_ERROR, problem.detail),
+        };
+        if let Some(seconds) = problem.retry_after {
+            insert(response.headers_mut(), header::RETRY_AFTER, &seconds.to_string());
         }
+        response
     }
 
     fn shared(&self, path: &str, told: &Told, form_token: &str, is_keyed: bool, search: &str) -> Value {
@@ -199,7 +211,7 @@ async fn answer(
         Ok(Answered::Page(text)) => with_tag(&parts.headers, page_response(StatusCode::OK, text)).await,
         Ok(Answered::Redirect(to, cookie)) => redirect(&to, cookie.as_deref()),
         Err(problem) => {
-            let mut response = pages.problem_page(&problem, &path, &form_token, is_keyed);
+            let mut response = pages.problem_page(&problem, &path, Browser { form_token: &form_token, is_keyed });
             if problem.code == Code::InvalidApiKey {
                 // A key that was revoked would be refused on every page.
                 append_cookie(response.headers_mut(), &cookie::forgotten());

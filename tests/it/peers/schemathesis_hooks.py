@@ -38,6 +38,7 @@ NEEDED = {
     "/v1/license/search": (["name"], "name", "smith"),
     "/v1/license/verify": (["number", "license_number"], "number", "29995"),
     "/v1/properties": (["address"], "address", "2245 W Jackson Blvd, Chicago, IL"),
+    "/v1/sec/financials/frames/{metric}": (["fiscal_year"], "fiscal_year", 2010),
 }
 
 
@@ -118,6 +119,15 @@ def before_call(context, case, kwargs):
         case.path_parameters = {"address": "us-il-chicago:2245-w-jackson-blvd-chicago"}
     if case.path == "/v1/contractors/{license}":
         case.path_parameters = {"license": "TX-tdlr-ba-21907"}
+    if case.path == "/v1/geo-demographics/states/{state}/counties":
+        case.path_parameters = {"state": "ca"}
+    # Words of a contract's column stand in its pattern as letters.
+    if case.path.endswith("/{metric}"):
+        case.path_parameters = {"metric": "revenue" if "/sec/" in case.path else "population"}
+    # A part is one of a form.
+    if case.path == "/v1/releases/{release_id}/datasets/{dataset_id}":
+        query.pop("part", None)
+        query.pop("format", None)
     # An address needs a ZIP code, or city and state: which of them there are is for the program to check.
     if case.path == "/v1/tax/rate":
         query["zip"] = "55401"

@@ -10,7 +10,7 @@ use super::served::Served;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 42] = [
+const EXAMPLES: [(&str, &str); 44] = [
     ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
     ("getLocation", "/v1/geo-demographics/locations/90210"),
@@ -45,6 +45,8 @@ const EXAMPLES: [(&str, &str); 42] = [
     ("calculateTax", "/v1/tax/calculate"),
     ("getTaxRates", "/v1/tax/batch"),
     ("getCoverage", "/v1/coverage"),
+    ("createKey", "/v1/admin/keys"),
+    ("revokeKey", "/v1/admin/keys/k0123456789ab/revoke"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share?include=bytes,replay"),
     ("listDatasets", "/v1/datasets"),
     ("getDataset", "/v1/datasets/geo.school"),
@@ -57,7 +59,7 @@ const EXAMPLES: [(&str, &str); 42] = [
 
 const RELEASE: &str = "r00000000000000000000";
 
-const VOLATILE: [(&str, &str); 15] = [
+const VOLATILE: [(&str, &str); 19] = [
     ("verified_as_of", "2026-08-05"),
     ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
@@ -72,6 +74,10 @@ const VOLATILE: [(&str, &str); 15] = [
     ("contracts_hash", "0000000000000000000000000000000000000000000000000000000000000000"),
     ("release_id", RELEASE),
     ("moved_at", "2026-08-05T07:00:00Z"),
+    ("key_id", "k0123456789ab"),
+    ("created_at", "2026-08-05T07:00:00Z"),
+    ("expires_at", "2027-08-05T07:00:00Z"),
+    ("revoked_at", "2026-08-06T07:00:00Z"),
     // Names the release it goes on in.
     ("next_cursor", "MXxyMDAwMDAwMDAwMDAwMDAwMDAwMDA"),
 ];
@@ -88,6 +94,7 @@ pub fn settle(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(settle),
+        Value::String(text) if text.starts_with("pd_") => *text = format!("pd_{}", "0".repeat(43)),
         // In paths and citations.
         Value::String(text) => {
             let release = Regex::new("(/releases/|of release )r[0-9a-f]{20}").unwrap();
@@ -99,7 +106,7 @@ pub fn settle(value: &mut Value) {
 }
 
 /// Bodies by operation.
-fn requests() -> [(&'static str, Value); 4] {
+fn requests() -> [(&'static str, Value); 5] {
     let sale = json!({
         "to": {"zip": "55401"}, "from": {"state": "MN"}, "date": "2019-01-01", "shipping": 4.99,
         "line_items": [{"id": "chair", "quantity": 2, "unit_price": 49.95}, {"id": "bread", "unit_price": 3.49, "category": "food_drug"}],
@@ -108,6 +115,7 @@ fn requests() -> [(&'static str, Value); 4] {
         ("compareLocations", json!({"locations": ["90210", "95120"], "metrics": ["population", "median_household_income", "owner_occupied_share"]})),
         ("getZips", json!({"zips": ["90210", "99999"], "fields": ["city", "state", "county"]})),
         ("calculateTax", sale),
+        ("createKey", json!({"name": "nightly reports", "scopes": ["general", "geo"], "plan": "standard", "expires_in_days": 365})),
         ("getTaxRates", json!({"date": "2026-11-01", "addresses": [{"id": "a", "city": "Dallas", "state": "TX"}, {"id": "b", "zip": "55103"}]})),
     ]
 }
@@ -135,9 +143,16 @@ async fn examples_of_the_openapi_document_are_real_answers() {
     let mut examples: Vec<(String, Value)> = requests.iter().map(|(operation, body)| (format!("{operation}.request"), body.clone())).collect();
     // What code samples ask.
     examples.push(("requests".to_owned(), EXAMPLES.iter().map(|(operation, path)| (*operation, json!(path))).collect()));
+    let (mut made, nothing) = (String::new(), json!({}));
     for (operation, path) in EXAMPLES {
         let body = requests.iter().find(|(known, _)| *known == operation).map(|(_, body)| body);
+        // The key that was made before.
+        let body = if operation == "revokeKey" { Some(&nothing) } else { body };
+        let path = &path.replace("k0123456789ab", &made);
         let answer = served.ask(path, body).await;
+        if operation == "createKey" {
+            made = answer.json()["data"]["key_id"].as_str().unwrap().to_owned();
+        }
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
         let mut answer = answer.json();
         settle(&mut answer);

@@ -50,7 +50,9 @@ class Client(Operations):
 
     def _ask(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any) -> dict[str, Any]:
         path = path.format_map({name: quote(str(value), safe="") for name, value in values.items()})
-        return self._send(method, path, {name: _text(value) for name, value in query.items() if value is not None}, body).json()
+        parameters = {name: _text(value) for name, value in query.items() if value is not None}
+        answer: dict[str, Any] = self._send(method, path, parameters, body).json()
+        return answer
 
     def _send(self, method: str, path: str, parameters: dict[str, str], body: Any) -> httpx.Response:
         for attempt in range(1, _TRIES + 1):

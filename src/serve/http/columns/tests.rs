@@ -50,7 +50,7 @@ fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
 
 #[test]
 fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
-    let columns = Columns::of("NearbyZips", "");
+    let columns = Columns::of("NearbyZips", "", &|_| false);
     let header = String::from_utf8(columns.header()).unwrap();
     assert!(header.starts_with("zip,type,city,state,lat,lon,distance_mi,basis,provenance.dataset_id,"), "{header}");
     assert_eq!(table(&columns, "[]"), (0, header.clone()));
@@ -60,7 +60,7 @@ fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
 
 #[test]
 fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
-    let columns = Columns::of("Financials", "series/values");
+    let columns = Columns::of("Financials", "series/values", &|_| false);
     let header = String::from_utf8(columns.header()).unwrap();
     assert!(header.starts_with("metric,unit,values.metric,values.fiscal_year,values.fiscal_period,"), "{header}");
     assert!(header.contains(",values.first_reported.value,") && header.trim_end().ends_with(",null_reason"), "{header}");
@@ -78,8 +78,19 @@ fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
 
 #[test]
 fn what_is_not_as_its_schema_says_is_a_problem() {
-    let columns = Columns::of("Schools", "schools");
+    let columns = Columns::of("Schools", "schools", &|_| false);
     for data in ["", "[", "{}", r#"{"schools":1}"#, r#"{"schools":[{"a":1,"a":2}]}"#] {
         assert_eq!(columns.write(data.as_bytes(), &mut Vec::new()).unwrap_err().code.name(), "internal_error", "{data}");
     }
+}
+
+#[test]
+fn of_what_a_request_chooses_only_that_has_columns() {
+    let header = |named: &str| String::from_utf8(Columns::of("StateCounties", "counties", &|name| name == named).header()).unwrap();
+    assert!(!header("").contains("metrics."), "{}", header(""));
+    let of_one = header("population");
+    assert!(of_one.contains("geography.internal_point.lat,"), "{of_one}");
+    let figures = of_one.split("metrics.").skip(1).map(|name| name.trim_end().trim_end_matches(','));
+    let expected = ["value", "moe", "moe_approximate", "moe_status", "qualifier", "null_reason", "record_id"].map(|name| format!("population.{name}"));
+    assert_eq!(figures.collect::<Vec<_>>(), expected);
 }

@@ -215,7 +215,7 @@ async fn one_client_takes_few_tables_at_once() {
 }
 
 /// A hundred thousand businesses, made up.
-fn many() -> Draft {
+pub fn many() -> Draft {
     let business = |number: usize| {
         json!({
             "record_id": format!("business.entity:FL-{number:06}"), "state": "FL", "bucket": "0", "entity_id": format!("FL-{number:06}"), "entity_number": format!("{number:06}"),

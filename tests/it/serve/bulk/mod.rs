@@ -5,6 +5,8 @@ mod download;
 mod history;
 mod releases;
 
+pub use download::many;
+
 use pubdata::ids::{Digest, ReleaseId};
 use pubdata::store::{ChannelAction, ChannelMove, Manifest};
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pubdata::serve::{Limits, ServeSettings, TlsFiles, serve};
 
 use super::connections::{Program, connect, exchange, free_address, get, settings};
-use crate::serve::World;
+use crate::serve::{World, bulk};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 const COMPARE: &str = "/v1/geo-demographics/locations/compare";
@@ -20,8 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with these limits, asked by a thread of its own.
 async fn attacked<T: Send + 'static>(limits: Limits, tls: Option<TlsFiles>, attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static) -> T {
-    let world = World::new().await;
-    let settings = ServeSettings { limits, tls, ..settings(&world) };
+    attacked_world(&World::new().await, limits, tls, attack).await
+}
+
+/// The same of a home that is there.
+async fn attacked_world<T: Send + 'static>(
+    world: &World,
+    limits: Limits,
+    tls: Option<TlsFiles>,
+    attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static,
+) -> T {
+    let settings = ServeSettings { limits, tls, ..settings(world) };
     let (address, key) = (settings.bind, world.key.clone());
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
     let outcome = tokio::task::spawn_blocking(move || attack(address, key)).await.unwrap();
@@ -121,6 +130,32 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
             assert!(began.elapsed() < PATIENCE, "the connection stays open");
             std::thread::yield_now();
         }
+    })
+    .await;
+}
+
+/// A table of more bytes than systems hold for one connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_however_long_it_takes() {
+    let world = World::empty(|_| {}).await;
+    world.publish(&bulk::many()).await;
+    let limits = Limits { write_time: SOON, request_time: SOON, ..Limits::default() };
+    attacked_world(&world, limits, None, |address, key| {
+        while !exchange(connect(address), &get("/readyz", &key)).starts_with("HTTP/1.1 200 OK\r\n") {
+            std::thread::yield_now();
+        }
+        let path = "/v1/releases/current/datasets/business.entity?format=csv";
+        let unread = silent(address, get(path, &key).as_bytes());
+        let whole = exchange(connect(address), &get(path, &key));
+        assert!(whole.starts_with("HTTP/1.1 200 OK\r\n") && whole.contains("transfer-encoding: chunked\r\n"), "{whole:.600}");
+        assert!(whole.len() > 10_000_000 && whole.ends_with("\r\n0\r\n\r\n"), "{}", whole.len());
+        let began = Instant::now();
+        while !exchange(connect(address), &get("/metrics", &key)).contains("\npubdata_http_bytes_in_flight 0\n") {
+            assert!(began.elapsed() < PATIENCE, "what nobody reads stays in memory");
+            std::thread::yield_now();
+        }
+        let left = until_ended(unread).expect("the connection is ended");
+        assert!(left.len() < whole.len() && !left.ends_with(b"\r\n0\r\n\r\n"), "{} bytes do not look whole", left.len());
     })
     .await;
 }

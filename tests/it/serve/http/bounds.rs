@@ -87,7 +87,7 @@ async fn pages_without_a_key_are_metered_by_address_and_health_is_not() {
     }
     for path in paths {
         let refused = ask(&world, path, &[("x-forwarded-for", "198.51.100.1")]).await;
-        assert_eq!(refused.problem(), (429, "rate_limited".to_owned()), "{path}");
+        assert!(refused.status == 429 && String::from_utf8_lossy(&refused.bytes).contains("rate_limited"), "{path}");
         assert_ne!(refused.header("retry-after"), "");
     }
     assert_eq!(ask(&world, "/healthz", &[("x-forwarded-for", "198.51.100.1")]).await.status, 200);

@@ -7,9 +7,10 @@ use tower::ServiceExt;
 
 use super::answers::{OF_AREAS, OF_RECORDS, OF_REGISTRANTS, OF_TAXES};
 use crate::coverage::{endpoints, meant};
+use crate::serve::bulk::OF_BULK;
 use crate::serve::geo::draft;
 use crate::serve::schema::document;
-use crate::serve::{Answer, World, all, records, sec, with, zip_code};
+use crate::serve::{Answer, World, all, bulk, records, sec, with, zip_code};
 
 const SCHOOLS: &str = "/v1/geo-demographics/locations/90210/schools";
 
@@ -49,9 +50,9 @@ async fn with_schools(count: usize, change: impl FnOnce(&mut pubdata::serve::Ser
 
 #[tokio::test]
 async fn every_list_can_be_had_as_a_table_with_the_columns_of_its_schema() {
-    let worlds = [World::new().await, records::world().await, zip_code::world().await, sec::world().await];
+    let worlds = [World::new().await, records::world().await, zip_code::world().await, sec::world().await, bulk::world().await.0];
     let (document, mut tables) = (document(&worlds[0].contracts), 0);
-    for (world, paths) in worlds.iter().zip([&OF_AREAS[..], &OF_RECORDS, &OF_TAXES, &OF_REGISTRANTS]) {
+    for (world, paths) in worlds.iter().zip([&OF_AREAS[..], &OF_RECORDS, &OF_TAXES, &OF_REGISTRANTS, &OF_BULK]) {
         let endpoints = endpoints(document);
         for path in paths {
             let found = meant(&endpoints, path.split('?').next().unwrap()).into_iter().find(|endpoint| endpoint.method == "GET").unwrap();
