@@ -156,16 +156,16 @@ impl Looked<'_> {
     }
 
     /// The bytes, or why they are not shown.
-    fn bytes(&self) -> std::result::Result<Vec<u8>, ShownBytes> {
+    fn bytes(&self) -> std::result::Result<Vec<u8>, Box<ShownBytes>> {
         let SourcePointer { member, offset, length, .. } = self.pointer;
         let path = self.snapshots.path(self.snapshot);
         if !path.is_file() {
-            return Err(ShownBytes::nothing(Shown::Unavailable, NO_COPY));
+            return Err(Box::new(ShownBytes::nothing(Shown::Unavailable, NO_COPY)));
         }
         if *length > MOST_READ {
-            return Err(ShownBytes::nothing(Shown::Withheld, format!("{length} bytes are more than are shown: {MOST_READ} at most are read")));
+            return Err(Box::new(ShownBytes::nothing(Shown::Withheld, format!("{length} bytes are more than are shown: {MOST_READ} at most are read"))));
         }
-        decode::read_range(&path, member.as_deref(), *offset, *length, self.max_bytes()).map_err(unreadable)
+        decode::read_range(&path, member.as_deref(), *offset, *length, self.max_bytes()).map_err(|error| Box::new(unreadable(&error)))
     }
 
     /// The record in cells; none where it has none.
@@ -190,7 +190,7 @@ impl Looked<'_> {
     fn whole(&self) -> ShownBytes {
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
-            Err(nothing) => return nothing,
+            Err(nothing) => return *nothing,
         };
         let SourcePointer { member, offset, length, .. } = self.pointer;
         let sha256 = Some(Digest::of(&bytes));
@@ -208,10 +208,10 @@ impl Looked<'_> {
                         let excerpt = Excerpt { text: around.text, offset: around.offset, length: around.length, start, end };
                         ShownBytes { shown: Shown::Whole, reason: None, sha256, header: None, excerpt: Some(excerpt), cells: Vec::new() }
                     }
-                    Err(error) => unreadable(error),
+                    Err(error) => unreadable(&error),
                 };
             }
-            Err(error) => return unreadable(error),
+            Err(error) => return unreadable(&error),
         };
         let end = record.text.chars().count();
         let shown = |cell: &RecordCell| {
@@ -228,7 +228,7 @@ impl Looked<'_> {
         const MAY_TELL: &str = "the publisher's list may tell of persons what is not published here";
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
-            Err(nothing) => return nothing,
+            Err(nothing) => return *nothing,
         };
         // What is wrong with the bytes could tell of them.
         let found = if matches!(self.source.format, Format::Document { syntax: Syntax::Json }) {
@@ -277,7 +277,6 @@ fn header(header: Option<decode::HeaderRow>) -> Option<ShownHeader> {
     Some(ShownHeader { text: header.text, offset: header.offset, length: header.length })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form `map_err` wants")]
-fn unreadable(error: crate::error::Error) -> ShownBytes {
+fn unreadable(error: &crate::error::Error) -> ShownBytes {
     ShownBytes::nothing(Shown::Unavailable, format!("the publisher's file cannot be read: {error}"))
 }

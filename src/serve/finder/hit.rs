@@ -75,9 +75,9 @@ impl Found {
     /// Whether a dataset is there, which is noted either way.
     pub fn searches<'t, T>(&mut self, dataset_id: &'static str, table: Option<&'t T>) -> Option<&'t T> {
         if table.is_some() {
-            self.datasets.push(dataset_id)
+            self.datasets.push(dataset_id);
         } else {
-            self.missing.push(dataset_id)
+            self.missing.push(dataset_id);
         }
         table
     }

@@ -127,8 +127,8 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
     let parameters: Vec<Value> = parameters
         .map(|parameter| {
             let schema = resolved(document, &parameter["schema"]);
-            let kind = kind(document, &schema);
-            context! { name => parameter["name"], place => parameter["in"], is_required => parameter["required"] == true, description => parameter["description"], example => parameter["example"], kind, default => schema["default"], choices => choices(document, &schema) }
+            let kind = kind(document, schema);
+            context! { name => parameter["name"], place => parameter["in"], is_required => parameter["required"] == true, description => parameter["description"], example => parameter["example"], kind, default => schema["default"], choices => choices(document, schema) }
         })
         .collect();
     let answer = &operation.of["responses"]["200"]["content"]["application/json"];

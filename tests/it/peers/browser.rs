@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::api::{Server, declarations_without_limits};
-use super::{pubdata, python, script};
+use super::{pubdata, python_of, script};
 use crate::support::{Place, project};
 
 /// A page of each kind.
@@ -40,7 +40,7 @@ const PAGES: [&str; 24] = [
 
 #[test]
 fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
-    let Some(python) = python(&["selenium", "axe_core_python"]) else { return };
+    let Some(python) = python_of("PUBDATA_TEST_BROWSER", &["selenium", "axe_core_python"]) else { return };
     if let Some(missing) = ["/usr/bin/chromium", "/usr/bin/chromedriver"].into_iter().find(|path| !Path::new(path).is_file()) {
         eprintln!("skipped: {missing} is not installed (Debian packages chromium, chromium-driver)");
         return;

@@ -46,6 +46,24 @@ class Operations:
         """
         return self._answer("GET", "/v1/admin/keys", {}, {})
 
+    def create_key(self, body: types.NewKeyRequest) -> Answer[types.CreatedKey]:
+        """Make an API key.
+
+        Makes a key and tells it, this once: only its digest is kept. It counts at once, on every server that shares the keys.
+
+        Needs a key with the scope `admin`.
+        """
+        return self._answer("POST", "/v1/admin/keys", {}, {}, body)
+
+    def revoke_key(self, key_id: str) -> Answer[types.Key]:
+        """Revoke an API key.
+
+        Makes a key invalid for good. Servers may believe it for up to a quarter of a second more; it stays in the list, with the time.
+
+        Needs a key with the scope `admin`.
+        """
+        return self._answer("POST", "/v1/admin/keys/{key_id}/revoke", {"key_id": key_id}, {})
+
     def get_status(self) -> Answer[types.StatusReport]:
         """Program, release, tasks and newest runs, in full.
 
@@ -306,7 +324,7 @@ class Operations:
         """
         return self._listing("/v1/properties/{address}", {"address": address}, {"limit": limit, "release": release, "as_of": as_of}, "permits")
 
-    def get_provenance(self, record_id: str, *, release: str | None = None, as_of: str | None = None) -> Answer[types.Chain]:
+    def get_provenance(self, record_id: str, *, include: list[types.GetProvenanceInclude] | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Chain]:
         """From a record to the publisher's bytes.
 
         From a record to the publisher's bytes: which part of which release holds it, which run and code made it, and for every cell the file, its digest, and the range of bytes.
@@ -315,7 +333,7 @@ class Operations:
 
         Needs a key; it sees what its scopes allow.
         """
-        return self._answer("GET", "/v1/provenance/{record_id}", {"record_id": record_id}, {"release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/provenance/{record_id}", {"record_id": record_id}, {"include": include, "release": release, "as_of": as_of})
 
     def get_record_history(self, record_id: str) -> Answer[types.RecordHistory]:
         """A record through the releases that are kept: where it changed, and why.
@@ -371,6 +389,13 @@ class Operations:
         Needs a key; it sees what its scopes allow.
         """
         return self._answer("GET", "/v1/releases/{release_id}/datasets/{dataset_id}", {"release_id": release_id, "dataset_id": dataset_id}, {})
+
+    def search(self, *, q: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Found]:
+        """One search over everything.
+
+        Needs a key; it sees what its scopes allow.
+        """
+        return self._answer("GET", "/v1/search", {}, {"q": q, "limit": limit, "release": release, "as_of": as_of})
 
     def search_companies(self, *, name: str | None = None, q: str | None = None, ticker: list[str] | None = None, cik: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Companies]:
         """Companies by name, ticker or CIK.
@@ -437,6 +462,13 @@ class Operations:
         Needs a key with the scope `sec`.
         """
         return self._listing("/v1/sec/financials/frames/{metric}", {"metric": metric}, {"fiscal_year": fiscal_year, "period": period, "limit": limit, "release": release, "as_of": as_of}, "values")
+
+    def get_snapshot(self, sha256: str) -> Answer[types.SnapshotReport]:
+        """A publisher's file, and the releases that were made from it.
+
+        Needs no key.
+        """
+        return self._answer("GET", "/v1/snapshots/{sha256}", {"sha256": sha256}, {})
 
     def get_tax_rates(self, body: types.TaxBatchRequest, *, release: str | None = None, as_of: str | None = None) -> Answer[types.TaxBatch]:
         """Sales tax rates of up to 100 places.

@@ -56,6 +56,8 @@ FiscalPeriod: TypeAlias = Literal["FY", "Q1", "Q2", "Q3", "Q4", "TP"]
 
 Format: TypeAlias = Literal["json", "csv"]
 
+FoundResultKind: TypeAlias = Literal["record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit"]
+
 Freshness: TypeAlias = Literal["fresh", "stale", "expired"]
 
 GeoGeographyPrimaryCountyBasis: TypeAlias = Literal["largest_land_part", "planning_region", "principal_town", "none"]
@@ -78,7 +80,11 @@ GetCompanyFilingsForm: TypeAlias = Literal["10-K", "10-KT", "10-Q", "10-QT", "10
 
 GetCompanyFinancialsInclude: TypeAlias = Literal["history"]
 
+GetProvenanceInclude: TypeAlias = Literal["bytes", "replay"]
+
 GetSchoolsGrade: TypeAlias = Literal["PK", "KG", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "UG", "AE"]
+
+GetSnapshotFormat: TypeAlias = Literal["bytes"]
 
 GetStatementsStatement: TypeAlias = Literal["income", "balance", "cash_flow", "all"]
 
@@ -144,6 +150,8 @@ ProblemCode: TypeAlias = Literal["invalid_parameter", "missing_parameter", "unkn
 
 PropertyMatchQuality: TypeAlias = Literal["exact", "street_and_zip", "unit_ignored"]
 
+ReplayVerdict: TypeAlias = Literal["match", "mismatch", "not_possible"]
+
 Reports: TypeAlias = "list[Report]"
 
 RestatementKind: TypeAlias = Literal["value", "concept", "split", "scale_error"]
@@ -165,6 +173,10 @@ SecFinancialValueChange: TypeAlias = Literal["first", "equal", "rounding", "valu
 SecFinancialValueValidationStatus: TypeAlias = Literal["passed", "passed_with_warnings", "failed"]
 
 SecStatementLineStatement: TypeAlias = Literal["income", "balance", "cash_flow"]
+
+SnapshotReportFileFor: TypeAlias = Literal["nobody", "keys", "administrators"]
+
+SourceBytesShown: TypeAlias = Literal["whole", "published", "withheld", "unavailable"]
 
 SourcingPlace: TypeAlias = Literal["destination", "origin"]
 
@@ -223,17 +235,6 @@ ZipTimezoneNullReason: TypeAlias = Literal["county_is_divided", "state_is_divide
 ZipType: TypeAlias = Literal["standard", "po_box_or_unique", "military", "unknown"]
 
 ZipZctaMatch: TypeAlias = Literal["same_code", "spatial_join", "none"]
-
-
-class ApiKey(TypedDict):
-    created_at: str
-    expires_at: str | None
-    is_valid: bool
-    key_id: str
-    name: str
-    plan: str
-    revoked_at: str | None
-    scopes: list[Scope]
 
 
 class AreaFigures(TypedDict):
@@ -384,9 +385,11 @@ class BusinessesAnswer(TypedDict):
 
 class Chain(TypedDict):
     build: ChainBuild
+    formula: str | None
     part: ChainPart
     record: ChainRecord
     release: ChainRelease
+    replay: NotRequired[Replay]
     sources: list[ChainSource]
 
 
@@ -428,6 +431,8 @@ class ChainRelease(TypedDict):
 
 
 class ChainSource(TypedDict):
+    bytes: NotRequired[SourceBytes]
+    commands: NotRequired[list[str]]
     length: int
     member: str | None
     member_sha256: str | None
@@ -742,6 +747,23 @@ class CoverageReport(TypedDict):
 
 class CoverageReportAnswer(TypedDict):
     data: CoverageReport
+    meta: Meta
+
+
+class CreatedKey(TypedDict):
+    created_at: str
+    expires_at: str | None
+    is_valid: bool
+    key: str
+    key_id: str
+    name: str
+    plan: str
+    revoked_at: str | None
+    scopes: list[Scope]
+
+
+class CreatedKeyAnswer(TypedDict):
+    data: CreatedKey
     meta: Meta
 
 
@@ -1149,6 +1171,38 @@ class FinancialsAnswer(TypedDict):
     meta: Meta
 
 
+class Found(TypedDict):
+    interpretations: list[FoundInterpretation]
+    query: str
+    results: list[FoundResult]
+
+
+class FoundAnswer(TypedDict):
+    data: Found
+    meta: Meta
+
+
+class FoundInterpretation(TypedDict):
+    kind: str
+    value: str
+
+
+class FoundResult(TypedDict):
+    id: str
+    kind: FoundResultKind
+    match: FoundResultMatch
+    page: str
+    path: str
+    record_id: str | None
+    subtitle: str
+    title: str
+
+
+class FoundResultMatch(TypedDict):
+    score: float
+    type: str
+
+
 class Geography(TypedDict):
     id: str
     input_code: str
@@ -1185,8 +1239,24 @@ class ItemProblem(TypedDict):
     type: str
 
 
+class Key(TypedDict):
+    created_at: str
+    expires_at: str | None
+    is_valid: bool
+    key_id: str
+    name: str
+    plan: str
+    revoked_at: str | None
+    scopes: list[Scope]
+
+
+class KeyAnswer(TypedDict):
+    data: Key
+    meta: Meta
+
+
 class KeyList(TypedDict):
-    keys: list[ApiKey]
+    keys: list[Key]
 
 
 class KeyListAnswer(TypedDict):
@@ -1396,6 +1466,13 @@ class NearbyZip(TypedDict):
 class NearbyZipsAnswer(TypedDict):
     data: NearbyZips
     meta: Meta
+
+
+class NewKeyRequest(TypedDict):
+    expires_in_days: NotRequired[int | None]
+    name: str
+    plan: NotRequired[str]
+    scopes: list[Scope]
 
 
 class Notice(TypedDict):
@@ -1754,6 +1831,19 @@ class ReleasesAnswer(TypedDict):
     meta: Meta
 
 
+class Replay(TypedDict):
+    """With `include=replay`: what came of making the record again from its bytes, with the declarations and contracts that its release carries."""
+    differences: list[ReplayDifference]
+    notes: list[str]
+    reason: str | None
+    verdict: ReplayVerdict | None
+
+
+class ReplayDifference(TypedDict):
+    column: str | None
+    detail: str | None
+
+
 class Report(TypedDict):
     accepted_at: str | None
     accession_number: str
@@ -1859,11 +1949,86 @@ class SchoolsOrigin(TypedDict):
     lon: float
 
 
+class SnapshotReport(TypedDict):
+    datasets: list[str]
+    fetched_at: str
+    file: SnapshotReportFile
+    licence: str | None
+    obtained: ChainSourceSnapshotObtained
+    publisher: str | None
+    redirected_through: list[str]
+    releases: list[SnapshotReportRelease]
+    sha256: str
+    size_bytes: int
+    source_date: str
+    source_id: str
+    source_version: str
+    tasks: list[str]
+    url: str
+
+
+class SnapshotReportAnswer(TypedDict):
+    data: SnapshotReport
+    meta: Meta
+
+
+SnapshotReportFile = TypedDict(
+    "SnapshotReportFile",
+    {
+        "for": "SnapshotReportFileFor",
+        "is_here": "bool",
+    },
+)
+
+
+class SnapshotReportRelease(TypedDict):
+    published_at: str
+    release_id: str
+
+
 class Source(TypedDict):
     derived: bool
     moe_variable: str | None
     table_id: str
     variables: list[str]
+
+
+class SourceBytes(TypedDict):
+    """With `include=bytes`: the publisher's bytes, as far as they may be shown."""
+    cells: list[SourceBytesCell]
+    excerpt: SourceBytesExcerpt | None
+    header: SourceBytesHeader | None
+    reason: str | None
+    sha256: str | None
+    shown: SourceBytesShown
+
+
+class SourceBytesCell(TypedDict):
+    column: str | None
+    end: int | None
+    is_used: bool
+    is_withheld: bool
+    length: int
+    offset: int
+    read_as: str | None
+    start: int | None
+    text: str | None
+
+
+class SourceBytesExcerpt(TypedDict):
+    """The bytes as text; of a document also what stands around them. `start` and `end` are the characters (Unicode code points) of the text that are the bytes themselves; `offset` and `length` say where the text stands in the file or member."""
+    end: int
+    length: int
+    offset: int
+    start: int
+    text: str
+
+
+class SourceBytesHeader(TypedDict):
+    """The line of the file that names its columns, where it has one."""
+    length: int
+    offset: int
+    text: str
 
 
 class SourceFile(TypedDict):

@@ -41,7 +41,7 @@ pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &m
         collection.name_inside(schema, name);
     }
     for (name, schema) in &mut parameters {
-        collection.name(schema, &[name.clone()]);
+        collection.name(schema, std::slice::from_ref(name));
     }
     let names = collection.names(components);
     for schema in components.values_mut().chain(collection.found.iter_mut().map(|found| &mut found.schema)) {

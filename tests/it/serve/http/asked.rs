@@ -110,7 +110,7 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
         let filled = filled.join("/");
         for parameter in parameters.iter().filter(|parameter| parameter["in"] == "query") {
             let name = parameter["name"].as_str().unwrap();
-            let schema = resolved(&document, &parameter["schema"]);
+            let schema = resolved(document, &parameter["schema"]);
             for text in TEXTS {
                 let is_taken = takes(&schema, text);
                 // What the document refuses is refused before there is a release to look into.

@@ -46,7 +46,7 @@ fn unnamed(at: &str, value: &Value, found: &mut Vec<String>) {
     }
     match value {
         Value::Object(members) => {
-            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| unnamed(&format!("{at}/{name}"), member, found))
+            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| unnamed(&format!("{at}/{name}"), member, found));
         }
         Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| unnamed(&format!("{at}/{index}"), item, found)),
         _ => {}
