@@ -111,10 +111,7 @@ async fn guide(visit: &Visit<'_>) -> Result<Made> {
     let (Some((_, title)), Some(text)) = (known, text) else {
         return Err(Problem::of_field(Code::NotFound, "guide", format!("there is no guide `{name}`; /docs lists them")));
     };
-    let text = String::from_utf8_lossy(&text.data);
-    let mut body = String::new();
-    let parser = pulldown_cmark::Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES);
-    pulldown_cmark::html::push_html(&mut body, parser);
+    let body = String::from_utf8_lossy(&text.data);
     Ok(Made::Page("docs_guide.html", context! { title, body, tags => contents(visit, ""), guides => listed_guides() }))
 }
 

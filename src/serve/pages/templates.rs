@@ -49,6 +49,7 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
     environment.add_filter("amount", |value: Value, unit: String| words::amount_of(&value.to_string(), &unit));
+    environment.add_filter("markdown", |text: String| Value::from_safe_string(markdown(&text)));
     environment.add_filter("time", |text: String| words::time(&text));
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
     environment.add_filter("words", |key: String| words::words(&key));
@@ -61,6 +62,18 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
 
 fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { write(&value.to_string()) }
+}
+
+/// Markdown of ours as HTML; HTML in it stays text, wherever it came from.
+fn markdown(text: &str) -> String {
+    let parser = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
+    let events = parser.map(|event| match event {
+        pulldown_cmark::Event::Html(text) | pulldown_cmark::Event::InlineHtml(text) => pulldown_cmark::Event::Text(text),
+        other => other,
+    });
+    let mut written = String::new();
+    pulldown_cmark::html::push_html(&mut written, events);
+    written
 }
 
 /// A path with a query of the values that are given and not none.
@@ -88,6 +101,11 @@ mod tests {
         environment.add_template("x.html", "{{ text }} {{ 1234567|number }} {{ none|number }} {{ query('/a', b=text, c=none) }}").unwrap();
         let written = environment.get_template("x.html").unwrap().render(minijinja::context! { text => "<b>\"&" }).unwrap();
         assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  &#x2f;a?b=%3Cb%3E%22%26");
+    }
+
+    #[test]
+    fn html_in_markdown_stays_text() {
+        assert_eq!(markdown("`a` <b onclick=x>c</b>"), "<p><code>a</code> &lt;b onclick=x&gt;c&lt;/b&gt;</p>\n");
     }
 
     #[test]

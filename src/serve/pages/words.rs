@@ -9,7 +9,9 @@ pub fn amount(value: f64, unit: &str) -> String {
 
 /// The same of digits that are written already.
 pub fn amount_of(digits: &str, unit: &str) -> String {
-    let text = separated(digits);
+    // Cents have two digits.
+    let is_short = unit.eq_ignore_ascii_case("usd") && digits.rsplit_once('.').is_some_and(|(_, cents)| cents.len() == 1);
+    let text = if is_short { format!("{}0", separated(digits)) } else { separated(digits) };
     if let Some((money, share)) = unit.split_once('/') {
         return format!("{} per {}", amount_of(digits, money), share.trim_end_matches('s'));
     }
@@ -79,7 +81,7 @@ pub fn time(text: &str) -> String {
 }
 
 /// Words that are written in capitals.
-const CAPITALS: &[&str] = &["api", "cik", "dba", "eps", "fips", "id", "lei", "moe", "sic", "url", "usd", "zip", "zcta"];
+const CAPITALS: &[&str] = &["api", "cik", "dba", "eps", "fips", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "otc", "sic", "url", "usd", "zip", "zcta"];
 
 /// A key as words: `median_home_value` is `Median home value`.
 pub fn words(key: &str) -> String {
@@ -124,7 +126,7 @@ mod tests {
             .iter()
             .map(|(value, unit)| amount(*value, unit))
             .collect();
-        assert_eq!(amounts, ["$126,696", "54.0 %", "-$1,234,567.5", "$6.08 per share", "0", "$0"]);
+        assert_eq!(amounts, ["$126,696", "54.0 %", "-$1,234,567.50", "$6.08 per share", "0", "$0"]);
         assert_eq!(["1234", "-999", "1e9", "100000.25", ""].map(separated), ["1,234", "-999", "1e9", "100,000.25", ""]);
         assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.5", "-45.3 k"]);
         assert_eq!([12.0, 1_234.0, 17_609_000.0].map(size), ["12 bytes", "1.2 kB", "17.6 MB"]);
