@@ -71,7 +71,7 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 	done
 	echo "  curl $$auth -H 'Content-Type: application/json' -d '{\"locations\": [\"90210\", \"95120\"], \"metrics\": [\"population\"]}' '$$base/v1/geo-demographics/locations/compare'"
 	echo "  curl '$$base/v1/coverage'"
-	printf '\nDocumentation: %s/docs   Stop: ctrl-c\n\n' "$$base"
+	printf '\nOr open %s/ in a browser.   Stop: ctrl-c\n\n' "$$base"
 	trap 'kill -INT $$server 2>/dev/null || true; wait $$server || true; exit 0' INT TERM
 	wait $$server
 

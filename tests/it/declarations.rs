@@ -114,7 +114,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             "cadence = ",
             "cadance = ",
             &[
-                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `builder`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `calendar`, `covers`, `produces`, `inputs`, `builds_on`, `partition`, `source`, `buckets`, `expect`, `settings`; did you mean `cadence`?",
+                "pipelines/test/parcels.toml:7: cadance: unknown field `cadance`, expected one of `pipeline_id`, `builder`, `title`, `publisher`, `licence`, `homepage`, `cadence`, `calendar`, `open`, `covers`, `produces`, `inputs`, `builds_on`, `partition`, `source`, `buckets`, `expect`, `settings`; did you mean `cadence`?",
             ],
         ),
         ("cadence = \"yearly\"\n", "", &["pipelines/test/parcels.toml:1: cadence: missing field `cadence`"]),

@@ -111,7 +111,8 @@ async fn guide(visit: &Visit<'_>) -> Result<Made> {
     let (Some((_, title)), Some(text)) = (known, text) else {
         return Err(Problem::of_field(Code::NotFound, "guide", format!("there is no guide `{name}`; /docs lists them")));
     };
-    let body = String::from_utf8_lossy(&text.data);
+    // Guides name each other as files, which pages are not.
+    let body = String::from_utf8_lossy(&text.data).replace(".md)", ")");
     Ok(Made::Page("docs_guide.html", context! { title, body, tags => contents(visit, ""), guides => listed_guides() }))
 }
 

@@ -30,7 +30,7 @@ async fn attacked_world<T: Send + 'static>(
     tls: Option<TlsFiles>,
     attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static,
 ) -> T {
-    let settings = ServeSettings { limits, tls, ..settings(world) };
+    let settings = ServeSettings { limits, tls, metrics_bind: None, ..settings(world) };
     let (address, key) = (settings.bind, world.key.clone());
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
     let outcome = tokio::task::spawn_blocking(move || attack(address, key)).await.unwrap();

@@ -79,7 +79,7 @@ fn every_operation_is_explained_and_stands_under_a_heading() {
         let name = operation["operationId"].as_str().unwrap();
         assert!(tags.contains(&&operation["tags"][0]), "{name}");
         assert!(operation["description"].as_str().unwrap().contains("\n\n"), "docs/operations/{name}.md says what it is for");
-        let shared = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| *status != "200");
+        let shared = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| !status.starts_with("20"));
         shared.for_each(|(status, response)| assert!(response["$ref"].is_string(), "{name}: {status}"));
     }
     for path in files_below(&project("docs/operations")) {

@@ -73,7 +73,10 @@ async fn every_link_of_every_page_leads_somewhere() {
         for source in attributes(&text, "src").into_iter().chain(attributes(&text, "srcset")) {
             assert!(source.starts_with('/'), "{path} asks another host: {source}");
         }
-        let own = attributes(&text, "href").into_iter().filter(|link| link.starts_with('/'));
+        // Relative ones too.
+        let folder = &path[..path.rfind('/').unwrap_or_default()];
+        let links = attributes(&text, "href").into_iter().map(|link| if link.contains(['/', ':', '#']) { link } else { format!("{folder}/{link}") });
+        let own = links.filter(|link| link.starts_with('/'));
         waiting.extend(own.map(|link| (link.split('#').next().unwrap().to_owned(), path.clone())));
     }
     assert!(wrong.is_empty(), "{} of {} pages:\n{}", wrong.len(), seen.len(), wrong.join("\n"));
