@@ -132,11 +132,11 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
     let answer = &operation.of["responses"]["200"]["content"]["application/json"];
     let (example, is_cut) = cut(&answer["example"]);
     let request = &operation.of["requestBody"]["content"]["application/json"]["example"];
-    let data = answer["schema"]["properties"]["data"].clone();
+    let data = &resolved(document, &answer["schema"])["properties"]["data"];
     let context = context! {
         operation => operation.shown(), parameters, example, is_cut,
         request => if request.is_null() { None } else { serde_json::to_string_pretty(request).ok() },
-        samples => operation.of["x-codeSamples"], fields => fields(document, &data), needs_key => operation.of["security"].is_null(),
+        samples => operation.of["x-codeSamples"], fields => fields(document, data), needs_key => operation.of["security"].is_null(),
         tags => contents(visit, ""), guides => listed_guides(),
     };
     Ok(Made::Page("docs_operation.html", context))
@@ -147,8 +147,18 @@ fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
     part["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?)).unwrap_or(part)
 }
 
+/// A schema without what it says of null: the other one of two.
+fn not_null<'d>(document: &'d Json, schema: &'d Json) -> (&'d Json, bool) {
+    let variants = schema["anyOf"].as_array().into_iter().flatten();
+    match variants.clone().find(|variant| variant["type"] != "null") {
+        Some(variant) => (resolved(document, variant), variants.count() > 1),
+        None => (schema, false),
+    }
+}
+
 /// What a schema allows, in words.
 fn kind(document: &Json, schema: &Json) -> String {
+    let (schema, is_nullable) = not_null(document, schema);
     let names = match &schema["type"] {
         Json::String(name) => vec![name.as_str()],
         Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
@@ -164,7 +174,7 @@ fn kind(document: &Json, schema: &Json) -> String {
     if let Some(format) = schema["format"].as_str() {
         text.push_str(&format!(", {format}"));
     }
-    text
+    if is_nullable { format!("{text} or null") } else { text }
 }
 
 fn choices(document: &Json, schema: &Json) -> Vec<String> {
@@ -179,9 +189,11 @@ fn fields(document: &Json, schema: &Json) -> Vec<Value> {
     let record = if schema["type"] == "array" { resolved(document, &schema["items"]) } else { schema };
     let properties = record["properties"].as_object().into_iter().flatten();
     properties
-        .map(|(name, schema)| {
-            let schema = resolved(document, schema);
-            context! { name, kind => kind(document, schema), description => schema["description"] }
+        .map(|(name, member)| {
+            let schema = resolved(document, member);
+            // A member may say more than what it is made of.
+            let description = if member["description"].is_string() { &member["description"] } else { &not_null(document, schema).0["description"] };
+            context! { name, kind => kind(document, schema), description }
         })
         .collect()
 }
