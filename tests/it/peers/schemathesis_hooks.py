@@ -37,6 +37,7 @@ NEEDED = {
     "/v1/business/search": (["name", "entity_number", "agent"], "name", "synthetic"),
     "/v1/license/search": (["name"], "name", "smith"),
     "/v1/license/verify": (["number", "license_number"], "number", "29995"),
+    "/v1/search": (["q"], "q", "90210"),
     "/v1/properties": (["address"], "address", "2245 W Jackson Blvd, Chicago, IL"),
     "/v1/sec/financials/frames/{metric}": (["fiscal_year"], "fiscal_year", 2010),
 }
@@ -114,6 +115,9 @@ def before_call(context, case, kwargs):
     # A cursor is the server's own word; nobody can make one up.
     query.pop("cursor", None)
     exclusive(case.path, query)
+    # No key of the test is revoked.
+    if case.path == "/v1/admin/keys/{key_id}/revoke":
+        case.path_parameters = {"key_id": "k000000000000"}
     # What looks like a street address and is none cannot be said by a pattern.
     if case.path == "/v1/properties/{address}":
         case.path_parameters = {"address": "us-il-chicago:2245-w-jackson-blvd-chicago"}

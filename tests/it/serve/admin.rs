@@ -73,6 +73,31 @@ async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
 }
 
 #[tokio::test]
+async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
+    let world = World::new().await;
+    let others = world.create_key(&[Scope::General, Scope::Geo, Scope::Sec, Scope::Stream], "unlimited").key;
+    let wish = serde_json::json!({"name": "nightly", "scopes": ["geo", "geo"], "expires_in_days": 1});
+    assert_eq!(world.post_as(&others, "/v1/admin/keys", &wish).await.problem(), (403, "insufficient_permission".to_owned()));
+    let made = world.post("/v1/admin/keys", &wish).await.json()["data"].take();
+    assert_eq!((&made["scopes"], &made["plan"], &made["expires_at"]), (&serde_json::json!(["geo"]), &"standard".into(), &"2026-01-16T12:00:00Z".into()));
+    let (key, key_id) = (made["key"].as_str().unwrap(), made["key_id"].as_str().unwrap());
+    assert_eq!(ask(&world, key, "/v1/geo-demographics/locations/90210").await.status, 200);
+    for (field, value) in
+        [("scopes", serde_json::json!(["all"])), ("plan", "none such".into()), ("expires_in_days", 0.into()), ("name", " ".into()), ("name", 5.into())]
+    {
+        let mut wrong = wish.clone();
+        wrong[field] = value;
+        assert_eq!(world.post("/v1/admin/keys", &wrong).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");
+    }
+    let revoked = world.post(&format!("/v1/admin/keys/{key_id}/revoke"), &serde_json::json!({})).await.json()["data"].take();
+    assert_eq!((&revoked["key_id"], &revoked["is_valid"]), (&key_id.into(), &false.into()));
+    world.set_clock("2026-01-15T12:00:01Z");
+    assert_eq!(ask(&world, key, "/v1/geo-demographics/locations/90210").await.problem(), (401, "invalid_api_key".to_owned()));
+    assert_eq!(world.post(&format!("/v1/admin/keys/{key_id}/revoke"), &serde_json::json!({})).await.problem(), (400, "invalid_parameter".to_owned()));
+    assert_eq!(world.post("/v1/admin/keys/k000000000000/revoke", &serde_json::json!({})).await.problem(), (404, "not_found".to_owned()));
+}
+
+#[tokio::test]
 async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "free");

@@ -393,6 +393,10 @@ class Operations:
     def search(self, *, q: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Found]:
         """One search over everything.
 
+        One search over everything: what a person types into one box. A ZIP code, a county, a state, a company by name, ticker or CIK, a business, a license number, an address, an accession number, a record id, a dataset, a release.
+
+        Exact identifiers come first, then names. Each result says what it is, how it fits, and the path that answers in full. Only families whose scope the key has are searched; notices say what was not.
+
         Needs a key; it sees what its scopes allow.
         """
         return self._answer("GET", "/v1/search", {}, {"q": q, "limit": limit, "release": release, "as_of": as_of})
@@ -465,6 +469,10 @@ class Operations:
 
     def get_snapshot(self, sha256: str) -> Answer[types.SnapshotReport]:
         """A publisher's file, and the releases that were made from it.
+
+        A publisher's file as it was fetched: its address, dates, size, digest and licence, and the releases that were made from it; where the server allows it, the bytes themselves, or a `Range` of them.
+
+        Use it to check a record against the very file, by the digest that `/v1/provenance` names. Files of lists that may tell of persons are for `admin` alone.
 
         Needs no key.
         """

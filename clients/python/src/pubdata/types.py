@@ -1471,7 +1471,7 @@ class NearbyZipsAnswer(TypedDict):
 class NewKeyRequest(TypedDict):
     expires_in_days: NotRequired[int | None]
     name: str
-    plan: NotRequired[str]
+    plan: NotRequired[str | None]
     scopes: list[Scope]
 
 

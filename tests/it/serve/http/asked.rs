@@ -98,7 +98,8 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
     let mut asked = 0;
     let mut wrong = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let parameters = methods["get"]["parameters"].as_array().cloned().unwrap_or_default();
+        // What is only posted has no query.
+        let Some(parameters) = methods["get"]["parameters"].as_array().cloned() else { continue };
         let example = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name && parameter["in"] == "path").unwrap()["example"].clone();
         let filled: Vec<String> = path
             .split('/')
