@@ -15,15 +15,16 @@ AT_MOST_ONE = {
 RANGES = [("fiscal_year_from", "fiscal_year_to"), ("filed_from", "filed_to"), ("date_from", "date_to"), ("filed_from", "date_to"),
           ("date_from", "filed_to"), ("period_from", "period_to"), ("formed_from", "formed_to"), ("permits_from", "permits_to")]
 NUMBERS = [("min_value", "max_value")]
-# Whose random values are hardly ever a place with a record of the day.
+# Whose random values are hardly ever a place with a record of the day, or a name.
 BODIES = {
     "/v1/tax/calculate": {"to": {"zip": "55401"}, "date": "2019-01-01", "line_items": [{"id": "a", "quantity": 2, "unit_price": 9.99}]},
+    "/v1/admin/keys": {"name": "made up", "scopes": ["geo"]},
     "/v1/tax/batch": {"date": "2019-01-01", "addresses": [{"id": "a", "zip": "55401"}, {"id": "b", "zip": "00000"}]},
 }
 # A random place is not covered, and a random state is none: requests to these go to places of the fixtures.
 PLACES = {
-    "/v1/business/search": {"state": "NY,FL"},
-    "/v1/license/search": {"state": "TX,WA"},
+    "/v1/business/search": {"state": ["NY", "FL"]},
+    "/v1/license/search": {"state": ["TX", "WA"]},
     "/v1/license/verify": {"state": "TX", "profession": "barber"},
     "/v1/contractors/{license}": {"state": "TX", "profession": "barber"},
     "/v1/permits/search": {"jurisdiction": "us-il-chicago"},
@@ -55,7 +56,7 @@ def exclusive(path, query):
     # Random companies are unknown, or one of them twice.
     if path == "/v1/sec/financials/compare":
         query.pop("ciks", None)
-        query["tickers"] = "AAPL,NVDA"
+        query["tickers"] = ["AAPL", "NVDA"]
         query.setdefault("metric", "revenue")
     for names in AT_MOST_ONE.get(path, []):
         for extra in [name for name in names if name in query][1:]:
