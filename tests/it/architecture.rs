@@ -64,7 +64,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("snapshot", "http json release settings tracer"),
     ("finder", "business geo http json license permit place release search sec"),
     ("routes", "admin bulk business coverage finder geo http license permit place provenance release sec settings snapshot stream tax zip_code"),
-    ("pages", "http settings"),
+    ("pages", "http release settings"),
     ("server", "http pages release routes settings stream"),
     ("router", "http pages routes server stream"),
     ("run", "http router server settings stream"),

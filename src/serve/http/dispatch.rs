@@ -80,7 +80,7 @@ async fn serve_one(
     };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
     let running = service.run(&client)?;
-    let release = release_for(service, endpoint, &query).await?;
+    let release = release_for(service, endpoint, &query, None).await?;
     let today = day_of(now);
     let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today };
     if let Some(file) = file {
@@ -136,12 +136,14 @@ fn check_access(endpoint: &Endpoint, client: &Client) -> Result<()> {
 }
 
 /// What a page asks the API, within the server.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Question<'a> {
     pub method: &'a str,
     /// Path and query, percent-encoded.
     pub target: &'a str,
     pub body: &'a [u8],
+    /// What is present for whoever asks, whatever the channel points at by now; none where no release is loaded.
+    pub present: Option<&'a Arc<Release>>,
 }
 
 /// Answers a question of the server itself as a client may ask it: the same checks, release and answer as over the network, without a key to read
@@ -157,14 +159,17 @@ pub async fn ask(service: &Service, paths: &Paths, client: &Client, question: Qu
     let endpoint = found.methods.iter().find(|endpoint| endpoint.method == question.method).ok_or_else(unknown)?;
     check_access(endpoint, client)?;
     let query = Query::read(query, endpoint.parameters, &service.contracts)?;
-    let release = release_for(service, endpoint, &query).await?;
+    let release = release_for(service, endpoint, &query, question.present).await?;
     let call = Call { endpoint, service, release: &release, path: &values, query: &query, body: question.body, client, today: service.today() };
     envelope::answer(&call, &request_id.0).await.map(|(bytes, _)| bytes)
 }
 
 /// The release that a request is answered from.
-async fn release_for(service: &Service, endpoint: &Endpoint, query: &Query) -> Result<Arc<Release>> {
-    let release = service.catalog.resolve(&wanted(query)?).await?;
+async fn release_for(service: &Service, endpoint: &Endpoint, query: &Query, present: Option<&Arc<Release>>) -> Result<Arc<Release>> {
+    let release = match (wanted(query)?, present) {
+        (Wanted::Current, Some(present)) => present.clone(),
+        (wanted, _) => service.catalog.resolve(&wanted).await?,
+    };
     // What is answered from memory is in no file.
     if matches!(endpoint.handler, Handler::Files(_)) {
         return service.catalog.intact(release).await.map_err(|error| Problem::internal(&error));

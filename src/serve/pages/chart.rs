@@ -30,8 +30,8 @@ pub struct PeriodEstimate {
 /// A figure of a fiscal period.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// Which period it is of all: periods that are missing leave a gap.
-    pub number: i64,
+    /// When the period ends, in months: what is missing leaves a gap, and periods with one label stand beside each other.
+    pub month: i64,
     /// The period's label.
     pub label: String,
     pub value: f64,
@@ -109,25 +109,27 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     svg.finish()
 }
 
-/// Columns of fiscal periods; where a figure was restated, a mark shows what was reported first.
-pub fn columns(title: &str, unit: &str, figures: &[Figure]) -> String {
+/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first.
+pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
     const LEFT: f64 = 50.0;
     const BOTTOM: f64 = 24.0;
-    let (Some(first), Some(last)) = (figures.iter().map(|figure| figure.number).min(), figures.iter().map(|figure| figure.number).max()) else {
+    /// What a letter of a label takes, and the room between two labels.
+    const LETTER: f64 = 6.2;
+    const ROOM: f64 = 10.0;
+    let (Some(first), Some(last)) = (figures.iter().map(|figure| figure.month).min(), figures.iter().map(|figure| figure.month).max()) else {
         return String::new();
     };
-    let slots = (last - first + 1) as f64;
     let values = figures.iter().flat_map(|figure| [Some(figure.value), figure.first_reported, Some(0.0)]).flatten();
     let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
-    let step = (WIDTH - LEFT - 10.0) / slots;
+    let step = (WIDTH - LEFT - 10.0) / ((last - first) as f64 / months as f64 + 1.0);
     let width = (step * 0.64).min(46.0);
-    // Labels that would touch each other are left out, the newest never.
-    let every = (46.0 / step).ceil().max(1.0) as i64;
     let mut svg = Svg::new("columns", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
-    for figure in figures {
-        let middle = LEFT + step * ((figure.number - first) as f64 + 0.5);
+    // Labels that would touch each other are left out, the newest never.
+    let mut free_until = f64::INFINITY;
+    for figure in figures.iter().rev() {
+        let middle = LEFT + step * ((figure.month - first) as f64 / months as f64 + 0.5);
         let (top, foot) = (scale.y(figure.value.max(0.0)), scale.y(figure.value.min(0.0)));
         let before = figure.first_reported.map(|first| format!(" (first reported: {})", amount(first, unit))).unwrap_or_default();
         svg.linked(figure.page.as_deref(), &format!("{}: {}{before}", figure.label, amount(figure.value, unit)), |svg| {
@@ -137,8 +139,10 @@ pub fn columns(title: &str, unit: &str, figures: &[Figure]) -> String {
                 svg.line("first", (middle - width / 2.0 - 4.0, y), (middle + width / 2.0 + 4.0, y));
             }
         });
-        if (last - figure.number) % every == 0 {
+        let half = figure.label.len() as f64 * LETTER / 2.0;
+        if middle + half <= free_until {
             svg.text("tick", "middle", (middle, HEIGHT - 8.0), &figure.label);
+            free_until = middle - half - ROOM;
         }
     }
     svg.line("zero", (LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)));
@@ -255,11 +259,21 @@ mod tests {
         for counts in [&[][..], &[5], &[5, 5, 5], &[0, 0]] {
             assert!(!sparkline("rows", counts).contains("NaN"), "{counts:?}");
         }
-        let figure = |value: f64| Figure { number: 2024, label: "2024".to_owned(), value, first_reported: None, page: None };
+        let figure = |value: f64| Figure { month: 24_300, label: "2024".to_owned(), value, first_reported: None, page: None };
         for figures in [vec![figure(0.0)], vec![figure(-5.0), figure(-5.0)], vec![figure(1e12), figure(-3e11)]] {
-            assert!(!columns("Net income", "USD", &figures).contains("NaN"), "{figures:?}");
+            assert!(!columns("Net income", "USD", 12, &figures).contains("NaN"), "{figures:?}");
         }
         assert_eq!(periods("Population", "persons", &[]), "");
+    }
+
+    #[test]
+    fn missing_periods_leave_a_gap_and_no_figure_hides_another() {
+        let figure = |month, value| Figure { month, label: "FY".to_owned(), value, first_reported: None, page: None };
+        // Two years with one label, half a year apart, and a third after a gap of two.
+        let drawn = columns("Revenue", "USD", 12, &[figure(0, 1.0), figure(6, 2.0), figure(36, 3.0)]);
+        let places: Vec<f64> = drawn.split("<rect class=\"bar\" x=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        let [newest, second, first] = places[..] else { panic!("{drawn}") };
+        assert!((second - first - 35.0).abs() < 0.2 && (newest - first - 210.0).abs() < 0.2, "{places:?}");
     }
 
     #[test]

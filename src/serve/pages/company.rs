@@ -32,36 +32,33 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     let figures = format!("/v1/sec/companies/{cik}/financials?period={period}");
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
     let (figures, filings) = try_join!(visit.ask_if_there(figures), visit.ask_if_there(reports))?;
-    let series = figures["data"]["series"].as_array().into_iter().flatten().map(series).collect::<Vec<_>>();
+    let series = figures["data"]["series"].as_array().into_iter().flatten().map(|of_metric| series(of_metric, period)).collect::<Vec<_>>();
     let number = visit.value("cik").trim_start_matches('0');
     Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"] }))
 }
 
-/// A metric with its chart; periods of a share count are days.
-fn series(series: &Json) -> Value {
+/// A metric with its chart.
+fn series(series: &Json, period: &str) -> Value {
     let (metric, unit) = (series["metric"].as_str().unwrap_or_default(), series["unit"].as_str().unwrap_or_default());
     let values: Vec<&Json> = series["values"].as_array().into_iter().flatten().collect();
     // A chart has one figure for each period; what a year to date adds up is no quarter.
     let figures: Vec<Figure> = values.iter().filter(|value| value["is_ytd"] != true).filter_map(|value| figure(value)).collect();
-    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, &figures);
+    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == "quarterly" { 3 } else { 12 }, &figures);
     context! { metric, label => words(metric), unit, null_reason => series["null_reason"], chart, values => values.into_iter().rev().collect::<Vec<_>>() }
 }
 
 fn figure(value: &Json) -> Option<Figure> {
-    let (year, period) = (value["fiscal_year"].as_i64(), value["fiscal_period"].as_str().unwrap_or("FY"));
-    let label = match (year, period) {
+    let end = value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?;
+    let mut numbers = end.split('-').map(str::parse::<i64>);
+    let month = numbers.next()?.ok()? * 12 + numbers.next()?.ok()?;
+    let label = match (value["fiscal_year"].as_i64(), value["fiscal_period"].as_str().unwrap_or("FY")) {
         (Some(year), "FY") => year.to_string(),
         (Some(year), quarter) => format!("{quarter} {year}"),
-        (None, _) => value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?.to_owned(),
+        (None, _) => end.to_owned(),
     };
-    // What has no fiscal year stands where its day does.
-    let of_day = || value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?.get(..4)?.parse::<i64>().ok();
-    let quarter = period.strip_prefix('Q').and_then(|quarter| quarter.parse::<i64>().ok());
-    let year = year.or_else(of_day)?;
-    let number = quarter.map_or(year, |quarter| year * 4 + quarter);
     let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true);
     let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
-    Some(Figure { number, label, value: value["value"].as_f64()?, first_reported, page })
+    Some(Figure { month, label, value: value["value"].as_f64()?, first_reported, page })
 }
 
 async fn statements(visit: &Visit<'_>) -> Result<Made> {

@@ -43,6 +43,7 @@ use super::http::problem::{Code, Problem, Result};
 use super::http::request_id::RequestId;
 use super::http::response::insert;
 use super::http::service::Service;
+use super::release::loaded::Release;
 use super::settings::Pages as Who;
 use crate::ids::Digest;
 use crate::store::Scope;
@@ -126,13 +127,12 @@ impl Pages {
     }
 
     fn problem_page(&self, problem: &Problem, path: &str, browser: Browser<'_>) -> Response {
-        let Browser { form_token, is_keyed } = browser;
         let status = problem.code.status();
         let candidates = Value::from(Serde(&problem.candidates));
         let context = context! {
             status => status.as_u16(), code => problem.code.name(), title => problem.code.title(), advice => problem.code.advice(),
             detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
-            ..self.shared(path, &Told::default(), form_token, is_keyed, "")
+            ..self.shared(path, &Told::default(), browser, self.service.catalog.current().as_deref(), "")
         };
         let mut response = match self.render("problem.html", context) {
             Ok(text) => page_response(status, text),
@@ -144,12 +144,12 @@ impl Pages {
         response
     }
 
-    fn shared(&self, path: &str, told: &Told, form_token: &str, is_keyed: bool, search: &str) -> Value {
-        let release = self.service.catalog.current();
+    fn shared(&self, path: &str, told: &Told, browser: Browser<'_>, release: Option<&Release>, search: &str) -> Value {
+        let Browser { form_token, is_keyed } = browser;
         context! {
-            path, form_token, is_keyed, search, asked => Value::from(Serde(&told.asked)), base_url => self.service.public_url(),
+            path, form_token, is_keyed, search, asked => Value::from(Serde(&told.asked)), base_url => self.service.settings.own_url(),
             notices => told.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
-            release_id => told.release_id.clone().or_else(|| release.as_ref().map(|release| release.manifest.release_id.to_string())),
+            release_id => release.map(|release| release.manifest.release_id.as_str()),
             channel => self.service.catalog.channel(), version => env!("CARGO_PKG_VERSION"),
             is_sample => release.is_some_and(|release| release.manifest.is_sample),
         }
@@ -255,6 +255,7 @@ async fn made(
             });
         }
     };
+    let _running = pages.service.run(&visitor.client)?;
     let decoded = values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let visit = Visit {
         pages,
@@ -264,6 +265,7 @@ async fn made(
         query: pairs(parts.uri.query().unwrap_or_default()),
         form,
         request_id,
+        release: pages.service.catalog.current(),
         told: Mutex::default(),
     };
     match (page.make)(&visit).await? {
@@ -271,7 +273,8 @@ async fn made(
         Made::Page(template, context) => {
             let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
             let search = visit.parameter("q").unwrap_or_default();
-            let shared = pages.shared(parts.uri.path(), &told, form_token, visit.visitor.is_keyed, search);
+            let browser = Browser { form_token, is_keyed: visit.visitor.is_keyed };
+            let shared = pages.shared(parts.uri.path(), &told, browser, visit.release.as_deref(), search);
             pages.render(template, context! { ..context, ..shared }).map(Answered::Page)
         }
     }

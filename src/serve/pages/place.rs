@@ -60,12 +60,9 @@ async fn county(visit: &Visit<'_>) -> Result<Made> {
 async fn state(visit: &Visit<'_>) -> Result<Made> {
     let state = visit.value("state").to_uppercase();
     let metric = visit.parameter("metric").unwrap_or("population");
-    let path = format!("/v1/geo-demographics/states/{}/counties", segment(&state));
-    let counties = visit.ask_if_there(target(&path, &[("metric", Some(metric)), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))])).await?;
-    // The answer does not repeat the unit, which is the metric's.
-    let unit = unit_of(metric);
-    let context = context! { state, metric, unit, counties => counties["data"], page => counties["meta"]["page"] };
-    Ok(Made::Page("state.html", context))
+    let query = [("geography_type", Some("county")), ("state", Some(state.as_str())), ("limit", Some("100")), ("cursor", visit.parameter("cursor"))];
+    let counties = visit.ask_if_there(target(&format!("/v1/geo-demographics/metrics/{}", segment(metric)), &query)).await?;
+    Ok(Made::Page("state.html", context! { state, metric, metrics => ORDER, counties => counties["data"], page => counties["meta"]["page"] }))
 }
 
 async fn compare(visit: &Visit<'_>) -> Result<Made> {
@@ -119,17 +116,6 @@ const ORDER: &[&str] = &[
     "high_school_attainment",
     "bachelors_attainment",
 ];
-
-/// The unit of a metric, for answers that name it only once.
-fn unit_of(metric: &str) -> &'static str {
-    match metric {
-        "population" => "persons",
-        "households" => "households",
-        "median_age" => "years",
-        _ if metric.starts_with("median_") => "usd",
-        _ => "percent",
-    }
-}
 
 fn record_page(record: &Json) -> Option<String> {
     record["record_id"].as_str().map(|id| format!("/records/{}", segment(id)))

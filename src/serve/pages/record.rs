@@ -36,12 +36,13 @@ async fn record(visit: &Visit<'_>) -> Result<Made> {
 fn about(columns: &Json) -> Option<Value> {
     let pages = [
         ("zcta", "/zip/", "ZIP code area"),
-        ("zip", "/zip/", "ZIP code"),
         ("permit_id", "/permit/", "Permit"),
         ("license_id", "/license/", "License"),
         ("entity_id", "/business/", "Business"),
         ("cik", "/company/", "Company"),
         ("county_fips", "/county/", "County"),
+        // Others have one in their address.
+        ("zip", "/zip/", "ZIP code"),
     ];
     let found = pages.into_iter().find_map(|(column, page, words)| Some((columns[column].as_str()?, page, words)));
     found.map(|(code, page, words)| {

@@ -11,6 +11,7 @@ use crate::serve::http::auth::Client;
 use crate::serve::http::dispatch::{Question, ask};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::http::request_id::RequestId;
+use crate::serve::release::loaded::Release;
 
 /// Who looks at a page.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Visit<'a> {
     /// Fields of a form that was sent.
     pub form: Vec<(String, String)>,
     pub request_id: RequestId,
+    /// The release that all answers of the page come from; none where none is loaded.
+    pub release: Option<Arc<Release>>,
     pub told: Mutex<Told>,
 }
 
@@ -39,9 +42,8 @@ pub struct Visit<'a> {
 pub struct Told {
     /// Paths that were asked, in order.
     pub asked: Vec<String>,
-    /// Notices, each code once.
+    /// Notices, each once.
     pub notices: Vec<(String, String)>,
-    pub release_id: Option<String>,
 }
 
 impl Visit<'_> {
@@ -91,7 +93,8 @@ impl Visit<'_> {
 
     async fn put(&self, method: &str, target: String, body: &[u8]) -> Result<Json> {
         let Pages { service, paths, .. } = self.pages;
-        let bytes = ask(service, paths, &self.visitor.client, Question { method, target: &target, body }, &self.request_id).await?;
+        let question = Question { method, target: &target, body, present: self.release.as_ref() };
+        let bytes = ask(service, paths, &self.visitor.client, question, &self.request_id).await?;
         let answer: Json = serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if method == "GET" {
@@ -103,7 +106,6 @@ impl Visit<'_> {
                 told.notices.push((code.to_owned(), message.to_owned()));
             }
         }
-        told.release_id = answer["meta"]["release"]["release_id"].as_str().map(str::to_owned).or(told.release_id.take());
         Ok(answer)
     }
 }

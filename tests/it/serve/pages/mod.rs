@@ -3,6 +3,7 @@
 mod crawl;
 mod forms;
 mod hostile;
+mod swaps;
 
 use axum::body::Body;
 use axum::http::Request;
