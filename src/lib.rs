@@ -17,6 +17,7 @@ pub mod normalise;
 pub mod pipeline;
 pub mod provenance;
 pub mod publish;
+pub mod receipts;
 pub mod run;
 pub mod serve;
 pub mod store;

@@ -9,7 +9,7 @@ macro_rules! files {
 }
 
 /// Every file by its name; shapes that several documents have are in files without `pubdata.`.
-const FILES: [(&str, &str); 34] = files![
+const FILES: [(&str, &str); 37] = files![
     "common"
     "contract"
     "manifest"
@@ -33,7 +33,9 @@ const FILES: [(&str, &str); 34] = files![
     "pubdata.release_diff"
     "pubdata.releases"
     "pubdata.run"
+    "pubdata.seal"
     "pubdata.settings"
+    "pubdata.signing_key"
     "pubdata.status"
     "pubdata.test_message"
     "pubdata.trace"
@@ -41,6 +43,7 @@ const FILES: [(&str, &str); 34] = files![
     "pubdata.units"
     "pubdata.upgrade"
     "pubdata.verify"
+    "pubdata.verify_receipt"
     "pubdata.withdrawal"
     "snapshot"
     "task"

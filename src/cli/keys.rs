@@ -1,12 +1,17 @@
 //! `pubdata keys`: makes, lists and revokes API keys. A key is printed once, when it is made; only its hash is kept.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, ToSpan};
 
 use super::{Global, output};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoExt, Result};
+use crate::receipts::SigningKey;
 use crate::store::{NewKey, Plans, SharedStore, change_keys, list_keys};
 
 #[derive(Args)]
@@ -34,6 +39,18 @@ enum KeysCommand {
     },
     /// Lists the keys, without the secrets.
     List,
+    /// Makes the publisher's key, with which releases are sealed, in a file that only its owner can read, and prints what it is verified with.
+    Signing {
+        /// The publisher's name in the log, with a version, so that another key can follow it: data.example.org/2026.
+        #[arg(long)]
+        name: String,
+        /// The file, which must not exist. Keep it off servers, and keep a copy.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// The channel whose log's key is printed.
+        #[arg(long, default_value = "nightly")]
+        channel: String,
+    },
     /// Makes a key invalid at once, also for a server that is running.
     Revoke {
         /// The id, from `keys list`.
@@ -42,6 +59,9 @@ enum KeysCommand {
 }
 
 pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
+    if let KeysCommand::Signing { name, output, channel } = &arguments.command {
+        return signing(global, name, output, channel);
+    }
     let plans = Plans::load(&global.files()?)?;
     if !matches!(arguments.command, KeysCommand::Create { .. }) {
         global.needs_store()?;
@@ -64,6 +84,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 anstream::println!("it counts for servers of {}", store.url());
             }
         }
+        KeysCommand::Signing { .. } => {}
         KeysCommand::List => {
             let keys = list_keys(&home, &store).await?;
             if global.json {
@@ -86,6 +107,20 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 anstream::println!("{} ({}) is revoked", key.id, key.name);
             }
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<ExitCode> {
+    let key = SigningKey::generate(name)?;
+    let of_log = key.of_log(channel)?.verifier().to_string();
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).at("create", path)?;
+    file.write_all(format!("{}\n", key.to_private_text()).as_bytes()).and_then(|()| file.sync_all()).at("write", path)?;
+    if global.json {
+        output::document("signing_key", &serde_json::json!({ "file": path, "log": format!("{name}/{channel}"), "key": of_log }));
+    } else {
+        anstream::println!("{}", output::bold(&of_log));
+        anstream::println!("verifies the log of channel {channel}; the secret is in {}: seal with --signing-key, keep it off servers", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }

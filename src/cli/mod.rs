@@ -16,6 +16,7 @@ mod placed;
 mod probe;
 mod progress;
 mod publishers;
+mod receipts;
 mod release_page;
 mod releases;
 mod run;
@@ -125,6 +126,12 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
     Verify(verify::VerifyArgs),
+    /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
+    Seal(receipts::SealArgs),
+    /// Issues the receipt of a record: proof, for whoever has the publisher's key to verify with, that the release has it or has it not.
+    Receipt(receipts::ReceiptArgs),
+    /// Checks a receipt with nothing but the publisher's key. Needs no home and no network.
+    VerifyReceipt(receipts::VerifyReceiptArgs),
     /// Says what this version of the program does with the home that another one left. Changes nothing.
     Upgrade,
     /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
@@ -236,6 +243,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
         Command::Trace(arguments) => runtime.block_on(trace::trace(global, arguments)),
         Command::Verify(arguments) => runtime.block_on(verify::verify(global, arguments)),
+        Command::Seal(arguments) => runtime.block_on(receipts::seal(global, arguments)),
+        Command::Receipt(arguments) => runtime.block_on(receipts::receipt(global, arguments)),
+        Command::VerifyReceipt(arguments) => receipts::verify_receipt(global, arguments),
         Command::Upgrade => runtime.block_on(upgrade::upgrade(global)),
         Command::Follow(arguments) => runtime.block_on(follow::follow(global, arguments)),
         Command::Serve(arguments) => runtime.block_on(serve::serve(global, arguments)),

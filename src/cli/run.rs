@@ -9,6 +9,7 @@ use clap::Args;
 use super::after_run::{self, AfterRunArgs};
 use super::attention::Extent;
 use super::publishers::PublisherArgs;
+use super::receipts::{self, SigningKeyArgs};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
@@ -73,6 +74,8 @@ pub(super) struct RunArgs {
     pub(super) extent: ExtentArgs,
     #[command(flatten)]
     after: AfterRunArgs,
+    #[command(flatten)]
+    signing: SigningKeyArgs,
 }
 
 /// How much is printed of a run.
@@ -160,11 +163,15 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     }
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
+    let signing_key = arguments.signing.signing_key.as_deref().map(receipts::read_key).transpose()?;
     let progress = Arc::new(Progress::new());
     let observer: SharedObserver = progress.clone();
     let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
+    if let (Some(key), Ok(_)) = (&signing_key, &report) {
+        receipts::seal_after_run(&settings, key).await;
+    }
     after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
     Ok(told(global, &report?, &arguments.extent))
 }

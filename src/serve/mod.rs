@@ -17,6 +17,7 @@ mod pages;
 mod permit;
 mod place;
 mod provenance;
+mod receipts;
 mod release;
 mod router;
 mod routes;

@@ -28,6 +28,7 @@ use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
 use super::http::service;
 use super::pages::Pages;
+use super::receipts;
 use super::server::Server;
 use super::stream;
 
@@ -122,6 +123,7 @@ fn pages(server: &Arc<Server>) -> Router {
     let mut router = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
         .route("/v1/asyncapi.json", get(asyncapi_document).fallback(no_route))
+        .route("/v1/log/{*file}", get(log_file).fallback(no_route))
         .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(no_route))
         .fallback(no_route)
         .layer(metered)
@@ -173,6 +175,12 @@ async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap)
 
 async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
     server.asyncapi.answer(&headers).await
+}
+
+/// A file of the channel's log.
+async fn log_file(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, file: Path<String>) -> Response {
+    let answered = receipts::log_answer(&server.service, &file).await;
+    answered.unwrap_or_else(|problem| problem_response(&server.service, &problem, &format!("/v1/log/{}", shown(&file)), &request_id))
 }
 
 async fn ready(State(server): State<Arc<Server>>) -> Response {

@@ -8,7 +8,7 @@ use super::http::openapi;
 use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
-use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, sec, snapshot, tax, zip_code};
+use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, receipts, sec, snapshot, tax, zip_code};
 use crate::contract::Contracts;
 
 /// Endpoints about all datasets.
@@ -18,7 +18,7 @@ static OF_ALL: Family = Family {
         description: "What is published, how fresh and how complete it is, and the way from a record back to the publisher's bytes.",
     },
     load: place::LOAD,
-    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT, snapshot::ENDPOINT],
+    endpoints: &[finder::ENDPOINT, coverage::GEOGRAPHIC, coverage::ALL, provenance::ENDPOINT, receipts::ENDPOINT, snapshot::ENDPOINT],
     placeholders: &[
         Placeholder { name: "record_id", pattern: "^[^:]+:.+$", example: "geo.zcta_metric:2023:90210:population", description: "A `record_id` of any answer." },
         Placeholder {

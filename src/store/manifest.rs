@@ -182,10 +182,14 @@ pub struct PartReport {
 }
 
 impl Manifest {
-    /// Derives the release id: the hash of the canonical JSON (keys sorted, no white space) of the hashed fields.
+    /// The digest that the release id is the beginning of: of the canonical JSON (keys sorted, no white space) of the hashed fields.
+    pub fn derive_digest(&self) -> Digest {
+        Digest::of(&serde_json::to_vec(&HashedManifest::of(self)).expect("a manifest is plain data"))
+    }
+
+    /// Derives the release id from what is hashed.
     pub fn derive_release_id(&self) -> ReleaseId {
-        let hashed = serde_json::to_vec(&HashedManifest::of(self)).expect("a manifest is plain data");
-        ReleaseId::from_digest(&Digest::of(&hashed))
+        ReleaseId::from_digest(&self.derive_digest())
     }
 
     /// Marks the builds that could not be renewed since. Without word of it the marks stay that programs of before wrote into the release.

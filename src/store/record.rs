@@ -34,6 +34,14 @@ const RECORD_ID: &str = "record_id";
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
 pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> {
+    row_of_record(part, record_id)?.map(|row| record_at(&row, 0)).transpose()
+}
+
+/// Finds a record in a part, as [`find_record`] does: a batch of its row alone.
+///
+/// # Errors
+/// As there.
+pub fn row_of_record(part: Bytes, record_id: &RecordId) -> Result<Option<RecordBatch>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?;
     let metadata = builder.metadata().clone();
     let schema = builder.parquet_schema().clone();
@@ -47,8 +55,9 @@ pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> 
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::leaves(&schema, [column]), is_wanted))]);
     for batch in builder.with_row_groups(groups).with_row_filter(filter).build()? {
-        if let Some(record) = find_in_batch(&batch?, record_id)? {
-            return Ok(Some(record));
+        let batch = batch?;
+        if batch.num_rows() > 0 {
+            return Ok(Some(batch.slice(0, 1)));
         }
     }
     Ok(None)

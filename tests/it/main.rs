@@ -20,6 +20,7 @@ mod peers;
 mod publish;
 mod publisher;
 mod real;
+mod receipts;
 mod run;
 mod serve;
 mod support;

@@ -81,6 +81,15 @@ fn nights(told: &mut Told) {
     place.edit(PERMITS_FILE, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
     told.ask(&place, 0, &with("run"));
     told.ask(&place, 0, &["releases", "diff", &first]);
+    let secret = place.root().join("signing.key").display().to_string();
+    let key = told.ask(&place, 0, &["keys", "signing", "--name", "data.example.org/2026", "--output", &secret])["key"].take();
+    told.ask(&place, 0, &["seal", "--signing-key", &secret]);
+    let receipt = place.root().join("receipt.json");
+    let issued = place.pubdata(&["receipt", RECORD]).expect(0).stdout;
+    for (code, text) in [(0, issued.clone()), (1, issued.replace("VACANCY", "vacancy"))] {
+        std::fs::write(&receipt, text).unwrap();
+        told.ask(&place, code, &["verify-receipt", receipt.to_str().unwrap(), "--key", key.as_str().unwrap()]);
+    }
 
     std::fs::remove_file(place.file(AREAS)).unwrap();
     place.edit(PERMITS_FILE, |text| text.lines().take(2).map(|line| format!("{line}\n")).collect());

@@ -24,11 +24,14 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("keys create", &["key"]),
     ("keys list", &["keys"]),
     ("keys revoke", &["key"]),
+    ("keys signing", &["signing_key"]),
     // Its text is a format for machines, that of Prometheus.
     ("metrics", &[]),
     ("new", &["new"]),
     ("plan", &["plan"]),
     ("probe", &["probe"]),
+    // It prints a receipt, which is an answer of the API.
+    ("receipt", &[]),
     ("releases diff", &["release_diff"]),
     ("releases list", &["releases"]),
     ("releases promote", &["channel_move"]),
@@ -40,6 +43,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     // It prints a schema, not a document.
     ("schema json", &[]),
     ("schema show", &["contract"]),
+    ("seal", &["seal"]),
     // It answers requests, and logs.
     ("serve", &[]),
     ("settings", &["settings"]),
@@ -49,6 +53,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("trace", &["trace", "trace_filing"]),
     ("upgrade", &["upgrade"]),
     ("verify", &["verify"]),
+    ("verify-receipt", &["verify_receipt"]),
 ];
 
 /// Documents that belong to no command: what every command says when it fails, and what hook and webhook get.

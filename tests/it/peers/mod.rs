@@ -9,6 +9,7 @@ mod clients;
 mod expected;
 mod moto;
 mod readers;
+mod receipts;
 mod spark;
 mod stream;
 

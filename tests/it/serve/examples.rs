@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 
 use super::home::{point, publish_changed};
 use super::served::Served;
+use crate::receipts::SealedPlace;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 44] = [
+const EXAMPLES: [(&str, &str); 45] = [
+    ("getReceipt", "/v1/receipts/geo.zcta_metric:2023:90210:population"),
     ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
     ("getLocation", "/v1/geo-demographics/locations/90210"),
@@ -57,9 +59,15 @@ const EXAMPLES: [(&str, &str); 44] = [
     ("getRecordHistory", "/v1/records/geo.zcta_metric:2023:90210:population/history"),
 ];
 
+const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
 
-const VOLATILE: [(&str, &str); 19] = [
+const VOLATILE: [(&str, &str); 24] = [
+    ("manifest_sha256", HASH),
+    ("records_root", HASH),
+    ("root", HASH),
+    ("record_sha256", HASH),
+    ("checkpoint", "data.example.org/2026/nightly\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— data.example.org/2026/nightly AAAAAA==\n"),
     ("verified_as_of", "2026-08-05"),
     ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
@@ -89,6 +97,8 @@ pub fn settle(value: &mut Value) {
             for (name, field) in fields.iter_mut() {
                 match VOLATILE.iter().find(|(volatile, _)| volatile == name) {
                     Some((_, constant)) if field.is_string() => *field = json!(constant),
+                    // Hashes.
+                    _ if name == "path" || name.ends_with("_path") => settle_hashes(field),
                     _ => settle(field),
                 }
             }
@@ -103,6 +113,10 @@ pub fn settle(value: &mut Value) {
         }
         _ => {}
     }
+}
+
+fn settle_hashes(path: &mut Value) {
+    path.as_array_mut().into_iter().flatten().for_each(|hash| *hash = json!(HASH));
 }
 
 /// Bodies by operation.
@@ -133,7 +147,7 @@ pub async fn two_releases() -> Place {
     })
     .await;
     point(&releases, &manifest.release_id, &manifest.published_at).await;
-    place
+    SealedPlace::of(place).place
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ mod listening;
 mod pages;
 mod permit;
 mod provenance;
+mod receipts;
 mod records;
 mod release;
 mod schema;

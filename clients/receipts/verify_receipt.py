@@ -1,0 +1,116 @@
+"""Checks the receipt of a published record, or of its absence, with nothing but the key of the publisher's log.
+
+    python verify_receipt.py RECEIPT.json KEY
+
+RECEIPT.json is what `GET /v1/receipts/{record_id}` answers, KEY what `/v1/log/key` shows (name+hash+base64), noted before it was needed.
+Needs Python 3.9 and the package `cryptography`. Trees: RFC 9162; signature: C2SP signed-note; canonical JSON: RFC 8785, without numbers.
+"""
+import base64, hashlib, json, sys  # noqa: E401
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+def sha256(*pieces):
+    return hashlib.sha256(b"".join(pieces)).digest()
+
+
+def canonical(value):
+    def without_numbers(item):
+        if isinstance(item, (int, float)) and not isinstance(item, bool):
+            raise ValueError("a number where texts stand")
+        for inner in item.values() if isinstance(item, dict) else item if isinstance(item, list) else ():
+            without_numbers(inner)
+    without_numbers(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def demand(holds, otherwise):
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def root_of_path(leaf, index, leaves, path):  # RFC 9162, 2.1.3.2
+    demand(0 <= index < leaves, "no such place in the tree")
+    node, last, result = index, leaves - 1, leaf
+    for other in map(bytes.fromhex, path):
+        demand(last > 0, "the path is too long")
+        if node & 1 or node == last:
+            result = sha256(b"\x01", other, result)
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            result = sha256(b"\x01", result, other)
+        node, last = node >> 1, last >> 1
+    demand(last == 0, "the path is too short")
+    return result
+
+
+def root(hashes):
+    if len(hashes) < 2:
+        return hashes[0] if hashes else sha256()
+    half = 1 << (len(hashes) - 1).bit_length() - 1
+    return sha256(b"\x01", root(hashes[:half]), root(hashes[half:]))
+
+
+def signed_checkpoint(note, key):
+    name, key_hash, encoded = key.strip().split("+", 2)
+    public = base64.b64decode(encoded)
+    demand(public[:1] == b"\x01" and sha256(name.encode(), b"\n", public)[:4].hex() == key_hash, "no such key")
+    text, signatures = note.rsplit("\n\n", 1)
+    for line in signatures.splitlines():
+        dash, signer, encoded = line.split(" ")
+        signature = base64.b64decode(encoded)
+        if (dash, signer, signature[:4].hex()) == ("\u2014", name, key_hash):
+            Ed25519PublicKey.from_public_bytes(public[1:]).verify(signature[4:], (text + "\n").encode())
+            origin, size, encoded = text.split("\n")[:3]
+            demand(origin == name, "the checkpoint is of another log")
+            return int(size), base64.b64decode(encoded)
+    raise ValueError("the checkpoint is not signed by this key")
+
+
+def verify(receipt, key):
+    size, log_root = signed_checkpoint(receipt["checkpoint"], key)
+    release, dataset, wanted = receipt["release"], receipt["dataset"], receipt["record_id"]
+    leaf = sha256(b"\x00", sha256(canonical(release)))
+    demand(root_of_path(leaf, receipt["log_index"], size, receipt["log_path"]) == log_root, "the log does not have this release")
+    demand(release["release_id"] == "r" + release["manifest_sha256"][:20], "the release is named otherwise")
+    demand(dataset["dataset_id"] == wanted.split(":")[0], "the record is of another dataset")
+    records_root = root_of_path(sha256(b"\x00", canonical(dataset)), receipt["dataset_index"], int(release["datasets"]), receipt["dataset_path"])
+    demand(records_root.hex() == release["records_root"], "the release does not have this dataset")
+    parts, record, subject = receipt["parts"], receipt["record"], wanted.split(":")[1]
+    leaves = [sha256(b"\x00", canonical(proof["part"])) for proof in parts]
+    if record is None:
+        paths = [proof["part"]["path"] for proof in parts]
+        demand(paths == sorted(set(paths)) and len(paths) == int(dataset["parts"]) and root(leaves).hex() == dataset["root"], "not all parts are shown")
+    else:
+        demand(len(parts) == 1 and len(parts[0]["leaves"]) == 1, "a record is in one part")
+        dataset_root = root_of_path(leaves[0], parts[0]["index"], int(dataset["parts"]), parts[0]["path"])
+        demand(dataset_root.hex() == dataset["root"], "the dataset does not have this part")
+        shown = parts[0]["leaves"][0]
+        demand(record["record_id"] == shown["record_id"] == wanted, "the record is another one")
+        demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
+    for proof in parts:
+        part, records = proof["part"], int(proof["part"]["records"])
+        if records == 0 or not subject.endswith(part.get("subjects_end", "")):
+            demand(record is None, "the record is in a part of other subjects")
+            continue
+        for shown in proof["leaves"]:
+            name = shown["record_id"].encode()
+            leaf = sha256(b"\x00", len(name).to_bytes(4, "big"), name, bytes.fromhex(shown["record_sha256"]))
+            demand(root_of_path(leaf, shown["index"], records, shown["path"]).hex() == part["root"], "the part does not have this record there")
+        if record is None:
+            around = [(shown["index"], shown["record_id"].encode() > wanted.encode(), shown["record_id"] == wanted) for shown in proof["leaves"]]
+            encloses = {
+                1: lambda: around[0] == (0, True, False) or around[0] == (records - 1, False, False),
+                2: lambda: around[0][0] + 1 == around[1][0] and around[0][1:] == (False, False) and around[1][1],
+            }
+            demand(encloses.get(len(around), lambda: False)(), f"{part['path']} is not shown to lack the record")
+    return f"{wanted} {'is not' if record is None else 'is'} in release {release['release_id']}"
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as file:
+        document = json.load(file)
+    try:
+        print("valid:", verify(document.get("data", document), sys.argv[2]))
+    except Exception as error:  # whatever is not as it should be: the receipt proves nothing
+        sys.exit(f"not valid: {error or type(error).__name__}")

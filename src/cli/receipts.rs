@@ -1,0 +1,177 @@
+//! `pubdata seal`, `receipt` and `verify-receipt`: what a publisher signs, and what anyone checks.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::trace::release_id;
+use super::{Global, output};
+use crate::error::{Error, IoExt, Result};
+use crate::ids::RecordId;
+use crate::receipts::{Log, Receipt, Seal, SigningKey, VerifierKey, issue, seal as sealed};
+use crate::run::RunSettings;
+use crate::store::{Manifest, Part, find_record};
+
+/// Names the publisher's key.
+#[derive(Args)]
+pub(super) struct SigningKeyArgs {
+    /// The publisher's key, from `pubdata keys signing`: what is published is sealed and logged with it.
+    #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
+    pub(super) signing_key: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct SealArgs {
+    /// The publisher's key, from `pubdata keys signing`.
+    #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
+    signing_key: PathBuf,
+    /// The channel whose release is sealed, and whose log is continued.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+}
+
+#[derive(Args)]
+pub(super) struct ReceiptArgs {
+    /// A record such as geo.zcta_metric:2023:90210:population; of one that is not there, its absence is shown.
+    record: String,
+    /// A release other than the channel's.
+    #[arg(long)]
+    release: Option<String>,
+    /// The channel whose log the receipt ends in.
+    #[arg(long, default_value = "nightly")]
+    channel: String,
+}
+
+#[derive(Args)]
+pub(super) struct VerifyReceiptArgs {
+    /// The receipt: a file, or - for standard input.
+    file: PathBuf,
+    /// The key of the publisher's log, name+hash+base64, or a file that has it.
+    #[arg(long)]
+    key: String,
+}
+
+/// What a seal did.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) log: String,
+    pub(super) size: u64,
+    release_id: String,
+    records_root: String,
+    verifier: VerifierKey,
+}
+
+pub(super) fn read_key(path: &Path) -> Result<SigningKey> {
+    SigningKey::parse(&std::fs::read_to_string(path).at("read", path)?).map_err(|error| error.context(path.display().to_string()))
+}
+
+/// Seals the release of a channel and logs it. Roots of parts that the release before shares are not made again.
+pub(super) async fn seal_channel(settings: &RunSettings, key: &SigningKey) -> Result<Sealed> {
+    let releases = &settings.releases;
+    let nothing = || Error::store(format!("channel `{}` has no release to seal", settings.channel)).hint("`pubdata run` publishes one");
+    let history = releases.channel_history(&settings.channel).await?;
+    let manifest = releases.manifest(&history.last().ok_or_else(nothing)?.release_id).await?;
+    let mut known = None;
+    for entry in history.iter().rev() {
+        // A seal that cannot be read is made anew.
+        known = releases.seal_file(&entry.release_id).await?.and_then(|bytes| Seal::from_json(&bytes).ok());
+        if known.is_some() {
+            break;
+        }
+    }
+    let seal = sealed(releases, &manifest, known.as_ref()).await?;
+    releases.put_seal_file(&manifest.release_id, seal.to_json().into()).await?;
+    let logged = Log::of(releases, &settings.channel).append(&seal, key).await?;
+    let key = key.of_log(&settings.channel)?;
+    Ok(Sealed {
+        log: key.name().to_owned(),
+        size: logged.seals.len() as u64,
+        release_id: manifest.release_id.to_string(),
+        records_root: seal.release.records_root.to_string(),
+        verifier: key.verifier(),
+    })
+}
+
+/// Seals what a run has published. The release is published all the same: what goes wrong is a warning, and the next run tries again.
+pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey) {
+    let sealed = match settings.home.lock() {
+        Ok(_lock) => seal_channel(settings, key).await.map(drop),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = sealed {
+        tracing::warn!(%error, "the release is not sealed: `pubdata seal` does it");
+    }
+}
+
+pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCode> {
+    let key = read_key(&arguments.signing_key)?;
+    let settings = global.reading(&arguments.channel)?;
+    let _lock = settings.home.lock()?;
+    let sealed = seal_channel(&settings, &key).await?;
+    if global.json {
+        let Sealed { log, size, release_id, records_root, verifier } = sealed;
+        let document = serde_json::json!({ "log": log, "size": size, "release_id": release_id, "records_root": records_root, "key": verifier.to_string() });
+        output::document("seal", &document);
+    } else {
+        anstream::println!("release   {}", output::bold(&sealed.release_id));
+        anstream::println!("records   {}", sealed.records_root);
+        anstream::println!("log       {}, {} releases", sealed.log, output::grouped(sealed.size));
+        anstream::println!("key       {}", sealed.verifier);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<ExitCode> {
+    let record_id: RecordId = arguments.record.parse().map_err(|error| Error::config(format!("{error}")))?;
+    let settings = global.reading(&arguments.channel)?;
+    let manifest = match &arguments.release {
+        Some(release) => settings.releases.manifest(&release_id(release)?).await?,
+        None => crate::run::current_manifest(&settings).await?,
+    };
+    let part = part_with(&settings, &manifest, &record_id).await?;
+    let receipt = issue(&settings.releases, &Log::of(&settings.releases, &settings.channel), &manifest, &record_id, part).await?;
+    anstream::println!("{}", serde_json::to_string_pretty(&receipt).expect("a receipt is plain data"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The part that has a record.
+async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id: &RecordId) -> Result<Option<&'m Part>> {
+    let parts = manifest.datasets.get(record_id.dataset_id()).into_iter().flat_map(|dataset| &dataset.parts);
+    for part in parts.filter(|part| part.may_hold(record_id) && part.spans(record_id)) {
+        if find_record(settings.releases.part(&manifest.release_id, part).await?, record_id)?.is_some() {
+            return Ok(Some(part));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> Result<ExitCode> {
+    let mut text = Vec::new();
+    if arguments.file == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut text).at("read", &arguments.file)?;
+    } else {
+        text = std::fs::read(&arguments.file).at("read", &arguments.file)?;
+    }
+    let key = match std::fs::read_to_string(&arguments.key) {
+        Ok(key) => VerifierKey::parse(&key)?,
+        Err(_) => VerifierKey::parse(&arguments.key)?,
+    };
+    let verdict = Receipt::parse(&text)?.verify(&key);
+    if global.json {
+        let reason = verdict.as_ref().err();
+        output::document("verify_receipt", &serde_json::json!({ "is_valid": verdict.is_ok(), "reason": reason, "proves": verdict.as_ref().ok() }));
+    }
+    match (&verdict, global.json) {
+        (_, true) => {}
+        (Ok(proven), _) => {
+            let is_there = if proven.is_present { "is in" } else { "is not in" };
+            anstream::println!("{}: {} {is_there} release {}", output::bold("valid"), proven.record_id, proven.release_id);
+            anstream::println!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
+            anstream::println!("manifest  {}", proven.manifest_sha256);
+        }
+        (Err(reason), _) => anstream::println!("{}: {reason}", output::bold("not valid")),
+    }
+    Ok(ExitCode::from(u8::from(verdict.is_err())))
+}

@@ -1,0 +1,24 @@
+//! Proof that a release holds a record, or does not, that anyone can check without this program: trees of hashes over records, and a signed,
+//! append-only log of releases. Does not decide what is published, and reads nothing but published parts.
+//!
+//! ```text
+//! record ─ canonical JSON ─▶ leaf ─▶ tree of a part ─▶ tree of a dataset ─▶ tree of a release ─▶ seal ─▶ log of a channel ─▶ signed checkpoint
+//! ```
+//! Trees are those of RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP `signed-note` by Ed25519. The publisher's key
+//! signs where releases are sealed and is never on a server. Why the roots are beside the manifest and not in it: decision 29.
+
+mod log;
+mod note;
+mod part;
+mod receipt;
+mod record;
+mod seal;
+mod tree;
+
+pub use log::{Log, Logged};
+pub use note::{Checkpoint, SigningKey, VerifierKey};
+pub use part::{Leaf, leaves_of_part};
+pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};
+pub use record::CanonicalRecords;
+pub use seal::{Seal, SealedDataset, SealedPart, SealedRelease, seal};
+pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};

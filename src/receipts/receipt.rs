@@ -1,0 +1,291 @@
+//! A receipt: everything with which a record of a release, or its absence, is checked against the signed checkpoint of the channel's log.
+//! It is issued by whoever has the release and checked by anyone; neither needs the publisher's secret.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::log::Log;
+use super::note::{Checkpoint, VerifierKey};
+use super::part::{Leaf, leaves_of_part};
+use super::record::CanonicalRecords;
+use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
+use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::store::{Manifest, Part, Releases};
+
+const RECEIPT_FORMAT_VERSION: u32 = 1;
+
+/// Proof that a release that the log names has a record, or has it not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    format_version: u32,
+    pub record_id: String,
+    /// The record in its canonical form; none where the release has no such record.
+    pub record: Option<Map<String, Value>>,
+    /// The record's part; without a record all parts of the dataset, by their paths.
+    pub parts: Vec<PartProof>,
+    pub dataset: SealedDataset,
+    pub dataset_index: u64,
+    pub dataset_path: Vec<Digest>,
+    pub release: SealedRelease,
+    pub log_index: u64,
+    pub log_path: Vec<Digest>,
+    /// The signed note.
+    pub checkpoint: String,
+}
+
+/// A part, its place among those of the dataset, and the leaves that are shown of it: of the record, or of its neighbours where it would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartProof {
+    pub part: SealedPart,
+    pub index: u64,
+    /// Empty where all parts are shown.
+    pub path: Vec<Digest>,
+    pub leaves: Vec<LeafProof>,
+}
+
+/// A leaf and its place in the tree of its part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeafProof {
+    pub index: u64,
+    pub record_id: String,
+    pub record_sha256: Digest,
+    pub path: Vec<Digest>,
+}
+
+/// What a receipt proves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    pub record_id: String,
+    pub is_present: bool,
+    pub release_id: ReleaseId,
+    /// Of the manifest without times and run ids.
+    pub manifest_sha256: Digest,
+    /// The log, and how many releases it had when it was signed.
+    pub log: String,
+    pub log_size: u64,
+    pub log_index: u64,
+}
+
+/// Issues the receipt of a record. `part` is the part that has it; without one, that the release does not have it is shown.
+///
+/// # Errors
+/// `Store`, when the release was not sealed, a part cannot be read, or is not as it was sealed.
+pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, record_id: &RecordId, part: Option<&Part>) -> Result<Receipt> {
+    let id = &manifest.release_id;
+    let not_sealed = || Error::store(format!("release {id} is not sealed")).hint("the publisher seals it: `pubdata seal --signing-key FILE`");
+    let seal = Seal::from_json(&releases.seal_file(id).await?.ok_or_else(not_sealed)?).context(|| format!("release {id}"))?;
+    let dataset_id = record_id.dataset_id();
+    let sealed = seal
+        .datasets
+        .get(dataset_id)
+        .ok_or_else(|| Error::config(format!("release {id} has no dataset `{dataset_id}`")).hint("`pubdata releases show` lists those it has"))?;
+    let logged = log.read().await?.ok_or_else(not_sealed)?;
+    let log_index = logged.index_of(&seal.release.digest()).ok_or_else(not_sealed)?;
+    let part_leaves: Vec<Digest> = sealed.iter().map(SealedPart::leaf).collect();
+    let dataset_leaves: Vec<Digest> = seal.datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
+    let dataset_index = seal.datasets.keys().position(|id| id == dataset_id).unwrap_or_default();
+    let mut receipt = Receipt {
+        format_version: RECEIPT_FORMAT_VERSION,
+        record_id: record_id.as_str().to_owned(),
+        record: None,
+        parts: Vec::new(),
+        dataset: SealedDataset::of(dataset_id, sealed),
+        dataset_index: dataset_index as u64,
+        dataset_path: inclusion_path(&dataset_leaves, dataset_index),
+        release: seal.release.clone(),
+        log_index: log_index as u64,
+        log_path: inclusion_path(&logged.leaves(), log_index),
+        checkpoint: logged.note,
+    };
+    for (index, sealed) in sealed.iter().enumerate() {
+        let shown = |path: Vec<Digest>, leaves| PartProof { part: sealed.clone(), index: index as u64, path, leaves };
+        match part {
+            Some(part) if part.path == sealed.path => {
+                let (leaves, record) = read(releases, manifest, sealed, record_id, Wanted::Record).await?;
+                receipt.record = record;
+                receipt.parts.push(shown(inclusion_path(&part_leaves, index), leaves));
+            }
+            Some(_) => {}
+            None if sealed.records == 0 || !sealed.may_hold(record_id.subject()) => receipt.parts.push(shown(Vec::new(), Vec::new())),
+            None => receipt.parts.push(shown(Vec::new(), read(releases, manifest, sealed, record_id, Wanted::Neighbours).await?.0)),
+        }
+    }
+    Ok(receipt)
+}
+
+/// What is read of a part.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    Record,
+    Neighbours,
+}
+
+type FoundLeaves = (Vec<LeafProof>, Option<Map<String, Value>>);
+
+async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, record_id: &RecordId, wanted: Wanted) -> Result<FoundLeaves> {
+    let id = &manifest.release_id;
+    let not_as_sealed = || Error::store(format!("release {id}: part {} is not as it was sealed", sealed.path));
+    let part = manifest.datasets.get(record_id.dataset_id()).and_then(|dataset| dataset.parts.iter().find(|part| part.path == sealed.path));
+    let bytes = releases.part(id, part.ok_or_else(not_as_sealed)?).await?;
+    let (sealed, record_id, error) = (sealed.clone(), record_id.clone(), not_as_sealed());
+    let work = move || {
+        let leaves = leaves_of_part(bytes.clone())?;
+        let hashes: Vec<Digest> = leaves.iter().map(Leaf::hash).collect();
+        if root(&hashes) != sealed.root {
+            return Err(error);
+        }
+        let found = leaves.binary_search_by(|leaf| leaf.record_id.as_str().cmp(record_id.as_str()));
+        let shown = match (found, wanted) {
+            (Ok(index), Wanted::Record) => index..index + 1,
+            (Err(index), Wanted::Neighbours) => index.saturating_sub(1)..leaves.len().min(index + 1),
+            _ => return Err(error),
+        };
+        let proof = |index: usize| {
+            let Leaf { record_id, record_sha256 } = leaves[index].clone();
+            LeafProof { index: index as u64, record_id, record_sha256, path: inclusion_path(&hashes, index) }
+        };
+        let record = if wanted == Wanted::Record { Some(canonical_of(bytes, &record_id)?.ok_or(error)?) } else { None };
+        Ok((shown.map(proof).collect(), record))
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+}
+
+/// The canonical form of one record of a part.
+fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<String, Value>>> {
+    let Some(batch) = crate::store::row_of_record(part, record_id)? else { return Ok(None) };
+    let mut canonical = Vec::new();
+    CanonicalRecords::of(&batch).write(0, &mut canonical)?;
+    Ok(serde_json::from_slice(&canonical).ok())
+}
+
+/// RFC 8785 JSON of a value that has no numbers; none where it has one.
+fn canonical(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Number(_) => return None,
+        Value::Null | Value::Bool(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Option<Vec<_>>>()?.join(",")),
+        Value::Object(members) => {
+            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+            // By UTF-16 units, as §3.2.3 has it.
+            sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
+            let written = sorted.into_iter().map(|(name, value)| Some(format!("{}:{}", Value::from(name.as_str()), canonical(value)?)));
+            format!("{{{}}}", written.collect::<Option<Vec<_>>>()?.join(","))
+        }
+    })
+}
+
+impl Receipt {
+    /// Reads a receipt, as it is or in an answer of the API.
+    ///
+    /// # Errors
+    /// `Config`, when the text is no receipt.
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        let not_one = |error: &dyn std::fmt::Display| {
+            Error::config(format!("not a receipt: {error}")).hint("`GET /v1/receipts/RECORD_ID` and `pubdata receipt` issue them")
+        };
+        let mut value: Value = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
+        if let Some(data) = value.get_mut("data") {
+            value = data.take();
+        }
+        let receipt: Self = serde_json::from_value(value).map_err(|error| not_one(&error))?;
+        if receipt.format_version != RECEIPT_FORMAT_VERSION {
+            return Err(not_one(&format!("format {} is not {RECEIPT_FORMAT_VERSION}", receipt.format_version)));
+        }
+        Ok(receipt)
+    }
+
+    /// Checks everything, with nothing but the key.
+    ///
+    /// # Errors
+    /// What does not hold, in words.
+    pub fn verify(&self, key: &VerifierKey) -> std::result::Result<Verified, String> {
+        let record_id: RecordId = self.record_id.parse().map_err(|error| format!("{error}"))?;
+        let text = key.opened(&self.checkpoint).ok_or_else(|| format!("the checkpoint is not signed by {}", key.name()))?;
+        let checkpoint = Checkpoint::parse(text).ok_or("the checkpoint is no checkpoint")?;
+        if checkpoint.origin != key.name() {
+            return Err(format!("the checkpoint is of the log {}, and the key of {}", checkpoint.origin, key.name()));
+        }
+        let seal = leaf_hash(self.release.digest().as_bytes());
+        if root_of_path(seal, self.log_index, checkpoint.size, &self.log_path) != Some(checkpoint.root) {
+            return Err("the log does not have this release at that place".to_owned());
+        }
+        if ReleaseId::from_digest(&self.release.manifest_sha256) != self.release.release_id {
+            return Err("the release's id is not that of its manifest".to_owned());
+        }
+        if self.dataset.dataset_id != record_id.dataset_id() {
+            return Err("the record is of another dataset".to_owned());
+        }
+        if root_of_path(self.dataset.leaf(), self.dataset_index, self.release.datasets, &self.dataset_path) != Some(self.release.records_root) {
+            return Err("the release does not have this dataset at that place".to_owned());
+        }
+        match &self.record {
+            Some(record) => self.verify_presence(&record_id, record)?,
+            None => self.verify_absence(&record_id)?,
+        }
+        Ok(Verified {
+            record_id: self.record_id.clone(),
+            is_present: self.record.is_some(),
+            release_id: self.release.release_id.clone(),
+            manifest_sha256: self.release.manifest_sha256,
+            log: checkpoint.origin,
+            log_size: checkpoint.size,
+            log_index: self.log_index,
+        })
+    }
+
+    fn verify_presence(&self, record_id: &RecordId, record: &Map<String, Value>) -> std::result::Result<(), String> {
+        let [PartProof { part, index, path, leaves }] = self.parts.as_slice() else { return Err("a record is in one part".to_owned()) };
+        let [leaf] = leaves.as_slice() else { return Err("a record has one leaf".to_owned()) };
+        if record.get("record_id").and_then(Value::as_str) != Some(record_id.as_str()) || leaf.record_id != record_id.as_str() {
+            return Err("the record is another one".to_owned());
+        }
+        let canonical = canonical(&Value::Object(record.clone())).ok_or("the record is not in its canonical form: it has a number")?;
+        if Digest::of(canonical.as_bytes()) != leaf.record_sha256 {
+            return Err("the record is not the one that was sealed".to_owned());
+        }
+        if !part.may_hold(record_id.subject()) {
+            return Err("the record is in a part of other subjects".to_owned());
+        }
+        leaf.verify(part)?;
+        if root_of_path(part.leaf(), *index, self.dataset.parts, path) != Some(self.dataset.root) {
+            return Err("the dataset does not have this part at that place".to_owned());
+        }
+        Ok(())
+    }
+
+    fn verify_absence(&self, record_id: &RecordId) -> std::result::Result<(), String> {
+        let leaves: Vec<Digest> = self.parts.iter().map(|proof| proof.part.leaf()).collect();
+        let is_whole = leaves.len() as u64 == self.dataset.parts && self.parts.windows(2).all(|pair| pair[0].part.path < pair[1].part.path);
+        if !is_whole || root(&leaves) != self.dataset.root {
+            return Err("the parts are not all of the dataset's".to_owned());
+        }
+        let may_hold = |proof: &&PartProof| proof.part.records > 0 && proof.part.may_hold(record_id.subject());
+        for PartProof { part, leaves, .. } in self.parts.iter().filter(may_hold) {
+            leaves.iter().try_for_each(|leaf| leaf.verify(part))?;
+            let is_before = |leaf: &LeafProof| leaf.record_id.as_str() < record_id.as_str();
+            let is_behind = |leaf: &LeafProof| leaf.record_id.as_str() > record_id.as_str();
+            let encloses = match leaves.as_slice() {
+                [only] => (only.index == 0 && is_behind(only)) || (only.index + 1 == part.records && is_before(only)),
+                [before, behind] => before.index + 1 == behind.index && is_before(before) && is_behind(behind),
+                _ => false,
+            };
+            if !encloses {
+                return Err(format!("part {} is not shown to lack the record", part.path));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LeafProof {
+    fn verify(&self, part: &SealedPart) -> std::result::Result<(), String> {
+        let leaf = Leaf { record_id: self.record_id.clone(), record_sha256: self.record_sha256 };
+        let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.path) == Some(part.root);
+        if is_in { Ok(()) } else { Err(format!("part {} does not have {} at that place", part.path, self.record_id)) }
+    }
+}

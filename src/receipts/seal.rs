@@ -1,0 +1,204 @@
+//! The seal of a release: the roots of the trees over its records, and the digest of its manifest. It is derived from the release alone, stands
+//! beside the manifest, and its digest is the leaf of the channel's log.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::{Deserialize, Serialize};
+
+use super::part::leaves_of_part;
+use super::tree::{leaf_hash, root};
+use crate::error::{Error, Result, ResultExt};
+use crate::ids::{Digest, ReleaseId};
+use crate::store::{BUCKET, Manifest, Part, Releases};
+
+/// Format of the file of a seal; readers refuse a newer one.
+const SEAL_FORMAT_VERSION: u32 = 1;
+
+/// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedPart {
+    pub path: String,
+    #[serde(with = "as_text")]
+    pub records: u64,
+    /// Over its records, by their ids.
+    pub root: Digest,
+    /// Of the Parquet file.
+    pub sha256: Digest,
+    /// Where parts are by subject: what the subjects of its records end with. Records of such subjects are in this part of the dataset or nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subjects_end: Option<String>,
+}
+
+/// A dataset, as the tree of its release has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedDataset {
+    pub dataset_id: String,
+    #[serde(with = "as_text")]
+    pub parts: u64,
+    /// Over its parts, by their paths.
+    pub root: Digest,
+}
+
+/// What is logged of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedRelease {
+    #[serde(with = "as_text")]
+    pub datasets: u64,
+    /// Of the manifest without times and run ids: the release's id is its beginning.
+    pub manifest_sha256: Digest,
+    /// Over its datasets, by their ids.
+    pub records_root: Digest,
+    pub release_id: ReleaseId,
+}
+
+/// A sealed release with all its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    format_version: u32,
+    pub release: SealedRelease,
+    pub datasets: BTreeMap<String, Vec<SealedPart>>,
+}
+
+/// The canonical JSON of what is hashed: its members are declared in the order of their names.
+fn canonical(hashed: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(hashed).expect("texts have a JSON form")
+}
+
+impl SealedPart {
+    pub fn leaf(&self) -> Digest {
+        leaf_hash(&canonical(self))
+    }
+
+    /// Whether records of a subject may be in it.
+    pub fn may_hold(&self, subject: &str) -> bool {
+        self.subjects_end.as_ref().is_none_or(|end| subject.ends_with(end.as_str()))
+    }
+}
+
+impl SealedDataset {
+    /// Of a dataset's parts, sorted by path.
+    pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
+        let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
+        Self { dataset_id: dataset_id.to_owned(), parts: parts.len() as u64, root: root(&leaves) }
+    }
+
+    pub fn leaf(&self) -> Digest {
+        leaf_hash(&canonical(self))
+    }
+}
+
+impl SealedRelease {
+    /// The data of the release's leaf in the log: the digest of its canonical JSON.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&canonical(self))
+    }
+}
+
+impl Seal {
+    /// Reads the file of a seal and checks that it is of one piece.
+    ///
+    /// # Errors
+    /// `Store`, when it is not one, or its roots are not those of its parts.
+    pub fn from_json(bytes: &[u8]) -> Result<Self> {
+        let not_one = |error: &dyn std::fmt::Display| Error::store(format!("not the seal of a release: {error}"));
+        let seal: Self = serde_json::from_slice(bytes).map_err(|error| not_one(&error))?;
+        if seal.format_version != SEAL_FORMAT_VERSION {
+            return Err(not_one(&format!("format {} is not {SEAL_FORMAT_VERSION}", seal.format_version)));
+        }
+        if seal.release != Self::of(seal.release.manifest_sha256, seal.datasets.clone()).release {
+            return Err(not_one(&"its roots are not those of its parts"));
+        }
+        Ok(seal)
+    }
+
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("a seal is plain data");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    fn of(manifest_sha256: Digest, datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
+        let leaves: Vec<Digest> = datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
+        let release = SealedRelease {
+            datasets: datasets.len() as u64,
+            manifest_sha256,
+            records_root: root(&leaves),
+            release_id: ReleaseId::from_digest(&manifest_sha256),
+        };
+        Self { format_version: SEAL_FORMAT_VERSION, release, datasets }
+    }
+}
+
+/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, are taken from there; the others are read, a few at a time.
+///
+/// # Errors
+/// `Store`, when a part is missing, damaged, or has not as many records as the manifest says.
+pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>) -> Result<Seal> {
+    let known: BTreeMap<(Digest, Option<&str>), Digest> =
+        known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
+    let at_a_time = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let parts = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)));
+    let sealed = stream::iter(parts.map(|(id, part)| {
+        let subjects_end = subjects_end(part);
+        let root = known.get(&(part.sha256, subjects_end)).copied();
+        async move {
+            let root = match root {
+                Some(root) => root,
+                None => root_of(releases, manifest, part).await.context(|| format!("part {}", part.path))?,
+            };
+            let sealed = SealedPart { path: part.path.clone(), records: part.rows, root, sha256: part.sha256, subjects_end: subjects_end.map(str::to_owned) };
+            Ok::<_, Error>((id.clone(), sealed))
+        }
+    }));
+    let sealed: Vec<(String, SealedPart)> = sealed.buffer_unordered(at_a_time).try_collect().await?;
+    let mut datasets: BTreeMap<String, Vec<SealedPart>> = manifest.datasets.keys().map(|id| (id.clone(), Vec::new())).collect();
+    for (id, part) in sealed {
+        datasets.entry(id).or_default().push(part);
+    }
+    datasets.values_mut().for_each(|parts| parts.sort_by(|a, b| a.path.cmp(&b.path)));
+    Ok(Seal::of(manifest.derive_digest(), datasets))
+}
+
+/// Where parts are built by subject, what the keys of a part's subjects end with.
+fn subjects_end(part: &Part) -> Option<&str> {
+    // Records that were set aside begin with the dataset that they are not in.
+    part.fingerprint.filter(|_| part.set_aside_from().is_none()).and(part.partition.get(BUCKET)).map(String::as_str)
+}
+
+async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {
+    let bytes = releases.part(&manifest.release_id, part).await?;
+    let (sha256, rows) = (part.sha256, part.rows);
+    let work = move || {
+        if Digest::of(&bytes) != sha256 {
+            return Err(Error::store("it is damaged").hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
+        }
+        let leaves = leaves_of_part(bytes)?;
+        if leaves.len() as u64 != rows {
+            return Err(Error::store(format!("it has {} records, and the manifest says {rows}", leaves.len())));
+        }
+        Ok(root(&leaves.iter().map(super::part::Leaf::hash).collect::<Vec<_>>()))
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+}
+
+/// A number as the text of its digits.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    /// # Errors
+    /// When it is no text of digits as they are written.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let number: u64 = text.parse().map_err(D::Error::custom)?;
+        // One spelling only: another would have another hash.
+        if number.to_string() == text { Ok(number) } else { Err(D::Error::custom(format!("`{text}` is not how {number} is written"))) }
+    }
+}

@@ -1,0 +1,57 @@
+//! Answers `GET /v1/receipts/{record_id}`: with what anyone can check that the release has the record, or that it has none of that id, against the
+//! signed log of the channel.
+
+use futures_util::FutureExt;
+use tokio::sync::Semaphore;
+
+use crate::ids::RecordId;
+use crate::receipts::{Log, issue};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, RELEASE};
+use crate::serve::http::problem::{Code, Problem, Result};
+use crate::serve::http::scope;
+use crate::serve::json::Json;
+use crate::serve::release::quarantined::QUARANTINE;
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/receipts/{record_id}",
+    operation_id: "getReceipt",
+    summary: "Proof that a release has a record, or has it not",
+    access: Access::Key,
+    parameters: &[RELEASE, AS_OF],
+    body: None,
+    data: "Receipt",
+    // The log grows beneath it.
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| receipt(call, json).boxed()),
+};
+
+/// A receipt hashes whole parts again: so many are made at a time.
+static AT_A_TIME: Semaphore = Semaphore::const_new(2);
+
+async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
+    let dataset_id = id.dataset_id();
+    scope::check_record(call, &id)?;
+    let manifest = &call.release.manifest;
+    if !manifest.datasets.contains_key(dataset_id) {
+        let message = format!("the release has no dataset `{dataset_id}`; /v1/datasets lists those it has");
+        return Err(Problem::of_field(Code::NotFound, "record_id", message));
+    }
+    let found = call.reader().find(call.contracts(), &id).await?;
+    if found.is_none() && dataset_id == QUARANTINE {
+        // Its neighbours may be of families that the key does not open.
+        return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
+    }
+    let (releases, channel) = (call.service.catalog.releases(), call.service.catalog.channel());
+    if releases.seal_file(&manifest.release_id).await?.is_none() {
+        let message = "the release is not sealed: its publisher runs without a signing key, or has not sealed it yet";
+        return Err(Problem::of_field(Code::CoverageUnavailable, "record_id", message));
+    }
+    let _place = AT_A_TIME.acquire().await;
+    let receipt = issue(releases, &Log::of(releases, channel), manifest, &id, found.as_ref().map(|(part, _)| *part)).await?;
+    json.value(&serde_json::to_value(receipt).unwrap_or_default());
+    Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() })
+}

@@ -1,0 +1,126 @@
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+
+use pubdata::ids::Digest;
+use pubdata::receipts::leaf_hash;
+use serde_json::{Value, json};
+
+use super::SealedPlace;
+use crate::support::files_below;
+
+/// One record of every dataset, and one beside it that is not there.
+#[test]
+fn of_every_dataset_a_record_is_proven_and_that_another_is_not_there() {
+    let sealed = SealedPlace::new();
+    let manifest = sealed.place.manifest();
+    let mut proven = 0;
+    for (dataset_id, dataset) in manifest["datasets"].as_object().unwrap() {
+        let Some(record_id) = dataset["parts"].as_array().unwrap().iter().find_map(|part| part["key_range"][1].as_str()) else { continue };
+        let receipt = sealed.receipt(record_id);
+        let said = sealed.verified(&receipt);
+        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&json!(true), &json!(true)), "{record_id}: {said}");
+        assert_eq!(said["proves"]["release_id"], manifest["release_id"]);
+        assert_eq!(receipt["record"]["record_id"], record_id);
+        let absent = format!("{record_id}:no-such-record");
+        let said = sealed.verified(&sealed.receipt(&absent));
+        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&json!(true), &json!(false)), "{absent}: {said}");
+        assert!(dataset_id == record_id.split(':').next().unwrap());
+        proven += 1;
+    }
+    assert!(proven > 20, "{proven}");
+}
+
+/// 90210 in ACS 2023: the fixture's file says 19,652.
+#[test]
+fn a_receipt_has_the_record_with_its_numbers_as_texts() {
+    let sealed = SealedPlace::new();
+    let record = sealed.receipt("geo.zcta_metric:2023:90210:population")["record"].take();
+    assert_eq!((&record["value"], &record["zcta"], &record["vintage_year"]), (&json!("19652"), &json!("90210"), &json!("2023")));
+    let row = &sealed.place.rows("geo.zcta_metric")["geo.zcta_metric:2023:90210:population"];
+    assert_eq!(record.as_object().unwrap().len(), row.0.len() + 1, "all columns, and the pointers");
+    let pointer = &record["source_pointers"][0];
+    assert_eq!(pointer["offset"], row.1[0].offset.to_string());
+    assert_eq!(pointer["snapshot"], row.1[0].snapshot.to_string());
+}
+
+#[test]
+fn the_log_is_files_that_the_digests_of_the_seals_lead_to() {
+    let sealed = SealedPlace::new();
+    let folder = sealed.place.home().join("log/nightly");
+    let files: Vec<String> = files_below(&folder).iter().map(|file| file.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(
+        files.into_iter().collect::<std::collections::BTreeSet<_>>(),
+        ["checkpoint/0000000001", "key", "tile/0/000.p/1", "tile/entries/000.p/1"].map(str::to_owned).into()
+    );
+    let entry = std::fs::read(folder.join("tile/entries/000.p/1")).unwrap();
+    let receipt = sealed.receipt("geo.zcta_metric:2023:90210:population");
+    // By hand: canonical JSON of what is logged.
+    let release: BTreeMap<String, Value> = serde_json::from_value(receipt["release"].clone()).unwrap();
+    let digest = Digest::of(serde_json::to_string(&release).unwrap().as_bytes());
+    assert_eq!(entry, [&[0, 32][..], digest.as_bytes()].concat());
+    assert_eq!(std::fs::read(folder.join("tile/0/000.p/1")).unwrap(), leaf_hash(digest.as_bytes()).as_bytes());
+    assert_eq!(std::fs::read_to_string(folder.join("key")).unwrap().trim(), sealed.key);
+    let mode = std::fs::metadata(sealed.secret()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_second_night_is_logged_behind_the_first_and_an_unchanged_one_is_not() {
+    let sealed = SealedPlace::new();
+    let secret = sealed.secret();
+    let secret = secret.to_str().unwrap();
+    let first = sealed.receipt("geo.zcta_metric:2023:90210:population");
+    let again = sealed.place.pubdata(&["seal", "--signing-key", secret, "--json"]).expect(0).json();
+    assert_eq!(again["size"], 1);
+    sealed.place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", "|19653|", 1));
+    sealed.place.run(&["--signing-key", secret]).expect(0);
+    let second = sealed.receipt("geo.zcta_metric:2023:90210:population");
+    assert_eq!((&first["record"]["value"], &second["record"]["value"]), (&json!("19652"), &json!("19653")));
+    assert_eq!((&second["log_index"], sealed.verified(&second)["proves"]["log_size"].as_u64()), (&json!(1), Some(2)));
+    assert_eq!(sealed.verified(&first)["is_valid"], true, "a receipt of before stays good");
+    let of_before = sealed.place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population", "--release", first["release"]["release_id"].as_str().unwrap()]);
+    let of_before = of_before.expect(0).json();
+    assert_eq!((&of_before["log_index"], sealed.verified(&of_before)["proves"]["log_size"].as_u64()), (&json!(0), Some(2)));
+}
+
+/// The same release has the same seal, whether parts of it were sealed before or not.
+#[test]
+fn the_seal_of_a_release_depends_on_the_release_alone() {
+    let sealed = SealedPlace::new();
+    let seal = || sealed.place.home().join("releases").join(sealed.place.current()).join("records.json");
+    sealed.place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", "|19653|", 1));
+    let secret = sealed.secret();
+    sealed.place.run(&["--signing-key", secret.to_str().unwrap()]).expect(0);
+    let with_roots_of_before = std::fs::read(seal()).unwrap();
+    for file in files_below(&sealed.place.home().join("releases")).iter().filter(|file| file.ends_with("records.json")) {
+        std::fs::remove_file(file).unwrap();
+    }
+    sealed.place.pubdata(&["seal", "--signing-key", secret.to_str().unwrap()]).expect(0);
+    assert_eq!(std::fs::read(seal()).unwrap(), with_roots_of_before);
+}
+
+#[test]
+fn what_is_not_sealed_or_was_damaged_is_told() {
+    let place = crate::support::Place::published();
+    let none = place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population"]).expect(60);
+    assert!(none.stderr.contains("is not sealed") && none.stderr.contains("pubdata seal --signing-key FILE"), "{}", none.stderr);
+    let sealed = SealedPlace::of(place);
+    let tile = sealed.place.home().join("log/nightly/tile/entries/000.p/1");
+    let mut bytes = std::fs::read(&tile).unwrap();
+    bytes[10] ^= 1;
+    std::fs::write(&tile, bytes).unwrap();
+    let secret = sealed.secret();
+    let damaged = sealed.place.pubdata(&["seal", "--signing-key", secret.to_str().unwrap()]).expect(60);
+    assert!(damaged.stderr.contains("its leaves are not those of its checkpoint"), "{}", damaged.stderr);
+    let twice = sealed.place.pubdata(&["keys", "signing", "--name", "a", "--output", secret.to_str().unwrap()]);
+    assert_ne!(twice.code, Some(0), "a key is never overwritten");
+    for (arguments, word) in [
+        (vec!["verify-receipt", "/no/such/file", "--key", &sealed.key], "/no/such/file"),
+        (vec!["verify-receipt", "-", "--key", "nonsense"], "is no key to verify with"),
+        (vec!["receipt", "nonsense"], "nonsense"),
+        (vec!["receipt", "no.dataset:1"], "has no dataset"),
+    ] {
+        let answer = sealed.place.pubdata(&arguments);
+        assert!(answer.code != Some(0) && answer.stderr.contains(word), "{answer:?}");
+    }
+}
