@@ -80,8 +80,9 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 output::document("key", &created);
             } else {
                 anstream::println!("{}", output::bold(&created.key));
-                anstream::println!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
-                anstream::println!("it counts for servers of {}", store.url());
+                // The key alone is what a shell catches.
+                anstream::eprintln!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
+                anstream::eprintln!("it counts for servers of {}", store.url());
             }
         }
         KeysCommand::Signing { .. } => {}

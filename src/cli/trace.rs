@@ -80,7 +80,7 @@ fn print(report: &TraceReport) {
         anstream::println!("  url       {}{by_hand}", source.url);
         anstream::println!("  snapshot  {}", source.path);
         let member = source.pointer.member.as_deref().map(|member| format!(" of member {member}")).unwrap_or_default();
-        anstream::println!("  bytes     {} to {}{member}", source.pointer.offset, source.pointer.offset + source.pointer.length);
+        anstream::println!("  bytes     {} to {}{member}", source.pointer.offset, (source.pointer.offset + source.pointer.length).saturating_sub(1));
         match &source.text {
             Some(text) if text.chars().count() > SHOWN => {
                 let cut: String = text.chars().take(SHOWN).collect();

@@ -49,14 +49,24 @@ impl CodeVersion {
         }
         let pipeline_id = &declaration.pipeline_id;
         let Some(then) = Self::parsed(made_by) else { return Some(format!("made by code {made_by}, this program has {self}")) };
+        // A release keeps its declarations with their lists in order, and the build wrote the versions in the order of the declaration itself.
+        let in_order = |version: &Self| {
+            let mut version = version.clone();
+            version.others.sort_unstable();
+            version
+        };
+        let (then, today) = (in_order(&then), in_order(self));
+        if then == today {
+            return None;
+        }
         let what = if then.builder != self.builder && self.builder == 0 {
             let builder = declaration.builder.as_deref().unwrap_or_default();
             format!("made by code version {} of {pipeline_id}, this program has no builder `{builder}`", then.builder)
         } else if then.builder != self.builder {
             format!("made by code version {} of {pipeline_id}, this program has {}", then.builder, self.builder)
-        } else if then.others != self.others {
+        } else if then.others != today.others {
             let named = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            format!("made with code versions {} of what {pipeline_id} builds on, this program has {}", named(&then.others), named(&self.others))
+            format!("made with code versions {} of what {pipeline_id} builds on, this program has {}", named(&then.others), named(&today.others))
         } else if then.part_format != self.part_format {
             format!("its parts have format {}, this program writes {}", then.part_format, self.part_format)
         } else {
@@ -89,6 +99,7 @@ mod tests {
         let today = CodeVersion { program: "0.2.0".to_owned(), builder: 4, part_format: 2, others: vec![1, 3] };
         let told = |made_by: &str| today.differs_from(made_by, declaration);
         assert_eq!(told("0.2.0+4.2-1-3"), None);
+        assert_eq!(told("0.2.0+4.2-3-1"), None);
         assert_eq!(told("0.1.0+3.1-1-2").unwrap(), "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can");
         assert_eq!(told("0.2.0+3.2-1-3").unwrap(), "made by code version 3 of permit.nola, this program has 4; the build of pubdata 0.2.0 that made it can");
         assert_eq!(told("0.1.0+4.2-1-2").unwrap(), "made with code versions 1, 2 of what permit.nola builds on, this program has 1, 3; pubdata 0.1.0 can");

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Extension, Path, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
@@ -86,10 +86,14 @@ fn without_false_length(mut response: Response) -> Response {
     response
 }
 
+/// Whether a browser asks, to show the answer.
+fn is_for_a_person(request: &Request) -> bool {
+    request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|accepted| accepted.contains("text/html"))
+}
+
 /// The answer, or where it refuses a browser without a key, a page that says what the address is.
 async fn explained<F: Future<Output = Response>>(pages: Arc<Pages>, request: Request, answer: impl FnOnce(Request) -> F) -> Response {
-    let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/html")) {
+    if !is_for_a_person(&request) {
         return answer(request).await;
     }
     let path = request.uri().path().to_owned();
@@ -165,6 +169,10 @@ pub fn metrics_router(server: &Arc<Server>) -> Router {
 
 async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
+    let is_page = method == Method::GET && !path.starts_with("/v1/") && is_for_a_person(&request);
+    if let Some(page) = is_page.then(|| server.pages.missing(path)).flatten() {
+        return page;
+    }
     let detail = format!("there is no {} {}; /v1/openapi.json lists every route", shown(method.as_str()), shown(path));
     problem_response(&server.service, &Problem::new(Code::RouteNotFound, detail), path, &request_id)
 }

@@ -106,7 +106,11 @@ async fn filing(visit: &Visit<'_>) -> Result<Made> {
     let filing = found["data"]["results"].as_array().into_iter().flatten().find(|result| result["kind"] == "filing");
     let record = filing.and_then(|filing| filing["record_id"].as_str());
     let Some(record) = record else {
-        return Err(Problem::of_field(Code::NotFound, "accession", format!("the release has no filing `{accession}`")));
+        return Err(Problem::of_field(
+            Code::NotFound,
+            "accession",
+            format!("no filing is found here by the number `{accession}` alone; one that an agent filed is in the company's list of filings"),
+        ));
     };
     Ok(Made::Redirect(format!("/records/{}", segment(record)), None))
 }

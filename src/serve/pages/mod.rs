@@ -126,6 +126,12 @@ impl Pages {
         (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
+    /// A page for a browser that opened an address with nothing at it; none where there are no pages.
+    pub fn missing(&self, path: &str) -> Option<Response> {
+        let problem = Problem::new(Code::RouteNotFound, "There is no page at this address. Search above, or begin at the start page.");
+        (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
+    }
+
     fn problem_page(&self, problem: &Problem, path: &str, browser: Browser<'_>) -> Response {
         let status = problem.code.status();
         let candidates = Value::from(Serde(&problem.candidates));

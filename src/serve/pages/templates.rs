@@ -48,7 +48,7 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
         environment.add_template_owned(name.to_string(), text).map_err(wrong)?;
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
-    environment.add_filter("amount", |value: Value, unit: String| words::amount_of(&value.to_string(), &unit));
+    environment.add_filter("amount", |value: Value, unit: String| words::amount_of(words::as_published(&value.to_string(), &unit), &unit));
     environment.add_filter("markdown", |text: String| Value::from_safe_string(markdown(&text)));
     environment.add_filter("time", |text: String| words::time(&text));
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));

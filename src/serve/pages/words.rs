@@ -7,6 +7,11 @@ pub fn amount(value: f64, unit: &str) -> String {
     amount_of(&text, unit)
 }
 
+/// Digits without the `.0` of a whole number that was kept as a fraction; of what is published with a decimal it is one of the digits.
+pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
+    if matches!(unit, "percent" | "years") || unit.contains('/') { digits } else { digits.strip_suffix(".0").unwrap_or(digits) }
+}
+
 /// The same of digits that are written already.
 pub fn amount_of(digits: &str, unit: &str) -> String {
     // Cents have two digits.
@@ -81,7 +86,8 @@ pub fn time(text: &str) -> String {
 }
 
 /// Words that are written in capitals.
-const CAPITALS: &[&str] = &["api", "cik", "dba", "eps", "fips", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "otc", "sic", "url", "usd", "zip", "zcta"];
+const CAPITALS: &[&str] =
+    &["api", "cik", "dba", "eps", "fips", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "otc", "sic", "url", "usd", "zip", "zip5", "zip9", "zcta"];
 
 /// A key as words: `median_home_value` is `Median home value`.
 pub fn words(key: &str) -> String {
@@ -127,6 +133,8 @@ mod tests {
             .map(|(value, unit)| amount(*value, unit))
             .collect();
         assert_eq!(amounts, ["$126,696", "54.0 %", "-$1,234,567.50", "$6.08 per share", "0", "$0"]);
+        let published = [("19652.0", "persons"), ("71.0", "percent"), ("3.0", "USD/shares"), ("0.5", "usd")].map(|(digits, unit)| as_published(digits, unit));
+        assert_eq!(published, ["19652", "71.0", "3.0", "0.5"]);
         assert_eq!(["1234", "-999", "1e9", "100000.25", ""].map(separated), ["1,234", "-999", "1e9", "100,000.25", ""]);
         assert_eq!([391_035_000_000.0, 9_999.0, 1_234_567.0, 0.5, -45_300.0].map(rough), ["391 B", "9,999", "1.23 M", "0.5", "-45.3 k"]);
         assert_eq!([12.0, 1_234.0, 17_609_000.0].map(size), ["12 bytes", "1.2 kB", "17.6 MB"]);

@@ -104,6 +104,28 @@ async fn the_first_page_is_small_and_is_not_sent_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_problem() {
+    let world = World::new().await;
+    let page = browse(&world.router, "/nothing", "").await;
+    assert_eq!((page.status.as_u16(), page.header("content-type")), (404, "text/html; charset=utf-8"));
+    assert!(text(&page).contains("There is no page at this address"), "{}", text(&page));
+    assert_eq!(world.get("/nothing").await.problem(), (404, "route_not_found".to_owned()));
+    let api = browse(&world.router, "/v1/nothing", "").await;
+    assert_eq!((api.status.as_u16(), api.header("content-type")), (404, "application/problem+json"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
+    let served = Served::new().await;
+    let page = text(&browse(&served.router, "/records/geo.zcta_metric:2023:90210:population", "").await);
+    assert!(page.contains("<h1>19,652</h1>"), "{page}");
+    assert!(page.contains("<code>false</code>") && !page.contains("False"), "{page}");
+    // The samples have no figures of the area of 55401, which is no reason to say that there is no such area.
+    let page = text(&browse(&served.router, "/zip/55401", "").await);
+    assert!(page.contains("in area 55401 of the survey, for which this release has no estimates"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
     let world = World::new().await;
     let page = browse(&world.router, "/v1/zip/90210", "").await;
