@@ -117,6 +117,7 @@ PACKAGES := $(abspath $(TARGET_DIR))/packages
 # Beside the program, where cargo-deb looks for what is packed with it.
 PACKAGED = $(dir $(PUBDATA))packaging
 MAINTAINER ?=
+CHECKSUMS = cd $(PACKAGES) && ls | grep -E '\.(whl|deb|tar\.gz)$$' | xargs sha256sum > SHA256SUMS && ls -l
 
 packaged: build
 	@rm -rf $(PACKAGED)
@@ -131,12 +132,14 @@ wheel: build ## A Python wheel of the program, in target/packages (needs maturin
 	mkdir -p $(PACKAGES)
 	cd packaging/wheel
 	maturin build --locked --profile $(PROFILE) --strip --out $(PACKAGES)
+	$(CHECKSUMS)
 
 deb: packaged ## A Debian package, in target/packages (needs cargo-deb)
 	@cargo deb --version >/dev/null 2>&1 || { echo "cargo-deb is not installed; try: cargo install cargo-deb --locked" >&2; exit 1; }
 	cargo deb --locked --no-build --strip --profile $(PROFILE) $(if $(MAINTAINER),--maintainer "$(MAINTAINER)") --output $(PACKAGES)/
+	$(CHECKSUMS)
 
-dist: packaged ## A tarball with program, manual, completions and units, in target/packages, and checksums of all that is there
+dist: packaged ## A tarball with program, manual, completions and units, in target/packages, with checksums
 	@name=$$($(PUBDATA) --version | tr ' ' -)-$$(rustc -vV | sed -n 's/^host: //p')
 	folder=$(PACKAGED)/$$name
 	mkdir -p $$folder
@@ -145,9 +148,7 @@ dist: packaged ## A tarball with program, manual, completions and units, in targ
 	# The same bytes from the same files: no owners, and the time of the last change that was committed.
 	time=@$$(git log -1 --format=%ct 2>/dev/null || echo 0)
 	tar --create --sort=name --mtime=$$time --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w --directory $(PACKAGED) $$name | gzip -n -9 > $(PACKAGES)/$$name.tar.gz
-	cd $(PACKAGES)
-	sha256sum -- *.tar.gz $$(ls | grep -E '\.(deb|whl)$$' || true) > SHA256SUMS
-	ls -l $(PACKAGES)
+	$(CHECKSUMS)
 
 clean: ## Remove build output and the demo home
 	cargo clean
