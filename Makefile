@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help build run test check fuzz audit bench bless docs clean
+.PHONY: help build run test check fuzz audit bench bless docs wheel deb dist packaged clean
 
 # `dev` answers after one short build; the fixtures are small, so nothing waits for optimised code. For real data: PROFILE=release.
 PROFILE ?= dev
@@ -12,7 +12,7 @@ PORT ?= 8080
 DEMO_HOME ?= .pubdata
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-PUBDATA := $(TARGET_DIR)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/pubdata
+PUBDATA = $(TARGET_DIR)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/pubdata
 MIRRORS := $(foreach folder,$(sort $(wildcard fixtures/*/*/basic/source)),--mirror $(folder))
 # nextest when it is there (a process per test, clear summaries), else what Rust brings along.
 TEST_RUNNER := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
@@ -110,6 +110,45 @@ bless: ## Rewrite expected files from the program's output; read the diff before
 docs: ## Regenerate docs/data-dictionary.md from schemas/
 	cargo run --locked --quiet -- schema dictionary > docs/data-dictionary.md.new
 	mv docs/data-dictionary.md.new docs/data-dictionary.md
+
+# What is handed out is optimised and without symbols; PROFILE=dev to try out how it is packed.
+wheel deb dist: PROFILE = dist
+PACKAGES := $(abspath $(TARGET_DIR))/packages
+# Beside the program, where cargo-deb looks for what is packed with it.
+PACKAGED = $(dir $(PUBDATA))packaging
+MAINTAINER ?=
+CHECKSUMS = cd $(PACKAGES) && ls | grep -E '\.(whl|deb|tar\.gz)$$' | xargs sha256sum > SHA256SUMS && ls -l
+
+packaged: build
+	@rm -rf $(PACKAGED)
+	mkdir -p $(PACKAGED)/completions $(PACKAGES)
+	$(PUBDATA) man --output $(PACKAGED)/man
+	$(PUBDATA) completions bash > $(PACKAGED)/completions/pubdata.bash
+	$(PUBDATA) completions zsh > $(PACKAGED)/completions/_pubdata
+	$(PUBDATA) completions fish > $(PACKAGED)/completions/pubdata.fish
+
+wheel: build ## A Python wheel of the program, in target/packages (needs maturin)
+	@maturin --version >/dev/null 2>&1 || { echo "maturin is not installed; try: pip install maturin" >&2; exit 1; }
+	mkdir -p $(PACKAGES)
+	cd packaging/wheel
+	maturin build --locked --profile $(PROFILE) --strip --out $(PACKAGES)
+	$(CHECKSUMS)
+
+deb: packaged ## A Debian package, in target/packages (needs cargo-deb)
+	@cargo deb --version >/dev/null 2>&1 || { echo "cargo-deb is not installed; try: cargo install cargo-deb --locked" >&2; exit 1; }
+	cargo deb --locked --no-build --strip --profile $(PROFILE) $(if $(MAINTAINER),--maintainer "$(MAINTAINER)") --output $(PACKAGES)/
+	$(CHECKSUMS)
+
+dist: packaged ## A tarball with program, manual, completions and units, in target/packages, with checksums
+	@name=$$($(PUBDATA) --version | tr ' ' -)-$$(rustc -vV | sed -n 's/^host: //p')
+	folder=$(PACKAGED)/$$name
+	mkdir -p $$folder
+	install -s -m 755 $(PUBDATA) $$folder/pubdata
+	cp -r README.md LICENSE CHANGELOG.md $(PACKAGED)/man $(PACKAGED)/completions integrations/systemd $$folder/
+	# The same bytes from the same files: no owners, and the time of the last change that was committed.
+	time=@$$(git log -1 --format=%ct 2>/dev/null || echo 0)
+	tar --create --sort=name --mtime=$$time --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w --directory $(PACKAGED) $$name | gzip -n -9 > $(PACKAGES)/$$name.tar.gz
+	$(CHECKSUMS)
 
 clean: ## Remove build output and the demo home
 	cargo clean

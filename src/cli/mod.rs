@@ -5,10 +5,12 @@ mod accept;
 mod after_run;
 mod attention;
 mod check;
+mod completions;
 mod follow;
 mod import;
 mod json_schemas;
 mod keys;
+mod man;
 mod metrics;
 mod new;
 mod output;
@@ -152,6 +154,10 @@ enum Command {
     Schema(schema::SchemaArgs),
     /// Shows which settings are in force and where each was set; HOME/pubdata.toml has a place for all.
     Settings(settings::SettingsArgs),
+    /// Prints what completes commands and flags in a shell, to be read by that shell.
+    Completions(completions::CompletionsArgs),
+    /// Prints the manual page; with --output writes it and one for each command.
+    Man(man::ManArgs),
 }
 
 /// Runs the program on its command line.
@@ -256,6 +262,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Check => runtime.block_on(check::check(global)),
         Command::Schema(arguments) => schema::schema(global, arguments),
         Command::Settings(arguments) => settings::settings(global, arguments, &Cli::command()),
+        Command::Completions(arguments) => completions::completions(arguments, Cli::command()),
+        Command::Man(arguments) => man::man(arguments, Cli::command()),
     }
 }
 

@@ -1,12 +1,13 @@
 //! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes old ones that no channel points at.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
 use super::trace::release_id;
 use super::{Global, output, release_page};
-use crate::error::Result;
+use crate::error::{IoExt, Result};
 use crate::ids::{Digest, ReleaseId};
 use crate::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
 use crate::run::RunSettings;
@@ -28,6 +29,19 @@ enum ReleasesCommand {
         release: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
+    },
+    /// Prints SQL for DuckDB: a view for each dataset of a release, with its descriptions.
+    Duckdb {
+        /// The release; the channel's when none is given.
+        release: Option<String>,
+        #[arg(long, default_value = "nightly")]
+        channel: String,
+        /// The file to write; `-` is standard output.
+        #[arg(long, default_value = "-", value_name = "FILE.sql")]
+        output: PathBuf,
+        /// The release's folder as DuckDB is to find it, in place of where it is: another mount, a copy, `.`, or an address.
+        #[arg(long, value_name = "PLACE")]
+        location: Option<String>,
     },
     /// Says which records changed between two releases, and whether source, declaration or code caused it.
     Diff {
@@ -92,6 +106,20 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             } else {
                 manifest.mark(unrenewed.as_ref());
                 release_page::print(&manifest, &channels);
+            }
+        }
+        ReleasesCommand::Duckdb { release, channel, output, location } => {
+            let settings = global.reading(channel)?;
+            let manifest = match release {
+                Some(release) => settings.releases.manifest(&release_id(release)?).await?,
+                None => crate::run::current_manifest(&settings).await?,
+            };
+            let location = location.clone().unwrap_or_else(|| settings.releases.location(&manifest.release_id));
+            let script = publish::duckdb_views(&manifest, &settings.declarations.contracts, &location)?;
+            if output.as_os_str() == "-" {
+                anstream::print!("{script}");
+            } else {
+                store::write_file(&std::path::absolute(output).at("find", output)?, script.as_bytes())?;
             }
         }
         ReleasesCommand::Diff { from, to, channel, examples } => {

@@ -16,7 +16,8 @@ use crate::run::{self, Chosen};
 use crate::store::SETTINGS_FILE;
 
 /// Flags that are said for one command and not for every night.
-const SAID_ONCE: [&str; 13] = ["test-message", "home", "help", "version", "force", "accept", "withdraw", "until", "dry-run", "list", "to", "write", "rebuild"];
+const SAID_ONCE: [&str; 15] =
+    ["test-message", "home", "help", "version", "force", "accept", "withdraw", "until", "dry-run", "list", "to", "write", "rebuild", "output", "location"];
 
 /// Keys that are no flags: what runs, and what a night can do without.
 const CHOSEN: [&str; 3] = ["pipelines", "disabled", "optional"];

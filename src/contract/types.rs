@@ -87,6 +87,16 @@ pub struct Column {
     pub description: String,
 }
 
+/// What the end of a column's name says of its unit.
+const UNITS: [(&str, &str); 3] = [("_sqmi", "square miles"), ("_bytes", "bytes"), ("_share", "fraction")];
+
+impl Column {
+    /// The unit of its values, where the name says it.
+    pub fn unit(&self) -> Option<&'static str> {
+        UNITS.iter().find(|(ending, _)| self.name.ends_with(ending)).map(|(_, unit)| *unit)
+    }
+}
+
 /// A semantic type: physical representation and the values it admits.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

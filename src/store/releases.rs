@@ -235,6 +235,15 @@ impl Releases {
         self.store.put(&manifest_key(id), manifest.to_json().into()).await
     }
 
+    /// Where a release's files are, for other programs: a folder's path, or the address below which a bucket has them.
+    pub fn location(&self, id: &ReleaseId) -> String {
+        let key = release_key(id);
+        match self.folder() {
+            Some(folder) => folder.join(key.as_ref()).display().to_string(),
+            None => format!("{}/{key}", self.store.url()),
+        }
+    }
+
     /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller knows that no channel points at it.
     ///
     /// # Errors

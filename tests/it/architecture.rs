@@ -88,6 +88,8 @@ const CRATES: &[(&str, &str)] = &[
     ("brotli-decompressor", "fetch"),
     ("bytes", ANYWHERE),
     ("clap", "cli"),
+    ("clap_complete", "cli"),
+    ("clap_mangen", "cli"),
     ("crc32fast", "decode store"),
     ("csv", "decode"),
     ("flate2", "decode fetch serve"),

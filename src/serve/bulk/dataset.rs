@@ -33,9 +33,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// The most releases whose rows are told.
 const MOST_RELEASES: usize = 30;
 
-/// What the end of a column's name says of its unit.
-const UNITS: [(&str, &str); 3] = [("_sqmi", "square miles"), ("_bytes", "bytes"), ("_share", "fraction")];
-
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
@@ -116,7 +113,7 @@ fn write_column(json: &mut Json, column: &Column) {
         json.key("name").text(&column.name);
         json.key("type").value(&column_type.physical);
         json.key("meaning").text(&column.type_name);
-        json.key("unit").optional_text(UNITS.iter().find(|(end, _)| column.name.ends_with(end)).map(|(_, unit)| *unit));
+        json.key("unit").optional_text(column.unit());
         json.key("nullable").flag(column.nullable);
         json.key("description").text(&column.description);
         json.key("values").texts(column_type.values.iter().map(String::as_str));

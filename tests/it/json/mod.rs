@@ -18,6 +18,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("accept", &["accepted"]),
     ("check", &["check"]),
     ("commit", &["run"]),
+    // A program for a shell.
+    ("completions", &[]),
     ("fetch", &["fetch"]),
     ("follow", &["follow"]),
     ("import", &["import", "withdrawal"]),
@@ -25,6 +27,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("keys list", &["keys"]),
     ("keys revoke", &["key"]),
     ("keys signing", &["signing_key"]),
+    // Text for `man`.
+    ("man", &[]),
     // Its text is a format for machines, that of Prometheus.
     ("metrics", &[]),
     ("new", &["new"]),
@@ -33,6 +37,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     // It prints a receipt, which is an answer of the API.
     ("receipt", &[]),
     ("releases diff", &["release_diff"]),
+    // SQL, for DuckDB.
+    ("releases duckdb", &[]),
     ("releases list", &["releases"]),
     ("releases promote", &["channel_move"]),
     ("releases prune", &["prune"]),

@@ -12,6 +12,7 @@ mod readers;
 mod receipts;
 mod spark;
 mod stream;
+mod views;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -16,6 +16,7 @@ mod hostile;
 pub mod import;
 mod interrupted;
 mod listing;
+mod manual;
 mod new;
 mod nights;
 mod operators;
@@ -31,6 +32,7 @@ mod tolerance;
 mod trace;
 mod unknown_values;
 mod verify;
+mod views;
 
 /// The task that most tests change.
 const ACS_2023: &str = "census.acs5/vintage=2023";
