@@ -176,7 +176,7 @@ impl Emitter {
             at,
             of: self.job_of(run, task_id),
             run_facets: facets_of_task(run),
-            job_facets: job_facets("TASK"),
+            job_facets: Facets::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
         });
@@ -326,8 +326,9 @@ fn run_facets() -> Facets {
     Facets::default().with("processing_engine", json!({ "name": "pubdata", "version": env!("CARGO_PKG_VERSION") }))
 }
 
+/// By whom a task runs is said of its parent.
 fn facets_of_task(run: &BegunRun) -> Facets {
-    run_facets().with("parent", run.job.as_parent())
+    Facets::default().with("parent", run.job.as_parent())
 }
 
 fn job_facets(job_type: &str) -> Facets {
