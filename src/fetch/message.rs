@@ -20,7 +20,7 @@ const TRIES: u32 = 3;
 /// A longer message is not sent.
 const MOST_BYTES: usize = 1 << 20;
 
-/// An address of the operator's own choice. It may hold a secret: failures name its host alone.
+/// An address of the operator's own choice, asked over one connection. It may hold a secret: failures name its host alone.
 pub struct Address {
     url: Url,
     host: String,
