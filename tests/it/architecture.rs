@@ -33,7 +33,10 @@ const LAYERS: &[(&str, &str)] = &[
     ("lineage", "contract datasets error fetch ids pipeline provenance run store"),
     ("monitor", "error ids store"),
     ("serve", "canonical contract error ids monitor provenance receipts store"),
-    ("cli", "contract datasets declared decode error fetch follow ids issue lineage monitor normalise pipeline provenance publish receipts run serve store validate"),
+    (
+        "cli",
+        "contract datasets declared decode error fetch follow ids issue lineage monitor normalise pipeline provenance publish receipts run serve store validate",
+    ),
     ("main", ""),
     ("lib", ""),
 ];
