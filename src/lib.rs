@@ -12,6 +12,7 @@ pub mod fetch;
 pub mod follow;
 pub mod ids;
 pub mod issue;
+pub mod lineage;
 pub mod monitor;
 pub mod normalise;
 pub mod pipeline;

@@ -1,4 +1,4 @@
-"""A night of pubdata as an Airflow DAG: plan, two waves of mapped tasks, commit. Airflow 2.10 or later, with the standard operators only.
+"""A night of pubdata as an Airflow DAG: plan, two waves of mapped tasks, commit. Airflow 3, with the standard operators only.
 
 Each task is one process; with the KubernetesExecutor or on several workers they run on several machines. Workers need the program, the
 credentials of the store, and PUBDATA_STORE; `plan` and `commit` need a home that stays (PUBDATA_HOME) and run in the pool "pubdata_home", of one

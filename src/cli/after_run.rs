@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use jiff::Timestamp;
@@ -11,8 +12,9 @@ use jiff::tz::TimeZone;
 use super::{Global, output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
+use crate::lineage::{self, Emitter};
 use crate::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
-use crate::run::{self, RunSettings};
+use crate::run::{self, RunReport, RunSettings, SharedObserver};
 use crate::serve::freshness_of;
 use crate::store::{self, LedgerEntry};
 
@@ -29,10 +31,16 @@ pub(super) struct AfterRunArgs {
     /// An address that is asked (GET) after each run that came to its end (exit code below 40): somebody there notices when that stays away.
     #[arg(long, env = "PUBDATA_HEARTBEAT", hide_env_values = true, value_name = "URL")]
     heartbeat: Option<String>,
+    /// An address that gets what the run makes of what by POST, as OpenLineage events. HOME/runs/<run_id>.openlineage.jsonl has them in any case.
+    #[arg(long, env = "PUBDATA_OPENLINEAGE_URL", hide_env_values = true, value_name = "URL")]
+    openlineage_url: Option<String>,
+    /// The name of this installation in OpenLineage events: jobs and datasets are named below NAME/CHANNEL.
+    #[arg(long, env = "PUBDATA_OPENLINEAGE_NAMESPACE", value_name = "NAME", default_value = "pubdata")]
+    openlineage_namespace: String,
     /// A file that gets the numbers of the installation, for the textfile collector of node_exporter.
     #[arg(long, env = "PUBDATA_METRICS_FILE", value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// Sends a test message to hook and webhook, asks the heartbeat, writes the file of metrics, says what came of each, and runs nothing.
+    /// Sends a test message to hook and webhook and an event to the address for lineage, asks the heartbeat, writes the file of metrics, says what came of each, and runs nothing.
     #[arg(long)]
     pub(super) test_message: bool,
 }
@@ -85,6 +93,20 @@ impl AfterRunArgs {
     }
 }
 
+impl AfterRunArgs {
+    /// Who tells what the run makes of what, beside who shows it.
+    pub(super) fn emitter(&self, settings: &RunSettings, shown: SharedObserver) -> Arc<Emitter> {
+        Emitter::new(shown, settings.clone(), &self.openlineage_namespace, self.openlineage_url.as_deref())
+    }
+}
+
+/// Tells what came of the run to whom its lineage is told.
+pub(super) async fn tell_lineage(emitter: &Emitter, report: &Result<RunReport>) {
+    if let Err(error) = emitter.ended(report.as_ref()).await {
+        tracing::warn!(%error, "the address for lineage was not told all; the file of the run in the home has it");
+    }
+}
+
 /// The run that the ledger ends with, as far as it can be read.
 pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
     store::read_ledger(&settings.home).ok()?.pop().map(|entry| entry.run_id)
@@ -118,8 +140,14 @@ pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &Af
     let mut told = Vec::from_iter(arguments.measure(settings).await);
     let message = Message::test(&settings.channel, Timestamp::now());
     told.extend(arguments.deliver(settings, Some(&message), RunEnd::Reached).await);
+    if let Some(url) = &arguments.openlineage_url {
+        let event = lineage::test_event(&arguments.openlineage_namespace, &settings.channel);
+        let outcome = fetch::send_message(&settings.fetch, url, Some(&event)).await;
+        told.push(Told { to: "openlineage_url", outcome, failing: "the address for lineage was not told" });
+    }
     if told.is_empty() {
-        return Err(Error::config("nobody is told how runs go").hint("set --hook, --webhook, --heartbeat or --metrics-file, or their keys in pubdata.toml"));
+        return Err(Error::config("nobody is told how runs go")
+            .hint("set --hook, --webhook, --heartbeat, --openlineage-url or --metrics-file, or their keys in pubdata.toml"));
     }
     let has_failed = told.iter().any(|told| told.outcome.is_err());
     if global.json {

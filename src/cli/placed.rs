@@ -145,10 +145,12 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
         return after_run::test(global, &settings, &arguments.after).await;
     }
     let progress = Arc::new(Progress::new());
-    let observer: SharedObserver = progress.clone();
+    let emitter = arguments.after.emitter(&settings, progress.clone());
+    let observer: SharedObserver = emitter.clone();
     let run_before = after_run::last_run_id(&settings);
     let report = run::commit(&settings, &address, &observer).await;
     progress.finish();
+    after_run::tell_lineage(&emitter, &report).await;
     // Nothing has happened yet of which anybody would have to be told.
     if !report.as_ref().is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished) {
         after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;

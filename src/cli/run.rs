@@ -165,13 +165,15 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     settings.confirmed.extend(arguments.accept.iter().cloned());
     let signing_key = arguments.signing.signing_key.as_deref().map(receipts::read_key).transpose()?;
     let progress = Arc::new(Progress::new());
-    let observer: SharedObserver = progress.clone();
+    let emitter = arguments.after.emitter(&settings, progress.clone());
+    let observer: SharedObserver = emitter.clone();
     let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
     if let (Some(key), Ok(_)) = (&signing_key, &report) {
         receipts::seal_after_run(&settings, key).await;
     }
+    after_run::tell_lineage(&emitter, &report).await;
     after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;
     Ok(told(global, &report?, &arguments.extent))
 }

@@ -23,7 +23,7 @@ const SAID_ONCE: [&str; 15] =
 const CHOSEN: [&str; 3] = ["pipelines", "disabled", "optional"];
 
 /// Flags of which the value may be a secret and is not printed.
-const SECRET: [&str; 2] = ["webhook", "heartbeat"];
+const SECRET: [&str; 3] = ["webhook", "heartbeat", "openlineage_url"];
 
 const AFTER_HELP: &str = "\
 HOME/pubdata.toml, an example:

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Contracts, Physical};
+use super::{ColumnType, Contracts, Physical};
 
 /// Writes the data dictionary: one section per dataset, one table row per column.
 pub fn data_dictionary(contracts: &Contracts) -> String {
@@ -20,17 +20,7 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
         );
         for column in &contract.columns {
             let column_type = &column.column_type;
-            let physical = match column_type.physical {
-                Physical::String => "string".to_owned(),
-                Physical::Int32 => "int32".to_owned(),
-                Physical::Int64 => "int64".to_owned(),
-                Physical::Float64 => "float64".to_owned(),
-                Physical::Boolean => "boolean".to_owned(),
-                Physical::Date => "date".to_owned(),
-                Physical::Decimal => format!("decimal({}, {})", column_type.precision, column_type.scale),
-                Physical::StringList => "list of string".to_owned(),
-                Physical::Pointers => "list of (source_id, snapshot, member, offset, length)".to_owned(),
-            };
+            let physical = type_name(column_type);
             let values = if column_type.values.is_empty() { String::new() } else { format!(" One of `{}`.", column_type.values.join("`, `")) };
             let null = if column.nullable { "yes" } else { "no" };
             let _ = writeln!(text, "| `{}` | {physical} | {null} | {}{values} |", column.name, column.description.replace('|', "\\|"));
@@ -43,4 +33,19 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
         }
     }
     text
+}
+
+/// How the values of a type are stored, for people.
+pub fn type_name(column_type: &ColumnType) -> String {
+    match column_type.physical {
+        Physical::String => "string".to_owned(),
+        Physical::Int32 => "int32".to_owned(),
+        Physical::Int64 => "int64".to_owned(),
+        Physical::Float64 => "float64".to_owned(),
+        Physical::Boolean => "boolean".to_owned(),
+        Physical::Date => "date".to_owned(),
+        Physical::Decimal => format!("decimal({}, {})", column_type.precision, column_type.scale),
+        Physical::StringList => "list of string".to_owned(),
+        Physical::Pointers => "list of (source_id, snapshot, member, offset, length)".to_owned(),
+    }
 }

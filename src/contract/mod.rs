@@ -9,6 +9,6 @@ mod types;
 
 pub use arrow_schema::{arrow_schema, pointer_fields};
 pub use day::Day;
-pub use dictionary::data_dictionary;
+pub use dictionary::{data_dictionary, type_name};
 pub use load::{Contracts, load};
 pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, ValueNotes, parse_decimal};

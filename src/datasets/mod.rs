@@ -30,7 +30,7 @@ pub use sec::feeds::{FeedEntry, FeedPage, Party, Reading, read_feed};
 #[doc(hidden)]
 pub use sec::fuzzing;
 pub use source_archive::{Elsewhere, SourceArchive};
-pub use vocabulary::Vocabulary;
+pub use vocabulary::{SameNames, Vocabulary};
 
 use crate::decode::Member;
 use crate::error::{Error, Result};

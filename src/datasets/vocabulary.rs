@@ -13,6 +13,17 @@ pub struct Vocabulary {
     /// Our names of the columns that the builder reads, and those that a declaration's own settings name.
     pub columns: fn(&Declaration) -> Result<BTreeSet<String>>,
     pub words: &'static [Words],
+    /// Which published columns are read from the column that is mapped under the same name. None where the code says it of none.
+    pub same_names: Option<fn(&Declaration) -> std::result::Result<SameNames, Fault>>,
+}
+
+/// Columns of a table that are read, cell by cell, from the column that a source maps under the same name: as it is, in another form, or looked up in a
+/// table of words. What is joined, derived or put together from several columns is not among them.
+pub struct SameNames {
+    pub dataset_id: &'static str,
+    /// Sources that have a row, or several, for a record.
+    pub sources: Vec<String>,
+    pub columns: Vec<&'static str>,
 }
 
 /// A setting whose words are values of a published column: a word, a table of words, or a key (`contact.role`) of every table of a list.

@@ -32,7 +32,7 @@ pub use client::ProxySettings;
 pub use clock::{Clock, SystemClock};
 pub use fetcher::Fetcher;
 pub use links::links;
-pub use message::send_message;
+pub use message::{Address, send_message};
 use mirror::is_url;
 pub use mirror::mirror_path;
 pub use piece::{Head, Piece};

@@ -34,6 +34,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
+    observer.begun(&run_id, started_at);
     let attempt = async {
         let plan = plan(settings, observer).await?;
         let build = |task: &PlannedTask, entry: &TaskEntry| build_and_stage(settings, &plan, task, entry, &run_id, observer);
@@ -138,6 +139,7 @@ pub(super) async fn carry_out(
     started_at: jiff::Timestamp,
     observer: &SharedObserver,
 ) -> Result<RunReport> {
+    observer.planned(plan);
     let mut reports = Vec::new();
     let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), due: None }).collect();
     for task in &plan.tasks {

@@ -76,6 +76,8 @@ pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 
+use jiff::Timestamp;
+
 use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
 use crate::pipeline::Declarations;
@@ -128,6 +130,16 @@ impl RunSettings {
 
 /// Told how a run goes on.
 pub trait Observer: FetchProgress {
+    /// A run has begun, under its id.
+    fn begun(&self, run_id: &str, at: Timestamp) {
+        let _ = (run_id, at);
+    }
+
+    /// What is to be done is known.
+    fn planned(&self, plan: &Plan) {
+        let _ = plan;
+    }
+
     /// So many files are going to be asked for.
     fn fetching(&self, files: usize);
 

@@ -26,6 +26,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/staging/…                                    builds not yet in a release
 /// HOME/scratch/…                                    work that is thrown away
 /// HOME/runs/<run_id>/issues.jsonl                   findings of a run
+/// HOME/runs/<run_id>.openlineage.jsonl              what it made of what, as events
 /// HOME/stream/…                                     filings as they appear in the feeds
 /// HOME/pubdata.toml                                 what an operator has set
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
@@ -84,6 +85,11 @@ impl Home {
     /// Details of one run.
     pub fn run_dir(&self, run_id: &str) -> PathBuf {
         self.root.join("runs").join(run_id)
+    }
+
+    /// What a run has told as OpenLineage events.
+    pub fn lineage_file(&self, run_id: &str) -> PathBuf {
+        self.root.join("runs").join(format!("{run_id}.openlineage.jsonl"))
     }
 
     pub fn ledger_file(&self) -> PathBuf {

@@ -1,11 +1,16 @@
 //! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
 
+use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt};
 use object_store::path::Path;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::statistics::Statistics;
 
 use super::{Home, Manifest, Part, PartFiles, SharedStore};
 use crate::error::{Error, Result, ResultExt};
@@ -13,6 +18,9 @@ use crate::ids::{Digest, ReleaseId};
 
 /// Parts that are fetched at the same time before a release is served.
 const FETCHED_AT_A_TIME: usize = 8;
+
+/// Enough for the end of most parts, where their statistics stand.
+const FIRST_READ_OF_METADATA: u64 = 64 << 10;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -198,6 +206,45 @@ impl Releases {
             }
         }
         Ok(found)
+    }
+
+    /// How many cells of each flat column of some parts are null, as the parts' own statistics say; a column that one of them does not count is left
+    /// out. Only the ends of the files are read.
+    ///
+    /// # Errors
+    /// `Store`, when the end of a part cannot be read, or its path is not a part's.
+    pub async fn null_counts(&self, id: &ReleaseId, parts: &[&Part]) -> Result<BTreeMap<String, u64>> {
+        let reading = stream::iter(parts.iter().map(|part| async move { self.metadata(&part_key(id, &part.path)?, part.size_bytes).await }));
+        let mut counts: BTreeMap<String, Option<u64>> = BTreeMap::new();
+        let mut read = reading.buffer_unordered(FETCHED_AT_A_TIME);
+        while let Some(metadata) = read.next().await {
+            for column in metadata?.row_groups().iter().flat_map(RowGroupMetaData::columns) {
+                if let [name] = column.column_path().parts() {
+                    let nulls = column.statistics().and_then(Statistics::null_count_opt);
+                    let total = counts.entry(name.clone()).or_insert(Some(0));
+                    *total = total.zip(nulls).map(|(total, nulls)| total + nulls);
+                }
+            }
+        }
+        Ok(counts.into_iter().filter_map(|(name, count)| Some((name, count?))).collect())
+    }
+
+    async fn metadata(&self, key: &Path, size_bytes: u64) -> Result<ParquetMetaData> {
+        let mut length = FIRST_READ_OF_METADATA.min(size_bytes);
+        loop {
+            let bytes = self.store.read_range(key, size_bytes - length..size_bytes).await?;
+            let mut reader = ParquetMetaDataReader::new();
+            match reader.try_parse_sized(&bytes, size_bytes) {
+                Ok(()) => return Ok(reader.finish()?),
+                Err(ParquetError::NeedMoreData(needed)) if needed as u64 > length && needed as u64 <= size_bytes => length = needed as u64,
+                Err(error) => return Err(Error::from(error).context(key.to_string())),
+            }
+        }
+    }
+
+    /// The address of a dataset's folder in a release.
+    pub fn dataset_url(&self, id: &ReleaseId, dataset_id: &str) -> String {
+        format!("{}/{}/{dataset_id}", self.store.url(), release_key(id))
     }
 
     /// Writes a part, durably, in place of what may be there from an interrupted try.

@@ -30,9 +30,13 @@ const LAYERS: &[(&str, &str)] = &[
     ("receipts", "error ids provenance store"),
     ("run", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish store validate"),
     ("follow", "datasets error fetch ids issue normalise pipeline provenance store"),
+    ("lineage", "contract datasets error fetch ids pipeline provenance run store"),
     ("monitor", "error ids store"),
     ("serve", "canonical contract error ids monitor provenance receipts store"),
-    ("cli", "contract datasets declared decode error fetch follow ids issue monitor normalise pipeline provenance publish receipts run serve store validate"),
+    (
+        "cli",
+        "contract datasets declared decode error fetch follow ids issue lineage monitor normalise pipeline provenance publish receipts run serve store validate",
+    ),
     ("main", ""),
     ("lib", ""),
 ];
@@ -98,7 +102,7 @@ const CRATES: &[(&str, &str)] = &[
     ("hyper", "serve"),
     ("hyper-util", "serve"),
     ("indicatif", "cli"),
-    ("jiff", "cli fetch follow monitor normalise pipeline publish run serve store validate"),
+    ("jiff", "cli fetch follow lineage monitor normalise pipeline publish run serve store validate"),
     ("itoa", "serve"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),

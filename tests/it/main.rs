@@ -14,6 +14,7 @@ mod follow;
 mod formats;
 mod habits;
 mod json;
+mod lineage;
 mod monitor;
 mod objects;
 mod peers;

@@ -229,6 +229,8 @@ impl Place {
             "PUBDATA_WEBHOOK",
             "PUBDATA_HEARTBEAT",
             "PUBDATA_METRICS_FILE",
+            "PUBDATA_OPENLINEAGE_URL",
+            "PUBDATA_OPENLINEAGE_NAMESPACE",
             "PUBDATA_LOG_FORMAT",
             "CENSUS_API_KEY",
             "NO_COLOR",

@@ -38,6 +38,7 @@ const VOCABULARY: Vocabulary = Vocabulary {
         Words { setting: "officer_type", dataset_id: OFFICER, column: "type" },
         Words { setting: "party_types", dataset_id: OFFICER, column: "type" },
     ],
+    same_names: None,
 };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {

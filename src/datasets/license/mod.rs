@@ -18,7 +18,7 @@ use settings::{Settings, StatusBasis, is_listed};
 use table::{PublishedRow, Tables, published_row};
 
 use super::context::finding;
-use super::vocabulary::{Vocabulary, Words};
+use super::vocabulary::{SameNames, Vocabulary, Words};
 use super::{Build, Builder, Context, SourceFrame, Table, settings as read_settings};
 use crate::datasets::Fault;
 use crate::error::Result;
@@ -55,7 +55,31 @@ const VOCABULARY: Vocabulary = Vocabulary {
         Words { setting: "workers_comp", dataset_id: LICENSE, column: "workers_comp_coverage" },
         Words { setting: "evidence", dataset_id: LICENSE, column: "evidence" },
     ],
+    same_names: Some(same_names),
 };
+
+/// Names, addresses and professions are put together from several columns, bonds and insurances may be joined.
+const SAME_NAMES: [&str; 13] = [
+    "number",
+    "license_class",
+    "dba",
+    "status",
+    "issue_date",
+    "effective_date",
+    "expiration_date",
+    "last_renewed_date",
+    "suspended_date",
+    "county",
+    "phone",
+    "workers_comp_insurer",
+    "workers_comp_expiration_date",
+];
+
+fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
+    let settings = read_settings::<Settings>(declaration)?;
+    let sources = std::iter::once(settings.licenses).chain(settings.more_licenses).collect();
+    Ok(SameNames { dataset_id: LICENSE, sources, columns: SAME_NAMES.to_vec() })
+}
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = read_settings(declaration)?;

@@ -21,7 +21,7 @@ use self::cells::Rows;
 use self::settings::Settings;
 use self::tables::{Feed, Located};
 use super::context::finding;
-use super::vocabulary::{Vocabulary, Words};
+use super::vocabulary::{SameNames, Vocabulary, Words};
 use super::{Build, Builder, Context, Table};
 use crate::datasets::Fault;
 use crate::error::{Error, Result};
@@ -48,7 +48,35 @@ const VOCABULARY: Vocabulary = Vocabulary {
         Words { setting: "contact.role", dataset_id: CONTACT, column: "role" },
         Words { setting: "contact.person_role", dataset_id: CONTACT, column: "role" },
     ],
+    same_names: Some(same_names),
 };
+
+/// Addresses and values are read from the columns that settings name.
+const SAME_NAMES: [&str; 16] = [
+    "permit_number",
+    "work_class",
+    "property_class",
+    "description",
+    "status",
+    "status_detail",
+    "status_date",
+    "applied_date",
+    "issued_date",
+    "completed_date",
+    "expires_date",
+    "fees",
+    "square_feet",
+    "housing_units",
+    "lat",
+    "lon",
+];
+
+fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
+    let settings = super::settings::<Settings>(declaration)?;
+    // Where every permit of the list is of one type, no column says it.
+    let columns = SAME_NAMES.into_iter().chain(settings.only_type.is_none().then_some("type")).collect();
+    Ok(SameNames { dataset_id: PERMIT, sources: declaration.sources.iter().map(|source| source.source_id.clone()).collect(), columns })
+}
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration)?.check(declaration)

@@ -36,6 +36,7 @@ pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &Sh
         tracing::warn!("the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first learn nothing of it", file.home);
     }
     refuse_unfinished(settings, &file, address).await?;
+    observer.begun(&run_id, started_at);
     // What an earlier commit of the plan wrote is written again.
     let issues = issues_file(&settings.home, &run_id);
     if issues.exists() {

@@ -8,6 +8,7 @@ mod browser;
 mod clients;
 mod expected;
 mod moto;
+mod orchestrators;
 mod readers;
 mod receipts;
 mod spark;

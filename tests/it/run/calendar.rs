@@ -9,11 +9,13 @@ use jiff::civil::{Date, Weekday, date};
 use jiff::{Timestamp, ToSpan};
 use pubdata::declared::DeclarationFiles;
 use pubdata::fetch::FetchSettings;
+use pubdata::lineage::Emitter;
 use pubdata::pipeline::{Declarations, Editions, Variable, are_labels};
-use pubdata::run::{ExitCode, Plan, PlannedTask, RunSettings, TaskReport, TaskState};
+use pubdata::run::{self, ExitCode, Plan, PlannedTask, RunSettings, SharedObserver, TaskReport, TaskState};
 
+use crate::lineage::{events_of, told};
 use crate::publisher::{Publisher, Reply};
-use crate::support::{ClockAt, Place, plan_here, run_here, settings};
+use crate::support::{ClockAt, Place, Silent, plan_here, run_here, settings};
 
 const QUARTERS: &str = "permit.raleigh";
 const YEARS: &str = "permit.pittsburgh";
@@ -368,6 +370,25 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
 
 /// Sources whose lists of labels are history: nothing is added to them.
 const CLOSED: &[&str] = &["sec.us_gaap_dated", "sec.srt_dated", "sec.dei_dated", "sec.dei_of_day"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_edition_is_told_as_a_task_that_has_failed() {
+    let place = Place::new();
+    std::fs::remove_file(place.file(".pubdata-mirror")).unwrap();
+    for (now, expected) in [("2026-10-31T23:59:59Z", "COMPLETE"), ("2026-11-01T00:00:00Z", "FAIL")] {
+        let settings = settings(&place.home(), vec![place.mirror().to_str().unwrap().to_owned()], gazetteer());
+        let fetch = FetchSettings { clock: Arc::new(ClockAt(now.parse().unwrap())), ..settings.fetch };
+        let settings = RunSettings { fetch, selectors: vec!["census.gazetteer".to_owned()], ..settings };
+        let emitter = Emitter::new(Arc::new(Silent), settings.clone(), "test", None);
+        let report = run::run(&settings, &(emitter.clone() as SharedObserver)).await;
+        emitter.ended(report.as_ref()).await.unwrap();
+        let events = events_of(&place);
+        assert_eq!(told(&events), [("START", "run"), ("START", "census.gazetteer"), (expected, "census.gazetteer"), ("COMPLETE", "run")]);
+        let message = events[2]["run"]["facets"]["errorMessage"]["message"].as_str();
+        assert_eq!(message, (expected == "FAIL").then_some("late since 2026-11-01: no newer edition of its sources has come"));
+        assert_eq!(events[2]["outputs"].as_array().unwrap().len(), 2, "what stands is told all the same");
+    }
+}
 
 /// What `pubdata status` says of since when a task is late.
 fn late_since(status: &serde_json::Value, task_id: &str) -> serde_json::Value {

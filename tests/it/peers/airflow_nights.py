@@ -1,0 +1,41 @@
+"""Runs a DAG of integrations/airflow with the real Airflow, a night for each line on standard input, and prints after each what became of its tasks
+and which assets were told of. AIRFLOW_HOME is a folder of its own. First it parses all DAGs there are."""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+subprocess.run([pathlib.Path(sys.executable).with_name("airflow"), "db", "migrate"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+from airflow.models.asset import AssetEvent  # noqa: E402
+from airflow.models.dagbag import DagBag  # noqa: E402
+from airflow.utils.session import create_session  # noqa: E402
+
+folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
+bag = DagBag(dag_folder=str(folder), include_examples=False)
+
+
+def tell(what):
+    print("\nTOLD " + json.dumps(what), flush=True)
+
+
+tell({"import_errors": {str(path): str(error) for path, error in bag.import_errors.items()}, "dags": sorted(bag.dags)})
+
+spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+for setting, value in json.loads(sys.argv[3] if len(sys.argv) > 3 else "{}").items():
+    setattr(module, setting, value)
+dag, seen = getattr(module, name)(), 0
+
+for _ in sys.stdin:
+    run = dag.test()
+    with create_session() as session:
+        events = [[event.asset.uri, event.extra] for event in session.query(AssetEvent).order_by(AssetEvent.id).all()]
+    tasks = {}
+    for task in run.get_task_instances():
+        tasks.setdefault(task.task_id, []).append([str(task.state), task.try_number])
+    tell({"state": str(run.state), "tasks": tasks, "events": events[seen:]})
+    seen = len(events)
