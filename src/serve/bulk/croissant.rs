@@ -26,10 +26,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Document(describe),
 };
 
-/// The terms of the standard, as it prescribes them.
-const CONTEXT: &str = include_str!("croissant_context.json");
-
-const CONFORMS_TO: &str = "http://mlcommons.org/croissant/1.1";
+/// The terms of the standard, as it prescribes them, and which version it is: the first members of every document.
+const HEAD: &str = include_str!("croissant_head.json");
 
 /// What programs that read Croissant call Parquet; the registered name came later.
 const PARQUET_OF_CROISSANT: &str = "application/x-parquet";
@@ -46,9 +44,7 @@ fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
     let contract = call.contracts().get(dataset_id);
     json.object(|json| {
-        json.key("@context").raw(CONTEXT.trim_end());
-        json.key("@type").text("sc:Dataset");
-        json.key("conformsTo").text(CONFORMS_TO);
+        json.raw(HEAD.trim_matches(['{', '}', ' ', '\n']));
         write_dataset(json, call, (dataset_id, dataset), contract);
         json.key("distribution").array(|json| write_files(json, call, manifest, (dataset_id, dataset)));
         json.key("recordSet").array(|json| {

@@ -54,8 +54,9 @@ fn for_search_engines(mut document: Json) -> Json {
         members["recordSet"].as_array().into_iter().flatten().flat_map(|set| set["field"].as_array().into_iter().flatten()).map(measured).collect();
     let at = members["includedInDataCatalog"]["url"].as_str().unwrap_or_default().trim_end_matches("/v1/catalog.json");
     let whole = format!("{at}/v1/datasets/{}/croissant.json", members["identifier"].as_str().unwrap_or_default());
+    let vocabulary = members["@context"]["@vocab"].clone();
     members.retain(|name, _| !["@context", "conformsTo", "recordSet", "distribution", "citeAs"].contains(&name.as_str()));
-    members.insert("@context".to_owned(), json!("https://schema.org/"));
+    members.insert("@context".to_owned(), vocabulary);
     members.insert("variableMeasured".to_owned(), Json::Array(columns));
     members.insert("subjectOf".to_owned(), json!({"@type": "CreativeWork", "name": "Croissant 1.1", "url": whole, "encodingFormat": "application/ld+json"}));
     without_prefix(&mut document);
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn search_engines_are_told_columns_and_where_the_files_are_told() {
         let croissant = json!({
-            "@context": {"sc": "https://schema.org/"}, "@type": "sc:Dataset", "conformsTo": "x", "citeAs": "y", "name": "A", "identifier": "test.thing",
+            "@context": {"@vocab": "https://schema.org/"}, "@type": "sc:Dataset", "conformsTo": "x", "citeAs": "y", "name": "A", "identifier": "test.thing",
             "creator": [{"@type": "sc:Organization", "name": "B"}], "distribution": [{"@type": "cr:FileObject"}],
             "includedInDataCatalog": {"@type": "sc:DataCatalog", "url": "https://data.example.org/v1/catalog.json"},
             "recordSet": [{"field": [{"@type": "cr:Field", "name": "zcta", "description": "ZCTA.", "dataType": "sc:Text"}]}]
