@@ -87,6 +87,8 @@ def operations(document):
     text += '    """The operations of the API; `Client` asks them."""\n\n'
     text += "    def _answer(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any = None) -> Answer[Any]:\n"
     text += "        raise NotImplementedError\n\n"
+    text += "    def _document(self, path: str, values: dict[str, str], query: dict[str, Any]) -> Any:\n"
+    text += "        raise NotImplementedError\n\n"
     text += "    def _listing(self, path: str, values: dict[str, str], query: dict[str, Any], records: str | None) -> Listing[Any]:\n"
     text += "        raise NotImplementedError\n"
     for path, methods in document["paths"].items():
@@ -108,13 +110,19 @@ def operation_text(document, path, method, operation):
     if of_query:
         signature.append("*")
         signature += [f"{safe(parameter['name'])}: {qualified(parameter['schema'])} | None = None" for parameter in of_query]
-    answer = document["components"]["schemas"][reference(operation["responses"]["200"]["content"]["application/json"]["schema"])]
-    data = reference(answer["properties"]["data"])
+    name_of_answer = reference(operation["responses"]["200"]["content"]["application/json"]["schema"])
+    members = document["components"]["schemas"][name_of_answer]["properties"]
+    # A document of a standard stands alone, and every other answer in an envelope.
+    is_document = "data" not in members
+    data = name_of_answer if is_document else reference(members["data"])
     kind = "Listing" if is_paged else "Answer"
+    returned = f"types.{data}" if is_document else f"{kind}[types.{data}]"
     values = "{" + ", ".join(f'"{word}": {safe(word)}' for word in of_path) + "}"
     query = "{" + ", ".join(f'"{parameter["name"]}": {safe(parameter["name"])}' for parameter in of_query) + "}"
     said = f"{operation['summary']}.\n\n{operation['description']}"
-    text = f"\n    def {name}({', '.join(signature)}) -> {kind}[types.{data}]:\n{docstring(said, 8)}"
+    text = f"\n    def {name}({', '.join(signature)}) -> {returned}:\n{docstring(said, 8)}"
+    if is_document:
+        return text + f'        return self._document("{path}", {values}, {query})\n'
     if is_paged:
         return text + f'        return self._listing("{path}", {values}, {query}, {paged_member(document, data)})\n'
     return text + f'        return self._answer("{method}", "{path}", {values}, {query}{", body" if body else ""})\n'

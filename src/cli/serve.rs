@@ -67,6 +67,9 @@ pub(super) struct ServeArgs {
     /// Address that callers use, such as https://data.example.org, for links in answers.
     #[arg(long, env = "PUBDATA_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
+    /// Whom to write to about what is served, for catalogs: an e-mail address, after a name or alone.
+    #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
+    contact: Option<String>,
     /// Web origins that scripts may call from; `*` is any.
     #[arg(long, env = "PUBDATA_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -142,6 +145,7 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
         limits: arguments.limits(),
         metrics_bind: arguments.metrics_bind,
         public_url: arguments.public_url.clone(),
+        contact: arguments.contact.clone(),
         cors_origins: arguments.cors_origin.clone(),
         pages: arguments.pages(),
         templates: arguments.templates.clone(),

@@ -2,11 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::contract::Contract;
 use crate::serve::http::endpoint::Call;
+use crate::serve::http::meta::SAMPLE_RELEASE;
 use crate::serve::json::Json;
 use crate::serve::release::bucketed::BUCKET;
 use crate::serve::release::freshness::source_date;
 use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
+
+/// Partition column of surveys, and how many years each is of.
+const VINTAGE_YEAR: &str = "vintage_year";
+const YEARS_OF_SURVEY: i32 = 5;
 
 /// Whose data a dataset's are; those of several sources joined with `; `.
 pub struct Origin {
@@ -22,6 +28,11 @@ impl Origin {
         Self { publisher: distinct(|task| &task.publisher), licence: distinct(|task| &task.licence), homepage: distinct(|task| &task.homepage) }
     }
 
+    /// Each of the publishers or homepages by itself.
+    pub fn each(joined: &str) -> BTreeSet<&str> {
+        joined.split("; ").filter(|one| !one.is_empty()).collect()
+    }
+
     pub fn write(&self, json: &mut Json) {
         json.key("publisher").text(&self.publisher);
         json.key("licence").text(&self.licence);
@@ -32,6 +43,45 @@ impl Origin {
     pub fn credit(&self) -> String {
         format!("Source: {} ({}). Licence: {}.", self.publisher, self.homepage, self.licence)
     }
+}
+
+/// The licences of the builds of a dataset, each once: one may be of several sentences, and is not taken apart.
+pub fn licences<'a>(tasks: &[&'a TaskEntry]) -> BTreeSet<&'a str> {
+    tasks.iter().map(|task| task.licence.as_str()).collect()
+}
+
+/// What to write where a dataset is named as a source.
+pub fn citation(manifest: &Manifest, dataset_id: &str, origin: &Origin, contract: Option<&Contract>) -> String {
+    let date = manifest.datasets.get(dataset_id).and_then(|dataset| newest_date(manifest, &dataset.parts)).unwrap_or_default();
+    let Origin { publisher, homepage, .. } = origin;
+    let title = title(dataset_id, contract);
+    format!("{publisher}: {title}, files to {date} ({homepage}), as table {dataset_id} of release {}.", manifest.release_id)
+}
+
+/// What people call a dataset; of one that this program has no contract of, its id.
+pub fn title<'a>(dataset_id: &'a str, contract: Option<&'a Contract>) -> &'a str {
+    contract.map_or(dataset_id, |contract| &contract.title)
+}
+
+/// What a dataset is, in sentences: what a row of it is, what a reader might look for in vain, and whether it is of samples.
+pub fn description(manifest: &Manifest, dataset_id: &str, contract: Option<&Contract>) -> String {
+    let mut said = contract.map_or_else(|| format!("Table {dataset_id}, of which this server has no contract."), |contract| contract.grain.clone());
+    if let Some(contract) = contract.filter(|contract| !contract.not_covered.is_empty()) {
+        said += &format!(" Known limits: {}.", contract.not_covered.join("; "));
+    }
+    if manifest.is_sample {
+        said += " ";
+        said += SAMPLE_RELEASE;
+    }
+    said
+}
+
+/// The first and the last day that a dataset's partitions are about, where they name years.
+pub fn period(dataset: &DatasetEntry) -> Option<(String, String)> {
+    // A survey's years are named by the last of them.
+    let years = dataset.parts.iter().filter_map(|part| part.partition.get(VINTAGE_YEAR)?.parse::<i32>().ok());
+    let (first, last) = (years.clone().min()?, years.max()?);
+    Some((format!("{:04}-01-01", first - (YEARS_OF_SURVEY - 1)), format!("{last:04}-12-31")))
 }
 
 /// The builds that a dataset's parts are of, each once.

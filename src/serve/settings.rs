@@ -33,6 +33,8 @@ pub struct ServeSettings {
     pub metrics_bind: Option<SocketAddr>,
     /// Address that callers use, such as `https://data.example.org`; none makes links relative.
     pub public_url: Option<String>,
+    /// Whom to write to about what is served: an e-mail address, after a name or alone.
+    pub contact: Option<String>,
     /// Web origins that scripts may call from; `*` is any.
     pub cors_origins: Vec<String>,
     /// Who may see the pages.
@@ -198,6 +200,7 @@ impl ServeSettings {
             trusted_hops: 1,
             metrics_bind: None,
             public_url: None,
+            contact: None,
             cors_origins: Vec::new(),
             pages: Pages::Public,
             templates: None,

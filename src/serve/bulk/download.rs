@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use super::release::write_part;
 use super::{asked, table};
 use crate::ids::Hasher;
-use crate::serve::described::{Origin, newest_date, tasks_of};
+use crate::serve::described::{Origin, citation, tasks_of};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{Kind, Parameter};
@@ -20,7 +20,7 @@ use crate::serve::http::response::{PARQUET, as_file, insert, not_modified};
 use crate::serve::http::scope::visible_parts;
 use crate::serve::http::{etag, pieces, range};
 use crate::serve::json::Json;
-use crate::store::{DatasetEntry, Manifest, Part};
+use crate::store::{Manifest, Part};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -62,7 +62,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("size_bytes").count(parts.iter().map(|part| part.size_bytes).sum());
         origin.write(json);
         json.key("credit").text(&origin.credit());
-        json.key("citation").text(&citation(manifest, dataset_id, dataset, &origin, contract.map(|contract| contract.title.as_str())));
+        json.key("citation").text(&citation(manifest, dataset_id, &origin, contract));
         json.key("caveats").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
         json.key("csv").optional_text(contract.map(|_| format!("{path}?format=csv")).as_deref());
         json.key("parts").array(|json| {
@@ -75,14 +75,6 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
     });
     Ok(Meta { datasets: vec![dataset_id.to_owned().into()], release: earlier, ..Meta::default() })
-}
-
-/// What to write where the data are named as a source.
-fn citation(manifest: &Manifest, dataset_id: &str, dataset: &DatasetEntry, origin: &Origin, title: Option<&str>) -> String {
-    let date = newest_date(manifest, &dataset.parts).unwrap_or_default();
-    let Origin { publisher, homepage, .. } = origin;
-    let title = title.unwrap_or(dataset_id);
-    format!("{publisher}: {title}, files to {date} ({homepage}), as table {dataset_id} of release {}.", manifest.release_id)
 }
 
 async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {

@@ -3,8 +3,10 @@
 //! asked for; none is loaded.
 
 mod asked;
+mod catalog;
 mod causes;
 mod changes;
+mod croissant;
 mod dataset;
 mod datasets;
 mod download;
@@ -24,7 +26,17 @@ pub static FAMILY: Family = Family {
         description: "Whole datasets as Parquet or CSV, what each release holds and what changed, and a record through the releases.",
     },
     load: |_, _, _| std::future::ready(Ok(())).boxed(),
-    endpoints: &[datasets::ENDPOINT, dataset::ENDPOINT, releases::ENDPOINT, release::ENDPOINT, changes::ENDPOINT, download::ENDPOINT, record_history::ENDPOINT],
+    endpoints: &[
+        catalog::ENDPOINT,
+        datasets::ENDPOINT,
+        dataset::ENDPOINT,
+        croissant::ENDPOINT,
+        releases::ENDPOINT,
+        release::ENDPOINT,
+        changes::ENDPOINT,
+        download::ENDPOINT,
+        record_history::ENDPOINT,
+    ],
     placeholders: &[
         Placeholder {
             name: "release_id",

@@ -60,7 +60,8 @@ fn python(request: &ExampleRequest, own_url: &str) -> String {
     if let Some(body) = &request.body {
         let _ = writeln!(text, "    json={},", python_value(body));
     }
-    text += "    timeout=30,\n)\nanswer.raise_for_status()\nprint(answer.json()[\"data\"])";
+    text += "    timeout=30,\n)\nanswer.raise_for_status()\nprint(answer.json()";
+    text += if request.is_document { ")" } else { "[\"data\"])" };
     text
 }
 
@@ -99,9 +100,8 @@ fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     }
     let options = if options.is_empty() { options } else { format!(", {{\n{options}}}") };
     let url = quoted(&format!("{own_url}{}", request.target()));
-    format!(
-        "const answer = await fetch({url}{options});\nif (!answer.ok) throw new Error(await answer.text());\nconst {{ data }} = await answer.json();\nconsole.log(data);"
-    )
+    let shown = if request.is_document { "console.log(await answer.json());" } else { "const { data } = await answer.json();\nconsole.log(data);" };
+    format!("const answer = await fetch({url}{options});\nif (!answer.ok) throw new Error(await answer.text());\n{shown}")
 }
 
 /// With `httr2`.
@@ -121,7 +121,8 @@ fn r(request: &ExampleRequest, own_url: &str) -> String {
         steps.push(format!("req_body_raw(r\"---({body})---\", type = \"application/json\")"));
     }
     steps.extend(["req_perform()".to_owned(), "resp_body_json()".to_owned()]);
-    format!("library(httr2)\n\nanswer <- {}\nstr(answer$data)", steps.join(" |>\n  "))
+    let shown = if request.is_document { "answer" } else { "answer$data" };
+    format!("library(httr2)\n\nanswer <- {}\nstr({shown})", steps.join(" |>\n  "))
 }
 
 /// A text between quotation marks, as Python, JavaScript and R read it.
@@ -143,6 +144,7 @@ mod tests {
             query: vec![("q".to_owned(), "it's \"5\" & [more]".to_owned())],
             body: Some(json!({"name": "d'Or", "is_new": true, "size": null, "parts": [1, 2.5]})),
             needs_key: true,
+            is_document: false,
         };
         let [curl, python, javascript, r] = of(&request, "https://data.example.org/").map(|sample| sample.source);
         assert_eq!(
@@ -160,6 +162,9 @@ mod tests {
         let open = ExampleRequest { method: "GET", query: Vec::new(), body: None, needs_key: false, ..request };
         let [curl, python, javascript, _] = of(&open, "https://data.example.org").map(|sample| sample.source);
         assert_eq!(curl, "curl 'https://data.example.org/v1/things/a%20b'");
+        let document = ExampleRequest { is_document: true, ..open.clone() };
+        let [_, bare, script, r] = of(&document, "https://data.example.org").map(|sample| sample.source);
+        assert!(bare.ends_with("print(answer.json())") && script.ends_with("console.log(await answer.json());") && r.ends_with("str(answer)"), "{bare}\n{r}");
         assert!(!python.contains("import os") && javascript.starts_with("const answer = await fetch(\"https://data.example.org/v1/things/a%20b\");\n"));
     }
 }

@@ -51,6 +51,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Whether it answers with a document of others' making, without an envelope.
+    pub fn is_document(&self) -> bool {
+        matches!(self.handler, Handler::Document(_))
+    }
+
     /// Where the records of `data` are, of an endpoint whose answer can be a table.
     pub fn rows(&self) -> Option<&'static str> {
         self.parameters.iter().find_map(|parameter| match parameter.kind {
@@ -101,6 +106,8 @@ pub enum Validity {
 pub enum Handler {
     /// Answers from memory.
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
+    /// Answers from memory with a document in the words of a standard, which has no place for an envelope around it.
+    Document(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
     /// Answers with a file where the parameter `format` names one, else as `Files` does.

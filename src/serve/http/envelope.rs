@@ -1,7 +1,7 @@
-//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them.
+//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them; a document alone.
 
 use super::endpoint::{Call, Handler};
-use super::meta::Meta;
+use super::meta::{Meta, SAMPLE_RELEASE};
 use super::problem::Result;
 use crate::serve::json::Json;
 use crate::serve::release::freshness::freshness_of;
@@ -13,13 +13,14 @@ use crate::store::Manifest;
 /// The handler's.
 pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<(Vec<u8>, bool)> {
     let mut json = Json::new();
+    if call.endpoint.is_document() {
+        let meta = write_data(call, &mut json).await?;
+        return Ok((json.into_bytes(), meta.is_momentary));
+    }
     json.raw("{\"data\":");
     let mut meta = write_data(call, &mut json).await?;
     if manifest_of(call, &meta).is_sample {
-        meta.notice(
-            "SAMPLE_RELEASE",
-            "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.",
-        );
+        meta.notice("SAMPLE_RELEASE", SAMPLE_RELEASE);
     }
     json.key("meta");
     write_meta(&mut json, call, &meta, request_id);
@@ -39,7 +40,7 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 /// The handler's.
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     match &call.endpoint.handler {
-        Handler::Memory(handler) => handler(call, json),
+        Handler::Memory(handler) | Handler::Document(handler) => handler(call, json),
         Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
     }
 }

@@ -27,6 +27,8 @@ pub struct ExampleRequest {
     pub query: Vec<(String, String)>,
     pub body: Option<Value>,
     pub needs_key: bool,
+    /// Whether the answer is what was asked for itself, without an envelope.
+    pub is_document: bool,
 }
 
 impl ExampleRequest {
@@ -43,6 +45,7 @@ impl ExampleRequest {
             query: pairs.map(|(name, value)| (decoded(name), decoded(value))).collect(),
             body: endpoint.body.and_then(|_| body(endpoint.operation_id)),
             needs_key: endpoint.access != Access::Everyone,
+            is_document: endpoint.is_document(),
         }
     }
 

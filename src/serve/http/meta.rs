@@ -6,6 +6,10 @@ use std::sync::Arc;
 use crate::serve::json::Json;
 use crate::store::Manifest;
 
+/// What to know of a release of samples.
+pub const SAMPLE_RELEASE: &str =
+    "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.";
+
 /// What the `meta` of an answer says beyond request id and release.
 #[derive(Debug, Default)]
 pub struct Meta {

@@ -30,7 +30,7 @@ use crate::serve::http::shared_limits::SharedLimits;
 use crate::serve::release::catalog::Catalog;
 use crate::serve::release::loaded::Load;
 use crate::serve::release::part_cache::PartCache;
-use crate::serve::settings::ServeSettings;
+use crate::serve::settings::{Pages, ServeSettings};
 use crate::store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
 
 /// Tells the time; tests give their own.
@@ -171,6 +171,17 @@ impl Service {
 
     pub fn public_url(&self) -> &str {
         self.settings.public_url.as_deref().unwrap_or_default().trim_end_matches('/')
+    }
+
+    /// Where this server can be asked, for documents that are read elsewhere: as it was told, never as a request says.
+    pub fn own_url(&self) -> String {
+        self.settings.own_url().trim_end_matches('/').to_owned()
+    }
+
+    /// Where a person sees what `/v1` says at the path: on a page, or there where there are no pages.
+    pub fn address_of(&self, path: &str) -> String {
+        let prefix = if self.settings.pages == Pages::Off { "/v1" } else { "" };
+        format!("{}{prefix}{path}", self.own_url())
     }
 
     /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.

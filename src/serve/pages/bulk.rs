@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use futures_util::FutureExt;
 use minijinja::Value;
 use minijinja::value::Serde;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::chart::{sparkline, states};
 use super::templates::{context, segment};
@@ -37,11 +37,54 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let map = if in_states.is_empty() { String::new() } else { states("States that the dataset covers", &in_states) };
     let release_id = dataset["meta"]["release"]["release_id"].as_str().unwrap_or("current").to_owned();
     let files = visit.ask_if_there(format!("/v1/releases/{release_id}/datasets/{id}")).await?;
+    let linked = visit.ask(format!("/v1/datasets/{id}/croissant.json")).await?;
+    let linked = Value::from_safe_string(as_data(&for_search_engines(linked)));
     let context = context! {
         dataset => dataset["data"], coverage => covered, chart => sparkline("Records over the last releases", &counts), map, release => release_id,
         files => files["data"],
     };
-    Ok(Made::Page("dataset.html", context))
+    Ok(Made::Page("dataset.html", minijinja::context! { linked, ..context }))
+}
+
+/// Of a Croissant document what search engines read, in the words of schema.org alone: columns in place of record sets, and in place of files, which may be a
+/// thousand, where all of them are told.
+fn for_search_engines(mut document: Json) -> Json {
+    let Some(members) = document.as_object_mut() else { return document };
+    let columns: Vec<Json> =
+        members["recordSet"].as_array().into_iter().flatten().flat_map(|set| set["field"].as_array().into_iter().flatten()).map(measured).collect();
+    let at = members["includedInDataCatalog"]["url"].as_str().unwrap_or_default().trim_end_matches("/v1/catalog.json");
+    let whole = format!("{at}/v1/datasets/{}/croissant.json", members["identifier"].as_str().unwrap_or_default());
+    let vocabulary = members["@context"]["@vocab"].clone();
+    members.retain(|name, _| !["@context", "conformsTo", "recordSet", "distribution", "citeAs"].contains(&name.as_str()));
+    members.insert("@context".to_owned(), vocabulary);
+    members.insert("variableMeasured".to_owned(), Json::Array(columns));
+    members.insert("subjectOf".to_owned(), json!({"@type": "CreativeWork", "name": "Croissant 1.1", "url": whole, "encodingFormat": "application/ld+json"}));
+    without_prefix(&mut document);
+    document
+}
+
+/// A column as a property that is measured.
+fn measured(field: &Json) -> Json {
+    json!({"@type": "PropertyValue", "name": field["name"], "description": field["description"]})
+}
+
+/// Types as they are called where schema.org is the context.
+fn without_prefix(value: &mut Json) {
+    match value {
+        Json::Object(members) => {
+            if let Some(Json::String(kind)) = members.get_mut("@type") {
+                *kind = kind.trim_start_matches("sc:").to_owned();
+            }
+            members.values_mut().for_each(without_prefix);
+        }
+        Json::Array(items) => items.iter_mut().for_each(without_prefix),
+        _ => {}
+    }
+}
+
+/// JSON that stands in a page as the text of a script: nothing in it ends the script, or begins another.
+fn as_data(value: &Json) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// The states that the partitions of a dataset name.
@@ -70,4 +113,37 @@ async fn release(visit: &Visit<'_>) -> Result<Made> {
     let changes = visit.ask_if_there(target(&format!("/v1/releases/{}/changes", segment(id)), &[("since", since)])).await?;
     let changed: Vec<Value> = changes["data"]["datasets"].as_array().into_iter().flatten().map(|dataset| Value::from(Serde(dataset))).collect();
     Ok(Made::Page("release.html", context! { release => release["data"], changes => changes["data"], changed, id }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn search_engines_are_told_columns_and_where_the_files_are_told() {
+        let croissant = json!({
+            "@context": {"@vocab": "https://schema.org/"}, "@type": "sc:Dataset", "conformsTo": "x", "citeAs": "y", "name": "A", "identifier": "test.thing",
+            "creator": [{"@type": "sc:Organization", "name": "B"}], "distribution": [{"@type": "cr:FileObject"}],
+            "includedInDataCatalog": {"@type": "sc:DataCatalog", "url": "https://data.example.org/v1/catalog.json"},
+            "recordSet": [{"field": [{"@type": "cr:Field", "name": "zcta", "description": "ZCTA.", "dataType": "sc:Text"}]}]
+        });
+        let expected = json!({
+            "@context": "https://schema.org/", "@type": "Dataset", "name": "A", "identifier": "test.thing", "creator": [{"@type": "Organization", "name": "B"}],
+            "includedInDataCatalog": {"@type": "DataCatalog", "url": "https://data.example.org/v1/catalog.json"},
+            "variableMeasured": [{"@type": "PropertyValue", "name": "zcta", "description": "ZCTA."}],
+            "subjectOf": {
+                "@type": "CreativeWork", "name": "Croissant 1.1", "url": "https://data.example.org/v1/datasets/test.thing/croissant.json",
+                "encodingFormat": "application/ld+json"
+            }
+        });
+        assert_eq!(for_search_engines(croissant), expected);
+    }
+
+    #[test]
+    fn nothing_in_data_ends_the_script_that_it_stands_in() {
+        let strange = json!({"name": "</script><script>alert(1)</script><!-- & \u{2028}"});
+        let written = as_data(&strange);
+        assert!(!written.contains(['<', '>', '&']), "{written}");
+        assert_eq!(serde_json::from_str::<Json>(&written).unwrap(), strange);
+    }
 }

@@ -6,6 +6,7 @@ mod api;
 mod azurite;
 mod browser;
 mod clients;
+mod croissant;
 mod expected;
 mod moto;
 mod orchestrators;

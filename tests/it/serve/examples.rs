@@ -11,7 +11,7 @@ use crate::receipts::SealedPlace;
 use crate::support::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 45] = [
+const EXAMPLES: [(&str, &str); 47] = [
     ("getReceipt", "/v1/receipts/geo.zcta_metric:2023:90210:population"),
     ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
@@ -52,6 +52,8 @@ const EXAMPLES: [(&str, &str); 45] = [
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share?include=bytes,replay"),
     ("listDatasets", "/v1/datasets"),
     ("getDataset", "/v1/datasets/geo.school"),
+    ("getCroissant", "/v1/datasets/geo.school/croissant.json"),
+    ("getCatalog", "/v1/catalog.json"),
     ("listReleases", "/v1/releases"),
     ("getRelease", "/v1/releases/current?dataset=geo.school"),
     ("getChanges", "/v1/releases/current/changes"),
@@ -62,13 +64,19 @@ const EXAMPLES: [(&str, &str); 45] = [
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
 
-const VOLATILE: [(&str, &str); 24] = [
+const VOLATILE: [(&str, &str); 29] = [
     ("manifest_sha256", HASH),
     ("records_root", HASH),
     ("root", HASH),
     ("record_sha256", HASH),
     ("checkpoint", "data.example.org/2026/nightly\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— data.example.org/2026/nightly AAAAAA==\n"),
     ("verified_as_of", "2026-08-05"),
+    ("datePublished", "2026-08-05T07:00:00Z"),
+    ("modified", "2026-08-05"),
+    ("issued", "2026-08-05"),
+    // Of every dataset: a catalog names them all.
+    ("checksumValue", HASH),
+    ("byteSize", "0"),
     ("as_of", "2026-08-05"),
     ("request_id", "5f1d7e6ab2c94e0d8a3b6c71"),
     ("published_at", "2026-08-05T07:00:00Z"),
@@ -105,11 +113,14 @@ pub fn settle(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(settle),
         Value::String(text) if text.starts_with("pd_") => *text = format!("pd_{}", "0".repeat(43)),
-        // In paths and citations.
+        // In paths, citations and versions.
         Value::String(text) => {
-            let release = Regex::new("(/releases/|of release )r[0-9a-f]{20}").unwrap();
+            let release = Regex::new("(/releases/|[oO]f release |Release |^[0-9.]+\\+)r[0-9a-f]{20}").unwrap();
             let date = Regex::new("files to [0-9-]{10}").unwrap();
-            *text = date.replace(&release.replace(text, format!("${{1}}{RELEASE}")), "files to 2026-08-05").into_owned();
+            let part = Regex::new("^(http.*part=)[0-9a-f]{64}").unwrap();
+            let settled = release.replace(text, format!("${{1}}{RELEASE}"));
+            let settled = part.replace(&settled, format!("${{1}}{}", "0".repeat(64)));
+            *text = date.replace(&settled, "files to 2026-08-05").into_owned();
         }
         _ => {}
     }

@@ -40,6 +40,9 @@ class Client(Operations):
     def _answer(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any = None) -> Answer[Any]:
         return Answer(self._ask(method, path, values, query, body))
 
+    def _document(self, path: str, values: dict[str, str], query: dict[str, Any]) -> Any:
+        return self._ask("GET", path, values, query, None)
+
     def _listing(self, path: str, values: dict[str, str], query: dict[str, Any], records: str | None) -> Listing[Any]:
         def next_page(cursor: str) -> dict[str, Any]:
             # The cursor says which release; another word on it is refused.

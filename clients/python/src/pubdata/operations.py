@@ -34,6 +34,9 @@ class Operations:
     def _answer(self, method: str, path: str, values: dict[str, str], query: dict[str, Any], body: Any = None) -> Answer[Any]:
         raise NotImplementedError
 
+    def _document(self, path: str, values: dict[str, str], query: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
     def _listing(self, path: str, values: dict[str, str], query: dict[str, Any], records: str | None) -> Listing[Any]:
         raise NotImplementedError
 
@@ -104,6 +107,17 @@ class Operations:
         """
         return self._answer("GET", "/v1/business/{entity_id}", {"entity_id": entity_id}, {"include": include, "release": release, "as_of": as_of})
 
+    def get_catalog(self, *, release: str | None = None, as_of: str | None = None) -> types.Catalog:
+        """All datasets as a DCAT-US 3.0 catalog.
+
+        All datasets of a release as one DCAT-US 3.0 catalog (`data.json`), as portals such as data.gov harvest it: publishers, licences, how often an edition comes, the period where partitions name one, and Parquet and CSV downloads. The document stands alone, without `data` and `meta`.
+
+        Give its address to a portal. `contactPoint` names whom the operator names (`serve --contact`), and is empty without. Addresses begin with what the server is known by (`--public-url`).
+
+        Needs no key.
+        """
+        return self._document("/v1/catalog.json", {}, {"release": release, "as_of": as_of})
+
     def get_contractor(self, license: str, *, state: str | None = None, profession: types.LicenseProfession | None = None, permits_from: str | None = None, permits_to: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Contractor]:
         """A license and the permits linked to it.
 
@@ -147,6 +161,17 @@ class Operations:
         Needs no key.
         """
         return self._answer("GET", "/v1/datasets/{dataset_id}", {"dataset_id": dataset_id}, {"release": release, "as_of": as_of})
+
+    def get_croissant(self, dataset_id: str, *, release: str | None = None, as_of: str | None = None) -> types.Croissant:
+        """A dataset as a Croissant 1.1 document (JSON-LD).
+
+        One dataset in the words of schema.org and Croissant 1.1, which programs for machine learning and search engines for data read: each part with its digest and where it is downloaded, and for each column its type and meaning. The document stands alone, without `data` and `meta`.
+
+        Read it with `mlcroissant`, or hand its address to a program that lists datasets. Addresses begin with what the server is known by (`--public-url`). Files are downloaded with a key.
+
+        Needs no key.
+        """
+        return self._document("/v1/datasets/{dataset_id}/croissant.json", {"dataset_id": dataset_id}, {"release": release, "as_of": as_of})
 
     def search_filings(self, *, ticker: list[str] | None = None, cik: str | None = None, company: str | None = None, form: list[str] | None = None, form_type: list[str] | None = None, include_amendments: bool | None = None, filed_from: str | None = None, filed_to: str | None = None, date_from: str | None = None, date_to: str | None = None, period_from: str | None = None, period_to: str | None = None, items: list[str] | None = None, accession_number: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Filings]:
         """Filings by company, form and date.

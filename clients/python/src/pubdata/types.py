@@ -30,6 +30,10 @@ CompanyNameMatchType: TypeAlias = Literal["cik", "ticker", "name", "name_without
 
 ComparedMetricReason: TypeAlias = Literal["value_not_available", "open_ended_median", "both_controlled", "no_published_moe"]
 
+CroissantFieldDataType: TypeAlias = Literal["sc:Text", "cr:Int32", "cr:Int64", "cr:Float64", "sc:Boolean", "sc:Date", "sc:Float"]
+
+CroissantFileType: TypeAlias = Literal["cr:FileObject", "cr:FileSet"]
+
 DatasetChangeChangedPartChange: TypeAlias = Literal["added", "removed", "changed"]
 
 DatasetColumnType: TypeAlias = Literal["string", "int32", "int64", "float64", "boolean", "date", "decimal", "string_list", "pointers"]
@@ -381,6 +385,23 @@ class BusinessRegisteredAgentAddress(TypedDict):
 class BusinessesAnswer(TypedDict):
     data: Businesses
     meta: Meta
+
+
+Catalog = TypedDict(
+    "Catalog",
+    {
+        "@id": "str",
+        "@type": "str",
+        "conformsTo": "DcatStandard",
+        "contactPoint": "list[DcatContact]",
+        "dataset": "list[DcatDataset]",
+        "description": "str",
+        "homepage": "DcatDocument",
+        "language": "list[str]",
+        "modified": "str",
+        "title": "str",
+    },
+)
 
 
 class Chain(TypedDict):
@@ -767,6 +788,96 @@ class CreatedKeyAnswer(TypedDict):
     meta: Meta
 
 
+Croissant = TypedDict(
+    "Croissant",
+    {
+        "@context": "dict[str, str | dict[str, str]]",
+        "@type": "str",
+        "citeAs": "str",
+        "conditionsOfAccess": "str",
+        "conformsTo": "str",
+        "creator": "list[NamedOrganization]",
+        "creditText": "str",
+        "datePublished": "str",
+        "description": "str",
+        "distribution": "list[CroissantFile]",
+        "identifier": "str",
+        "inLanguage": "str",
+        "includedInDataCatalog": "NamedCatalog",
+        "isBasedOn": "list[str]",
+        "license": "list[NamedWork]",
+        "name": "str",
+        "recordSet": "list[CroissantRecordSet]",
+        "temporalCoverage": "NotRequired[str]",
+        "url": "str",
+        "version": "str",
+    },
+)
+
+
+class CroissantExtract(TypedDict):
+    column: str
+
+
+CroissantField = TypedDict(
+    "CroissantField",
+    {
+        "@id": "str",
+        "@type": "str",
+        "arrayShape": "NotRequired[str]",
+        "dataType": "CroissantFieldDataType",
+        "description": "str",
+        "isArray": "NotRequired[bool]",
+        "name": "str",
+        "source": "CroissantSource",
+    },
+)
+
+
+CroissantFile = TypedDict(
+    "CroissantFile",
+    {
+        "@id": "str",
+        "@type": "CroissantFileType",
+        "containedIn": "NotRequired[list[CroissantReference]]",
+        "contentSize": "NotRequired[str]",
+        "contentUrl": "NotRequired[str]",
+        "description": "str",
+        "encodingFormat": "list[str]",
+        "includes": "NotRequired[str]",
+        "name": "str",
+        "sha256": "NotRequired[str]",
+    },
+)
+
+
+CroissantRecordSet = TypedDict(
+    "CroissantRecordSet",
+    {
+        "@id": "str",
+        "@type": "str",
+        "description": "str",
+        "field": "list[CroissantField]",
+        "key": "list[CroissantReference]",
+        "name": "str",
+    },
+)
+
+
+CroissantReference = TypedDict(
+    "CroissantReference",
+    {
+        "@id": "str",
+    },
+)
+
+
+class CroissantSource(TypedDict):
+    extract: CroissantExtract
+    fileObject: NotRequired[CroissantReference]
+    fileSet: NotRequired[CroissantReference]
+
+
 class Dataset(TypedDict):
     cadence_days: int | None
     columns: list[DatasetColumn]
@@ -973,6 +1084,141 @@ class Datasets(TypedDict):
 class DatasetsAnswer(TypedDict):
     data: Datasets
     meta: Meta
+
+
+DcatAgent = TypedDict(
+    "DcatAgent",
+    {
+        "@type": "str",
+        "name": "str",
+    },
+)
+
+
+DcatChecksum = TypedDict(
+    "DcatChecksum",
+    {
+        "@type": "str",
+        "algorithm": "str",
+        "checksumValue": "str",
+    },
+)
+
+
+DcatContact = TypedDict(
+    "DcatContact",
+    {
+        "@type": "str",
+        "fn": "str",
+        "hasEmail": "str",
+    },
+)
+
+
+DcatDataset = TypedDict(
+    "DcatDataset",
+    {
+        "@id": "str",
+        "@type": "str",
+        "accessRights": "str",
+        "accrualPeriodicity": "str | None",
+        "contactPoint": "list[DcatContact]",
+        "describedBy": "DcatLink",
+        "description": "str",
+        "distribution": "list[DcatDistribution]",
+        "identifier": "DcatIdentifier",
+        "keyword": "list[str]",
+        "landingPage": "DcatDocument",
+        "language": "list[str]",
+        "metadataDistribution": "list[DcatLink]",
+        "modified": "str | None",
+        "provenance": "list[str]",
+        "publisher": "DcatOrganization",
+        "relation": "list[str]",
+        "rights": "list[str]",
+        "temporal": "list[DcatPeriod]",
+        "title": "str",
+        "version": "str",
+        "wasAttributedTo": "list[DcatAgent]",
+    },
+)
+
+
+DcatDistribution = TypedDict(
+    "DcatDistribution",
+    {
+        "@type": "str",
+        "accessRights": "str",
+        "accessURL": "str",
+        "byteSize": "NotRequired[str]",
+        "checksum": "NotRequired[DcatChecksum]",
+        "description": "str",
+        "downloadURL": "NotRequired[str]",
+        "format": "str",
+        "issued": "str",
+        "license": "str",
+        "mediaType": "str",
+        "title": "str",
+    },
+)
+
+
+DcatDocument = TypedDict(
+    "DcatDocument",
+    {
+        "@type": "str",
+        "accessURL": "str",
+        "title": "str",
+    },
+)
+
+
+DcatIdentifier = TypedDict(
+    "DcatIdentifier",
+    {
+        "@type": "str",
+        "notation": "str",
+    },
+)
+
+
+DcatLink = TypedDict(
+    "DcatLink",
+    {
+        "@type": "str",
+        "downloadURL": "str",
+        "mediaType": "str",
+        "title": "str",
+    },
+)
+
+
+DcatOrganization = TypedDict(
+    "DcatOrganization",
+    {
+        "@type": "str",
+        "name": "str",
+    },
+)
+
+
+DcatPeriod = TypedDict(
+    "DcatPeriod",
+    {
+        "@type": "str",
+        "endDate": "str",
+        "startDate": "str",
+    },
+)
+
+
+DcatStandard = TypedDict(
+    "DcatStandard",
+    {
+        "@type": "str",
+        "title": "str",
+    },
+)
 
 
 class Demographics(TypedDict):
@@ -1449,6 +1695,34 @@ class MetricAreasArea(TypedDict):
 class NameMatch(TypedDict):
     score: float
     type: NameMatchType
+
+
+NamedCatalog = TypedDict(
+    "NamedCatalog",
+    {
+        "@type": "str",
+        "name": "str",
+        "url": "str",
+    },
+)
+
+
+NamedOrganization = TypedDict(
+    "NamedOrganization",
+    {
+        "@type": "str",
+        "name": "str",
+    },
+)
+
+
+NamedWork = TypedDict(
+    "NamedWork",
+    {
+        "@type": "str",
+        "name": "str",
+    },
+)
 
 
 class NearbyZip(TypedDict):

@@ -25,7 +25,9 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     let mut paths: Map<String, Value> = Map::new();
     for family in families {
         for endpoint in family.endpoints {
-            schemas.entry(answer_name(endpoint)).or_insert_with(|| answer(endpoint));
+            if !endpoint.is_document() {
+                schemas.entry(answer_name(endpoint)).or_insert_with(|| answer(endpoint));
+            }
             let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
             path[endpoint.method.to_ascii_lowercase()] = operation(endpoint, family, families, contracts, own_url);
         }
@@ -154,7 +156,8 @@ fn answer(endpoint: &Endpoint) -> Value {
 }
 
 fn responses(endpoint: &Endpoint) -> Value {
-    let mut content = json!({"schema": reference(&answer_name(endpoint))});
+    let name = if endpoint.is_document() { endpoint.data.to_owned() } else { answer_name(endpoint) };
+    let mut content = json!({"schema": reference(&name)});
     if let Some(example) = examples::answer(endpoint.operation_id) {
         content["example"] = example;
     }

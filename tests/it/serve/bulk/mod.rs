@@ -1,5 +1,7 @@
 //! Datasets, releases, downloads and histories, asked on small releases that differ in known ways.
 
+mod catalog;
+mod croissant;
 mod datasets;
 mod download;
 mod history;
@@ -14,8 +16,14 @@ use super::World;
 use super::geo::draft;
 use super::home::{Draft, publish_changed};
 
+/// Whom to write to.
+const CONTACT: &str = "Data desk <desk@example.org>";
+
 /// Questions of which one at least is about each member of an answer.
-pub const OF_BULK: [&str; 9] = [
+pub const OF_BULK: [&str; 12] = [
+    "/v1/catalog.json",
+    "/v1/datasets/geo.zcta_metric/croissant.json",
+    "/v1/datasets/geo.county/croissant.json",
     "/v1/datasets",
     "/v1/datasets/geo.zcta_metric",
     "/v1/datasets/geo.county",
@@ -30,7 +38,7 @@ pub const OF_BULK: [&str; 9] = [
 /// Four releases: a first one, one with another file behind its metrics and another figure of 90210, one in which only the code of the places is another,
 /// and the last, of which a layout and nothing of the records is another. All are late from 31 March on.
 pub async fn world() -> (World, [ReleaseId; 4]) {
-    let world = World::empty(|_| {}).await;
+    let world = World::empty(|settings| settings.contact = Some(CONTACT.to_owned())).await;
     let late = |population, published_at| Draft { due: Some("2026-03-31"), published_at, ..draft(population) };
     let first = world.publish(&late(19_652.0, "2026-01-10T01:00:00Z")).await;
     let plain = world.publish(&late(20_000.0, "2026-01-11T01:00:00Z")).await;

@@ -1,5 +1,6 @@
 use super::{browse, send, text, token};
-use crate::serve::Served;
+use crate::serve::home::publish_changed;
+use crate::serve::{Served, World};
 
 const ATTACKS: [&str; 6] = [
     "<script>alert(1)</script>",
@@ -80,4 +81,27 @@ async fn a_form_leads_nowhere_else() {
         assert!(location.is_empty() || location == "/keys" || location.starts_with("/ok"), "{then}: {location}");
         assert!(answer.headers.get_all("set-cookie").iter().all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")), "{then}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
+    let world = World::new().await;
+    let hostile = "</script><script>alert(1)</script><!--<script> & co";
+    publish_changed(&world.home, &world.release_id, |manifest| manifest.tasks.values_mut().for_each(|task| task.publisher = hostile.to_owned())).await;
+    world.service.refresh().await.unwrap();
+    let page = browse(&world.router, "/datasets/geo.zcta_metric", "").await;
+    let (policy, text) = (page.header("content-security-policy").to_owned(), text(&page));
+    assert!(policy.starts_with("default-src 'self'") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(text.matches("<script").count(), 2, "the program of all pages, and the data");
+    let (_, rest) = text.split_once("<script type=\"application/ld+json\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    let dataset: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!((&dataset["@context"], &dataset["@type"]), (&"https://schema.org/".into(), &"Dataset".into()));
+    assert_eq!(dataset["creator"][0]["name"], hostile);
+    // The same words as in the document that it is made of.
+    let croissant = world.ok("/v1/datasets/geo.zcta_metric/croissant.json").await;
+    for name in ["name", "description", "identifier", "url", "version", "datePublished", "creditText", "isBasedOn", "temporalCoverage"] {
+        assert_eq!(dataset[name], croissant[name], "{name}");
+    }
+    assert_eq!(dataset["variableMeasured"].as_array().unwrap().len(), croissant["recordSet"][0]["field"].as_array().unwrap().len());
 }

@@ -1,0 +1,232 @@
+//! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which portals such as data.gov harvest.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::croissant::ACCESS;
+use super::datasets::family;
+use crate::contract::Contract;
+use crate::serve::described::{Origin, description, licences, newest_date, period, tasks_of, title};
+use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::serve::http::meta::Meta;
+use crate::serve::http::parameters::{AS_OF, RELEASE};
+use crate::serve::http::problem::Result;
+use crate::serve::http::response::{CSV, PARQUET};
+use crate::serve::json::Json;
+use crate::store::{DatasetEntry, Manifest};
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/catalog.json",
+    operation_id: "getCatalog",
+    summary: "All datasets as a DCAT-US 3.0 catalog",
+    access: Access::Everyone,
+    parameters: &[RELEASE, AS_OF],
+    body: None,
+    data: "Catalog",
+    validity: Validity::Release,
+    handler: Handler::Document(list),
+};
+
+/// Whom to write to. The standard wants an e-mail address; without one there is nobody.
+struct Contact<'a> {
+    name: &'a str,
+    address: &'a str,
+}
+
+impl<'a> Contact<'a> {
+    /// Reads `Data desk <desk@example.org>`, or the address alone.
+    fn of(text: &'a str) -> Option<Self> {
+        // The characters that the standard admits.
+        static ADDRESS: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"[A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+").expect("a test reads addresses with it"));
+        let found = ADDRESS.find(text)?;
+        let name = text[..found.start()].trim_end_matches('<').trim();
+        Some(Self { name: if name.is_empty() { found.as_str() } else { name }, address: found.as_str() })
+    }
+
+    fn write(&self, json: &mut Json) {
+        json.object(|json| {
+            json.key("@type").text("Kind");
+            json.key("fn").text(self.name);
+            json.key("hasEmail").joined(&["mailto:", self.address]);
+        });
+    }
+}
+
+fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let (manifest, own_url) = (&call.release.manifest, call.service.own_url());
+    let contact = call.service.settings.contact.as_deref().and_then(Contact::of);
+    let contact = |json: &mut Json| json.array(|json| contact.iter().for_each(|contact| contact.write(json)));
+    json.object(|json| {
+        json.key("@id").text(&format!("{own_url}/v1/catalog.json"));
+        json.key("@type").text("Catalog");
+        json.key("conformsTo").object(|json| {
+            json.key("@type").text("Standard");
+            json.key("title").text("DCAT-US 3.0");
+        });
+        json.key("title").text("Public Data Lookup Service");
+        json.key("description").text(&format!(
+            "Public data of many publishers as immutable releases, with a source for every figure down to the publisher's bytes. Release {}.",
+            manifest.release_id
+        ));
+        json.key("language").texts(["en"]);
+        json.key("modified").text(day_of(manifest));
+        json.key("homepage").object(|json| write_document(json, "Public Data Lookup Service", &call.service.address_of("/datasets")));
+        contact(json.key("contactPoint"));
+        json.key("dataset").array(|json| {
+            for (dataset_id, dataset) in &manifest.datasets {
+                json.object(|json| {
+                    write_dataset(json, call, (dataset_id, dataset));
+                    contact(json.key("contactPoint"));
+                });
+            }
+        });
+    });
+    Ok(Meta::default())
+}
+
+/// The day on which a release was published.
+fn day_of(manifest: &Manifest) -> &str {
+    manifest.published_at.get(..10).unwrap_or_default()
+}
+
+fn write_document(json: &mut Json, title: &str, access_url: &str) {
+    json.key("@type").text("Document");
+    json.key("title").text(title);
+    json.key("accessURL").text(access_url);
+}
+
+fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry)) {
+    let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
+    let tasks = tasks_of(manifest, dataset);
+    let (origin, address) = (Origin::of(&tasks), format!("{}/v1/datasets/{dataset_id}", call.service.own_url()));
+    json.key("@id").text(&address);
+    json.key("@type").text("Dataset");
+    json.key("identifier").object(|json| {
+        json.key("@type").text("Identifier");
+        json.key("notation").text(dataset_id);
+    });
+    json.key("title").text(title(dataset_id, contract));
+    json.key("description").text(&description(manifest, dataset_id, contract));
+    json.key("version").text(&format!("{}+{}", dataset.schema_version, manifest.release_id));
+    json.key("modified").optional_text(newest_date(manifest, &dataset.parts).as_deref());
+    json.key("publisher").object(|json| {
+        json.key("@type").text("Organization");
+        json.key("name").text(&origin.publisher);
+    });
+    // The publisher is one organization; of several sources each is named here.
+    json.key("wasAttributedTo").array(|json| {
+        for publisher in Origin::each(&origin.publisher) {
+            json.object(|json| {
+                json.key("@type").text("Agent");
+                json.key("name").text(publisher);
+            });
+        }
+    });
+    json.key("language").texts(["en"]);
+    json.key("keyword").texts([family(dataset_id)]);
+    json.key("landingPage").object(|json| write_document(json, title(dataset_id, contract), &call.service.address_of(&format!("/datasets/{dataset_id}"))));
+    json.key("accrualPeriodicity").optional_text(tasks.iter().map(|task| task.cadence_days).min().map(periodicity).as_deref());
+    json.key("temporal").array(|json| {
+        if let Some((first, last)) = period(dataset) {
+            json.object(|json| {
+                json.key("@type").text("PeriodOfTime");
+                json.key("startDate").text(&first);
+                json.key("endDate").text(&last);
+            });
+        }
+    });
+    json.key("accessRights").text(ACCESS);
+    json.key("rights").texts(licences(&tasks));
+    json.key("provenance").texts([origin.credit().as_str()]);
+    json.key("relation").texts(Origin::each(&origin.homepage));
+    json.key("describedBy").object(|json| {
+        json.key("@type").text("Distribution");
+        json.key("title").text("Columns, rules and known limits");
+        json.key("downloadURL").text(&address);
+        json.key("mediaType").text("application/json");
+    });
+    json.key("metadataDistribution").array(|json| {
+        json.object(|json| {
+            json.key("@type").text("Distribution");
+            json.key("title").text("Croissant 1.1");
+            json.key("downloadURL").text(&format!("{address}/croissant.json"));
+            json.key("mediaType").text("application/json");
+        });
+    });
+    json.key("distribution").array(|json| write_distributions(json, call, (dataset_id, dataset), contract, &origin));
+}
+
+/// Parquet, whose parts the access address lists with their digests; one part is a file by itself. And all of it as a table of text.
+fn write_distributions(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry), contract: Option<&Contract>, origin: &Origin) {
+    let manifest = &call.release.manifest;
+    let address = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), manifest.release_id);
+    let begin = |json: &mut Json, title: &str, format: &str, media_type: &str| {
+        json.key("@type").text("Distribution");
+        json.key("title").text(title);
+        json.key("format").text(format);
+        json.key("mediaType").text(media_type);
+        json.key("accessURL").text(&address);
+        json.key("license").text(&origin.licence);
+        json.key("accessRights").text(ACCESS);
+        json.key("issued").text(day_of(manifest));
+    };
+    json.object(|json| {
+        let rows: u64 = dataset.parts.iter().map(|part| part.rows).sum();
+        let size_bytes: u64 = dataset.parts.iter().map(|part| part.size_bytes).sum();
+        begin(json, "Parquet", "Parquet", PARQUET);
+        json.key("description").text(&format!("{rows} records in {} files", dataset.parts.len()));
+        json.key("byteSize").text(&size_bytes.to_string());
+        if let [part] = dataset.parts.as_slice() {
+            json.key("downloadURL").text(&format!("{address}?format=parquet&part={}", part.sha256));
+            json.key("checksum").object(|json| {
+                json.key("@type").text("Checksum");
+                json.key("algorithm").text("SHA-256");
+                json.key("checksumValue").text(&part.sha256.to_string());
+            });
+        }
+    });
+    if contract.is_some() {
+        json.object(|json| {
+            begin(json, "CSV", "CSV", CSV);
+            json.key("description").text("All records as one table of text, without the pointers to the publishers' bytes");
+            json.key("downloadURL").text(&format!("{address}?format=csv"));
+        });
+    }
+}
+
+/// A word of the standard for the days between two editions; of other cadences the ISO 8601 interval.
+fn periodicity(days: i64) -> String {
+    let word = match days {
+        1 => "daily",
+        7 => "weekly",
+        28..=31 => "monthly",
+        90..=92 => "quarterly",
+        365 | 366 => "annual",
+        _ => return format!("R/P{days}D"),
+    };
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contact, periodicity};
+
+    #[test]
+    fn a_contact_is_an_address_after_a_name_or_alone() {
+        let read = |text| Contact::of(text).map(|contact| (contact.name.to_owned(), contact.address.to_owned()));
+        let pair = |name: &str, address: &str| Some((name.to_owned(), address.to_owned()));
+        assert_eq!(read("desk@example.org"), pair("desk@example.org", "desk@example.org"));
+        assert_eq!(read("Data desk <data.desk+us@example.org>"), pair("Data desk", "data.desk+us@example.org"));
+        assert_eq!(read("Data desk desk@example.org"), pair("Data desk", "desk@example.org"));
+        assert_eq!((read("call +1 555 0100"), read("desk@localhost"), read("")), (None, None, None));
+    }
+
+    #[test]
+    fn days_between_editions_are_a_word_or_an_interval() {
+        let words = [1, 7, 31, 92, 366, 10, 730].map(periodicity);
+        assert_eq!(words, ["daily", "weekly", "monthly", "quarterly", "annual", "R/P10D", "R/P730D"]);
+    }
+}

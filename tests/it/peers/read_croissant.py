@@ -1,0 +1,61 @@
+"""Reads Croissant documents as programs of others do: `read_croissant.py cases.json`, a list of `{document, files, parts}` with the places of the document and
+of each part. Every document must be valid without a warning, and the records of a dataset of one part must be those of the part."""
+
+import json
+import sys
+
+import mlcroissant
+import pyarrow.parquet
+
+
+def main(path):
+    read, rows = 0, 0
+    for case in json.load(open(path)):
+        dataset = mlcroissant.Dataset(case["document"], mapping=case["files"])
+        issues = dataset.metadata.ctx.issues
+        if issues.errors or issues.warnings:
+            sys.exit(f"{case['document']}: {issues.report()}")
+        described = {(file.id, file.sha256) for file in dataset.metadata.file_objects}
+        if described != {(part["path"], part["sha256"]) for part in case["parts"]}:
+            sys.exit(f"{case['document']}: {described} are not its parts")
+        if len(case["files"]) == 1:
+            rows += compare(case, dataset)
+        read += 1
+    print(json.dumps({"documents": read, "rows": rows}))
+
+
+def compare(case, dataset):
+    (file,) = case["files"].values()
+    fields = [field.id for field in dataset.metadata.record_sets[0].fields]
+    columns = [field.removeprefix("records/") for field in fields]
+    table = pyarrow.parquet.read_table(file, columns=columns).to_pylist()
+    records = list(dataset.records("records"))
+    if [key for record in records for key in record if key not in fields]:
+        sys.exit(f"{case['document']}: fields that are not described")
+    found = [{column: plain(record[field]) for column, field in zip(columns, fields)} for record in records]
+    expected = [{column: plain(value) for column, value in row.items()} for row in table]
+    different = [(one, other) for one, other in zip(found, expected) if one != other]
+    if len(found) != len(expected) or different:
+        sys.exit(f"{case['document']}: {len(found)} of {len(expected)} records; {different[:1]}")
+    return len(found)
+
+
+def plain(value):
+    """Texts come as bytes, dates as instants, decimals as floats, missing lists as none."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist") and getattr(value, "ndim", 0):
+        return [plain(item) for item in value]
+    if value is None or value != value:
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()[:10]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value
+    return float(value)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

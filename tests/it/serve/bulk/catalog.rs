@@ -1,0 +1,278 @@
+//! The catalog against the clauses of DCAT-US 3.0, as the JSON schemas that GSA publishes state them (read 2026-11; classes Catalog, Dataset, Distribution, Kind,
+//! Organization, Agent, Identifier, Document, Standard, PeriodOfTime, Checksum), in our words: which members a class has, which it must have, and their forms.
+
+use axum::http::Uri;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::world;
+use crate::serve::home::publish_changed;
+use crate::serve::{Served, World};
+
+/// What a class must have, and what we write of what it may have beside `@id` and `@type`.
+const CLASSES: [(&str, &[&str], &[&str]); 11] = [
+    ("Catalog", &["dataset"], &["conformsTo", "title", "description", "language", "modified", "homepage", "contactPoint"]),
+    (
+        "Dataset",
+        &["title", "description", "publisher", "contactPoint", "identifier"],
+        &[
+            "version",
+            "modified",
+            "wasAttributedTo",
+            "language",
+            "keyword",
+            "landingPage",
+            "accrualPeriodicity",
+            "temporal",
+            "accessRights",
+            "rights",
+            "provenance",
+            "relation",
+            "describedBy",
+            "metadataDistribution",
+            "distribution",
+        ],
+    ),
+    (
+        "Distribution",
+        &[],
+        &["title", "description", "format", "mediaType", "accessURL", "downloadURL", "license", "accessRights", "issued", "byteSize", "checksum"],
+    ),
+    ("Kind", &["fn", "hasEmail"], &[]),
+    ("Organization", &["name"], &[]),
+    ("Agent", &["name"], &[]),
+    ("Identifier", &[], &["notation"]),
+    ("Document", &["title"], &["accessURL"]),
+    ("Standard", &[], &["title"]),
+    ("PeriodOfTime", &[], &["startDate", "endDate"]),
+    ("Checksum", &["algorithm", "checksumValue"], &[]),
+];
+
+/// Of which class the value of a member is.
+const RANGES: [(&str, &str); 13] = [
+    ("dataset", "Dataset"),
+    ("distribution", "Distribution"),
+    ("describedBy", "Distribution"),
+    ("metadataDistribution", "Distribution"),
+    ("contactPoint", "Kind"),
+    ("publisher", "Organization"),
+    ("wasAttributedTo", "Agent"),
+    ("identifier", "Identifier"),
+    ("landingPage", "Document"),
+    ("homepage", "Document"),
+    ("conformsTo", "Standard"),
+    ("temporal", "PeriodOfTime"),
+    ("checksum", "Checksum"),
+];
+
+/// Members that are lists wherever they are.
+const LISTS: [&str; 11] = [
+    "dataset",
+    "distribution",
+    "metadataDistribution",
+    "contactPoint",
+    "wasAttributedTo",
+    "language",
+    "keyword",
+    "temporal",
+    "rights",
+    "provenance",
+    "relation",
+];
+
+const NULLABLE: [&str; 2] = ["modified", "accrualPeriodicity"];
+
+/// The two lists of words that the standard takes a frequency from; else it is an ISO 8601 interval.
+const FREQUENCIES: [&str; 24] = [
+    "continual",
+    "continuous",
+    "daily",
+    "weekly",
+    "fortnightly",
+    "biweekly",
+    "monthly",
+    "quarterly",
+    "biannually",
+    "semiannual",
+    "annually",
+    "annual",
+    "asNeeded",
+    "irregular",
+    "notPlanned",
+    "unknown",
+    "triennial",
+    "biennial",
+    "threeTimesAYear",
+    "bimonthly",
+    "semimonthly",
+    "threeTimesAMonth",
+    "semiweekly",
+    "threeTimesAWeek",
+];
+
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(pattern).unwrap().is_match(text)
+}
+
+/// Which clauses a document breaks.
+fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
+    let (_, required, others) = CLASSES.iter().find(|(name, ..)| *name == class).unwrap();
+    let Some(members) = value.as_object() else { return found.push(format!("{at} is no {class}")) };
+    if members.get("@type").is_some_and(|kind| kind != class) {
+        found.push(format!("{at} is of type {}", members["@type"]));
+    }
+    found.extend(required.iter().filter(|name| members.get(**name).is_none_or(Value::is_null)).map(|name| format!("{at} has no {name}")));
+    for (name, member) in members {
+        let at = format!("{at}/{name}");
+        if !required.contains(&name.as_str()) && !others.contains(&name.as_str()) && !name.starts_with('@') {
+            found.push(format!("{at} is no member of {class}"));
+        }
+        if LISTS.contains(&name.as_str()) != member.is_array() {
+            found.push(format!("{at} is a list, or is none"));
+        }
+        let items: Vec<&Value> = member.as_array().map_or_else(|| vec![member], |items| items.iter().collect());
+        for (index, item) in items.into_iter().enumerate() {
+            let at = format!("{at}/{index}");
+            match RANGES.iter().find(|(known, _)| known == name) {
+                Some((_, range)) => breaches(range, item, &at, found),
+                None if item.is_null() && NULLABLE.contains(&name.as_str()) => {}
+                None => match item.as_str() {
+                    Some(text) if has_form(name, text) => {}
+                    _ => found.push(format!("{at}: {item}")),
+                },
+            }
+        }
+    }
+}
+
+/// Whether a text is as its member wants it.
+fn has_form(name: &str, text: &str) -> bool {
+    match name {
+        "@id" | "accessURL" | "downloadURL" | "relation" => text.parse::<Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.host().is_some()),
+        "modified" | "issued" | "startDate" | "endDate" => matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text) && text.parse::<jiff::civil::Date>().is_ok(),
+        "language" => text.len() == 2,
+        "accrualPeriodicity" => FREQUENCIES.contains(&text) || matches("^R/P.+$", text),
+        "hasEmail" => matches(r"^mailto:[\w_~!$&'()*+,;=:.-]+@[\w.-]+\.[\w.-]+?$", text),
+        "checksumValue" => matches("^[0-9a-f]{64}$", text),
+        "byteSize" => text.parse::<u64>().is_ok(),
+        _ => !text.is_empty(),
+    }
+}
+
+fn held(catalog: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    breaches("Catalog", catalog, "", &mut found);
+    found
+}
+
+fn dataset<'a>(catalog: &'a Value, dataset_id: &str) -> &'a Value {
+    catalog["dataset"].as_array().unwrap().iter().find(|dataset| dataset["identifier"]["notation"] == dataset_id).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_catalog_of_all_fixtures_keeps_the_clauses_of_the_standard() {
+    let served = Served::new().await;
+    let catalog = served.ok("/v1/catalog.json").await;
+    assert_eq!(held(&catalog), Vec::<String>::new());
+    let listed: Vec<&str> = catalog["dataset"].as_array().unwrap().iter().map(|dataset| dataset["identifier"]["notation"].as_str().unwrap()).collect();
+    let datasets = served.ok("/v1/datasets").await;
+    let known: Vec<&str> = datasets["data"]["datasets"].as_array().unwrap().iter().map(|dataset| dataset["dataset_id"].as_str().unwrap()).collect();
+    assert!(known.len() > 20 && listed == known, "{listed:?}");
+    // Fixtures are samples, and nobody should take them for the nation.
+    assert!(dataset(&catalog, "geo.school")["description"].as_str().unwrap().contains("built from samples"));
+    // Permits are of many publishers, each of whom is named.
+    assert!(dataset(&catalog, "permit.permit")["wasAttributedTo"].as_array().unwrap().len() > 10);
+}
+
+#[tokio::test]
+async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_it_is_had() {
+    let (world, [.., release]) = world().await;
+    let catalog = world.ok("/v1/catalog.json").await;
+    assert_eq!(held(&catalog), Vec::<String>::new());
+    let contact = json!([{"@type": "Kind", "fn": "Data desk", "hasEmail": "mailto:desk@example.org"}]);
+    let county = dataset(&catalog, "geo.county");
+    assert_eq!((&catalog["contactPoint"], &county["contactPoint"]), (&contact, &contact));
+    assert_eq!(county["publisher"], json!({"@type": "Organization", "name": "U.S. Census Bureau"}));
+    let manifest = world.releases().manifest(&release).await.unwrap();
+    let part = &manifest.datasets["geo.county"].parts[0];
+    let days = manifest.tasks[&part.task_id].cadence_days;
+    assert_eq!((days, &county["accrualPeriodicity"]), (366, &json!("annual")));
+    let address = format!("http://127.0.0.1:8080/v1/releases/{release}/datasets/geo.county");
+    let parquet = &county["distribution"][0];
+    assert_eq!((&parquet["accessURL"], &parquet["mediaType"]), (&json!(address), &json!("application/vnd.apache.parquet")));
+    assert_eq!(parquet["downloadURL"], format!("{address}?format=parquet&part={}", part.sha256));
+    assert_eq!(parquet["checksum"], json!({"@type": "Checksum", "algorithm": "SHA-256", "checksumValue": part.sha256.to_string()}));
+    assert_eq!((&parquet["byteSize"], &parquet["license"]), (&json!(part.size_bytes.to_string()), &json!("Public domain")));
+    let csv = &county["distribution"][1];
+    assert_eq!((&csv["downloadURL"], &csv["mediaType"]), (&json!(format!("{address}?format=csv")), &json!("text/csv")));
+    // Of two parts neither is the dataset.
+    let metrics = dataset(&catalog, "geo.zcta_metric");
+    assert_eq!((metrics["distribution"][0].get("downloadURL"), metrics["distribution"][0].get("checksum")), (None, None));
+    assert_eq!(metrics["temporal"], json!([{"@type": "PeriodOfTime", "startDate": "2018-01-01", "endDate": "2023-12-31"}]));
+    for url in [&parquet["downloadURL"], &csv["downloadURL"], &parquet["accessURL"], &county["describedBy"]["downloadURL"]] {
+        let path = url.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap();
+        assert_eq!(world.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_contact_the_catalog_names_nobody() {
+    for contact in [None, Some("+1 555 0100".to_owned())] {
+        let world = World::with(|settings| settings.contact = contact).await;
+        let catalog = world.ok("/v1/catalog.json").await;
+        assert_eq!((&catalog["contactPoint"], &catalog["dataset"][0]["contactPoint"]), (&json!([]), &json!([])));
+        assert_eq!(held(&catalog), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn what_publishers_are_called_changes_nothing_but_their_names() {
+    let world = World::new().await;
+    let strange = "A \"B\" & <C>\n{{ x }}";
+    publish_changed(&world.home, &world.release_id, |manifest| {
+        manifest
+            .tasks
+            .values_mut()
+            .for_each(|task| (task.publisher, task.licence, task.cadence_days) = (strange.to_owned(), "Public record; no explicit terms".to_owned(), 14));
+    })
+    .await;
+    world.service.refresh().await.unwrap();
+    let catalog = world.ok("/v1/catalog.json").await;
+    assert_eq!(held(&catalog), Vec::<String>::new());
+    let county = dataset(&catalog, "geo.county");
+    assert_eq!(county["rights"], json!(["Public record; no explicit terms"]), "one licence");
+    assert_eq!((&county["publisher"]["name"], &county["accrualPeriodicity"]), (&json!(strange), &json!("R/P14D")));
+}
+
+#[test]
+fn each_clause_can_be_broken() {
+    let right = json!({
+        "@id": "https://data.example.org/c", "@type": "Catalog", "language": ["en"], "modified": "2026-01-01",
+        "dataset": [{
+            "title": "a", "description": "b", "publisher": {"name": "c"}, "contactPoint": [{"fn": "d", "hasEmail": "mailto:d@example.org"}],
+            "identifier": {"notation": "e"}, "accrualPeriodicity": "R/P1D",
+            "distribution": [{"downloadURL": "https://data.example.org/f", "byteSize": "1", "checksum": {"algorithm": "SHA-256", "checksumValue": "0".repeat(64)}}]
+        }]
+    });
+    assert_eq!(held(&right), Vec::<String>::new());
+    let wrong = [
+        ("/dataset", json!("a")),
+        ("/language/0", json!("eng")),
+        ("/modified", json!("2026-13-01")),
+        ("/@id", json!("/v1/catalog.json")),
+        ("/dataset/0/title", Value::Null),
+        ("/dataset/0/publisher", json!("c")),
+        ("/dataset/0/contactPoint/0/hasEmail", json!("d@example.org")),
+        ("/dataset/0/accrualPeriodicity", json!("often")),
+        ("/dataset/0/identifier", json!({"id": "e"})),
+        ("/dataset/0/distribution/0/downloadURL", json!("f")),
+        ("/dataset/0/distribution/0/byteSize", json!(1)),
+        ("/dataset/0/distribution/0/checksum", json!({"algorithm": "SHA-256"})),
+        ("/dataset/0/distribution/0/checksum/checksumValue", json!("0".repeat(63))),
+    ];
+    for (at, value) in wrong {
+        let mut changed = right.clone();
+        *changed.pointer_mut(at).unwrap() = value;
+        assert!(!held(&changed).is_empty(), "{at}");
+    }
+}
