@@ -11,6 +11,7 @@ mod moto;
 mod readers;
 mod spark;
 mod stream;
+mod tables;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
