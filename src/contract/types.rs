@@ -119,6 +119,9 @@ pub struct ColumnType {
     pub values: Vec<String>,
     pub min: Option<f64>,
     pub max: Option<f64>,
+    /// What a number counts or is measured in, in words; none of what has no unit. It is told, never stored: it decides no row.
+    #[serde(default, skip_serializing)]
+    pub unit: Option<String>,
 }
 
 /// Between the items of a list in frames: a character that no published text holds.

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use jiff::civil::Date;
 
+use super::delta_log::PartFacts;
 use super::stage::StagedAt;
 use super::{StagedBuild, fault, part};
-use crate::contract::Contracts;
+use crate::contract::{Contract, Contracts};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
 use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION, Manifest, Part, Releases, Staging};
@@ -53,6 +54,8 @@ pub enum Outcome {
 pub struct Prepared {
     channel: String,
     pub(super) manifest: Manifest,
+    /// Of the release's datasets.
+    pub(super) contracts: Contracts,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
     staged: BTreeMap<String, StagedAt>,
@@ -157,11 +160,14 @@ pub async fn prepare(
         tasks,
         datasets,
         declarations: BTreeSet::new(),
+        companions: BTreeMap::new(),
         published_at: now.to_owned(),
         run_id: run_id.to_owned(),
     };
     manifest.release_id = manifest.derive_release_id();
-    Ok(Prepared { channel: channel.to_owned(), manifest, current, staged, texts: BTreeMap::new() }.with_declarations(BTreeMap::new()))
+    let contracts = contracts.iter().filter(|(dataset_id, _)| manifest.datasets.contains_key(*dataset_id));
+    let contracts = contracts.map(|(dataset_id, contract)| (dataset_id.clone(), contract.clone())).collect();
+    Ok(Prepared { channel: channel.to_owned(), manifest, contracts, current, staged, texts: BTreeMap::new() }.with_declarations(BTreeMap::new()))
 }
 
 async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<Manifest> {
@@ -245,40 +251,59 @@ impl Prepared {
         let known: BTreeMap<Digest, &str> = self.current.iter().flat_map(|current| parts(&current.manifest)).map(|part| (part.sha256, &*part.path)).collect();
         let previous = committed.previous.clone();
         // Each part waits for the disk: side by side they wait together.
-        let places: Vec<_> = parts(&self.manifest).map(|part| self.place(releases, part, &known, previous.as_ref())).collect();
+        let of_datasets = self.manifest.datasets.iter().filter_map(|(dataset_id, dataset)| Some((self.contracts.get(dataset_id)?, &dataset.parts)));
+        let places = of_datasets.flat_map(|(contract, parts)| parts.iter().map(move |part| (contract, part)));
+        let places: Vec<_> = places.map(|(contract, part)| self.place(releases, contract, part, &known, previous.as_ref())).collect();
         let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
+        let mut facts = BTreeMap::new();
         while let Some(placed) = placed.next().await {
-            match placed? {
+            let (path, how, of_part) = placed?;
+            facts.insert(path, of_part);
+            match how {
                 Placed::Already => {}
                 Placed::Linked => committed.parts_linked += 1,
                 Placed::Written => committed.parts_written += 1,
             }
         }
         fault::point("commit.parts_verified");
-        let declarations = self.place_declarations(releases).await?;
+        let mut declarations = self.place_declarations(releases).await?;
         fault::point("commit.declarations_placed");
+        let companions = self.place_companions(releases, &facts).await?;
+        fault::point("commit.companions_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
         let known = releases.manifest(id).await.ok();
-        if known.as_ref().is_none_or(|known| !known.declarations.is_superset(&declarations)) {
-            releases.put_manifest(&Manifest { declarations, ..known.unwrap_or_else(|| self.manifest.clone()) }).await?;
+        if let Some(known) = known.as_ref().filter(|known| known.declarations.is_superset(&declarations)) {
+            declarations.clone_from(&known.declarations);
+        }
+        if known.as_ref().is_none_or(|known| known.declarations != declarations || known.companions != companions) {
+            releases.put_manifest(&Manifest { declarations, companions, ..known.unwrap_or_else(|| self.manifest.clone()) }).await?;
             releases.manifest(id).await?;
         }
         fault::point("commit.manifest_written");
         Ok(())
     }
 
-    /// Puts one part into the release and makes sure of its bytes.
-    async fn place(&self, releases: &Releases, part: &Part, known: &BTreeMap<Digest, &str>, previous: Option<&ReleaseId>) -> Result<Placed> {
+    /// Puts one part into the release and makes sure of its bytes; returns its path, how it came there and what its footer says.
+    async fn place<'p>(
+        &self,
+        releases: &Releases,
+        contract: &Contract,
+        part: &'p Part,
+        known: &BTreeMap<Digest, &str>,
+        previous: Option<&ReleaseId>,
+    ) -> Result<(&'p str, Placed, PartFacts)> {
         let id = &self.manifest.release_id;
-        if is_intact(part, releases.part_if_present(id, part).await?) {
-            return Ok(Placed::Already);
+        let facts_if_intact =
+            |bytes: Option<Bytes>| bytes.and_then(|bytes| part::checked(part, &bytes).ok()).map(|footer| PartFacts::of(contract, part, &footer));
+        if let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?) {
+            return Ok((&part.path, Placed::Already, facts));
         }
         if let (Some(from), Some(path)) = (previous.filter(|from| *from != id), known.get(&part.sha256))
             && releases.link_part(from, path, id, &part.path).await?
-            && is_intact(part, releases.part_if_present(id, part).await?)
+            && let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?)
         {
             fault::point("commit.part_placed");
-            return Ok(Placed::Linked);
+            return Ok((&part.path, Placed::Linked, facts));
         }
         let is_placed = match self.staged.get(&part.task_id) {
             Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
@@ -296,8 +321,8 @@ impl Prepared {
                 .hint("`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again"));
         }
         fault::point("commit.part_placed");
-        part::verify(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
-        Ok(Placed::Written)
+        let footer = part::checked(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
+        Ok((&part.path, Placed::Written, PartFacts::of(contract, part, &footer)))
     }
 }
 
@@ -313,8 +338,4 @@ enum Placed {
 
 fn parts(manifest: &Manifest) -> impl Iterator<Item = &Part> {
     manifest.datasets.values().flat_map(|dataset| &dataset.parts)
-}
-
-fn is_intact(part: &Part, bytes: Option<Bytes>) -> bool {
-    bytes.is_some_and(|bytes| part::verify(part, &bytes).is_ok())
 }

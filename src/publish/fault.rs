@@ -14,6 +14,7 @@ pub const FAULT_POINTS: &[&str] = &[
     "commit.part_placed",
     "commit.parts_verified",
     "commit.declarations_placed",
+    "commit.companions_placed",
     "commit.manifest_written",
     "commit.channel_moved",
     "commit.staging_cleared",

@@ -7,6 +7,7 @@
 //!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
 //!   verify   read each part back: hash, footer, rows
 //!   declare  declarations and contracts of the builds into releases/<id>/declarations/
+//!   accompany  Delta logs and datapackage.json, from contracts, manifest and the parts' footers
 //!   fsync    every write into the release is durable when it returns
 //!     │
 //!   manifest releases/<id>/manifest.json                            the release exists; nobody is pointed at it
@@ -23,7 +24,10 @@ mod batch;
 mod carried;
 mod columns;
 mod commit;
+mod companions;
+mod data_package;
 mod declared;
+mod delta_log;
 mod duckdb;
 pub mod fault;
 mod operations;

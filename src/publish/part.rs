@@ -155,6 +155,14 @@ fn encode_group(rows: &RecordBatch, writers: Vec<ArrowColumnWriter>) -> Result<V
 /// # Errors
 /// `Store`, saying what is not as recorded.
 pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
+    checked(part, bytes).map(drop)
+}
+
+/// Checks a part's bytes as [`verify`] does, and returns the footer.
+///
+/// # Errors
+/// As there.
+pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
     let found = Digest::of(bytes);
     if found != part.sha256 {
         return Err(Error::store(format!("part {} has the digest {found}, and {} is recorded", part.path, part.sha256)));
@@ -164,7 +172,7 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
     if u64::try_from(rows).ok() != Some(part.rows) {
         return Err(Error::store(format!("part {} has {rows} rows, and {} are recorded", part.path, part.rows)));
     }
-    Ok(())
+    Ok(metadata)
 }
 
 /// The first row, of rows in the contract's order, whose primary key an earlier one has.

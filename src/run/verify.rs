@@ -49,7 +49,7 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Hashes every part, snapshot and declaration of a release again.
+/// Hashes every part, snapshot, declaration and companion of a release again.
 ///
 /// # Errors
 /// `Store`, when the manifest itself cannot be read or was changed.
@@ -75,6 +75,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     for digest in &manifest.declarations {
         problems.extend(settings.releases.text(&manifest.release_id, digest).await.err().map(|error| error.to_string()));
     }
+    problems.extend(settings.releases.companion_problems(&manifest).await?);
     let declarations = manifest.declarations.len();
     Ok(VerifyReport { snapshots: inputs.len(), release_id: manifest.release_id, parts, declarations, problems })
 }

@@ -39,6 +39,10 @@ pub struct Manifest {
     /// not hashed beyond that, and empty in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declarations: BTreeSet<Digest>,
+    /// The files that say of the parts what other engines ask, by path below the release. Made from the rest and not hashed; empty in releases of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub companions: BTreeMap<String, Digest>,
     /// RFC 3339 UTC; not hashed.
     pub published_at: String,
     /// The run that published it; not hashed.
@@ -315,7 +319,8 @@ struct HashedManifest<'a> {
 
 impl<'a> HashedManifest<'a> {
     fn of(manifest: &'a Manifest) -> Self {
-        let Manifest { format_version, pubdata_version, is_sample, tasks, datasets, release_id: _, declarations: _, published_at: _, run_id: _ } = manifest;
+        let Manifest { format_version, pubdata_version, is_sample, tasks, datasets, release_id: _, declarations: _, companions: _, published_at: _, run_id: _ } =
+            manifest;
         let mut tasks = serde_json::to_value(tasks).expect("tasks are plain data");
         for task in tasks.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
             strip(task, &["stale_reason", "built_at", "findings", "due"]);

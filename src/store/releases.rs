@@ -30,6 +30,8 @@ const MANIFEST: &str = "manifest.json";
 /// releases/<release_id>/manifest.json        written last: without it the release does not exist
 /// releases/<release_id>/<part path>
 /// releases/<release_id>/declarations/<sha256>.jsonl
+/// releases/<release_id>/datapackage.json
+/// releases/<release_id>/<dataset_id>/_delta_log/00000000000000000000.json
 /// channels/<channel>/<generation>.json       ten digits; the highest one is the channel's present
 /// unrenewed/<channel>.json                   what its last run could not renew; replaced by each run that has other news
 /// ```

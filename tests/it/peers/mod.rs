@@ -14,6 +14,7 @@ mod readers;
 mod receipts;
 mod spark;
 mod stream;
+mod tables;
 mod views;
 
 use std::path::{Path, PathBuf};

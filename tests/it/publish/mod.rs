@@ -24,8 +24,18 @@ use pubdata::store::{Home, PartReport, Releases, TaskEntry};
 pub const NOW: &str = "2026-01-02T03:04:05Z";
 
 fn column(name: &str, physical: Physical, nullable: bool) -> Column {
-    let column_type =
-        ColumnType { physical, description: String::new(), precision: 6, scale: 1, trim: false, digits: None, values: Vec::new(), min: None, max: None };
+    let column_type = ColumnType {
+        physical,
+        description: String::new(),
+        precision: 6,
+        scale: 1,
+        trim: false,
+        digits: None,
+        values: Vec::new(),
+        min: None,
+        max: None,
+        unit: None,
+    };
     Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new() }
 }
 
