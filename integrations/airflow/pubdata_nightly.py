@@ -67,7 +67,7 @@ def datasets_of(manifest):
 def attention(report):
     """What needs a person, as the run's report has it."""
     for told in report["tasks"]:
-        words = [*told["reasons"], *(finding["message"] for finding in told["findings"])]
+        words = [*told["reasons"], *(finding["detail"] for finding in told["findings"])]
         if told["outcome"] in ("blocked", "missing") or told["late_since"] or told["is_above_warning_level"] or told["findings"]:
             yield f"{told['task_id']}: {told['outcome']}: {'; '.join(words)}"
 
