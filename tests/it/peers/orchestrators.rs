@@ -162,6 +162,11 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
     for (night, code) in NIGHTS {
         let before = exit_codes_or_none(&place);
         let told = of(night, &place, &mut nights);
+        if code == 60 {
+            // What stands before the night cannot be read: the program is not begun.
+            assert_eq!((told["state"].as_str(), state(&told, "before").0.as_str()), (Some("failed"), "failed"), "{told:#}");
+            continue;
+        }
         let (run, tries) = state(&told, "run");
         let expected = match code {
             0 | 10 => ("success", "success", 1),
