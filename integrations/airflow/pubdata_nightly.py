@@ -67,14 +67,14 @@ def datasets_of(manifest):
 def attention(report):
     """What needs a person, as the run's report has it."""
     for told in report["tasks"]:
-        words = [*told["reasons"], *(finding["message"] for finding in told["findings"])]
+        words = [*told["reasons"], *(finding["detail"] for finding in told["findings"])]
         if told["outcome"] in ("blocked", "missing") or told["late_since"] or told["is_above_warning_level"] or told["findings"]:
             yield f"{told['task_id']}: {told['outcome']}: {'; '.join(words)}"
 
 
 @dag(schedule="30 2 * * *", start_date=pendulum.datetime(2026, 1, 1, tz="UTC"), catchup=False, max_active_runs=1, tags=["pubdata"])
 def pubdata_nightly():
-    @task(retries=TRIES_AGAIN)
+    @task(retries=TRIES_AGAIN, retry_delay=WAIT)
     def before():
         """What stands before the night. A task of its own, so that it is still known when `run` has been tried three times."""
         return datasets_of(release_of_channel())
@@ -93,7 +93,7 @@ def pubdata_nightly():
             log.warning("pubdata run: exit code 10: published, and something needs a person; `pubdata status` says what")
         return {"exit_code": code, "run_id": report["run_id"], "release_id": report["release_id"], "outcome": report["outcome"]}
 
-    @task(outlets=[DATASETS], retries=TRIES_AGAIN, trigger_rule="all_done")
+    @task(outlets=[DATASETS], retries=TRIES_AGAIN, retry_delay=WAIT, trigger_rule="all_done")
     def publish(known):
         manifest = release_of_channel()
         events = get_current_context()["outlet_events"][DATASETS]

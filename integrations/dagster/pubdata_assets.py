@@ -95,7 +95,7 @@ SPECS = list(specs())
 def attention(report):
     """What needs a person, by task, as the run's report has it, and whether it is more than a word of warning."""
     for told in report["tasks"]:
-        words = [*told["reasons"], *(finding["message"] for finding in told["findings"])]
+        words = [*told["reasons"], *(finding["detail"] for finding in told["findings"])]
         if told["outcome"] in ("blocked", "missing") or told["late_since"] or told["is_above_warning_level"] or told["findings"]:
             yield told["task_id"], told["outcome"] in ("blocked", "missing"), f"{told['task_id']}: {told['outcome']}: {'; '.join(words)}"
 

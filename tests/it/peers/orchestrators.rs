@@ -127,10 +127,8 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
         }
         Night::BlockedBesideNews => {
             std::fs::write(&file, text.replacen("issuedate", "dateofissue", 1)).unwrap();
-            place.edit_member("2025_Gaz_zcta_national.zip", |text| {
-                let line = text.lines().nth(1).unwrap().to_owned();
-                text.replacen(&format!("{line}\n"), "", 1)
-            });
+            // The inner point of 00601.
+            place.edit_member("2025_Gaz_zcta_national.zip", |text| text.replacen("|18.180555|", "|18.180556|", 1));
         }
         Night::Missing => std::fs::remove_file(&file).unwrap(),
         Night::WrongSetting => set(place, "no_such_setting = 1\n"),
@@ -164,6 +162,11 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
     for (night, code) in NIGHTS {
         let before = exit_codes_or_none(&place);
         let told = of(night, &place, &mut nights);
+        if code == 60 {
+            // What stands before the night cannot be read: the program is not begun.
+            assert_eq!((told["state"].as_str(), state(&told, "before").0.as_str()), (Some("failed"), "failed"), "{told:#}");
+            continue;
+        }
         let (run, tries) = state(&told, "run");
         let expected = match code {
             0 | 10 => ("success", "success", 1),
@@ -228,13 +231,14 @@ fn dagster_materializes_the_datasets_that_are_others_than_before() {
     let mut nights = Nights::start(&python, &place, &[program.to_str().unwrap(), project("integrations/dagster/pubdata_assets.py").to_str().unwrap()]);
     for (night, code) in NIGHTS {
         let told = of(night, &place, &mut nights);
-        if code == 60 {
-            assert!(told["not_loaded"].as_str().unwrap().contains("exit code 60"), "{told:#}");
+        // Definitions that cannot be asked for are not loaded.
+        if matches!(code, 40 | 60) {
+            assert!(told["not_loaded"].as_str().unwrap().contains(&format!("exit code {code}")), "{told:#}");
             continue;
         }
         let steps: &[&str] = match code {
             0 | 10 => &["STEP_SUCCESS"],
-            20 | 40 => &["STEP_FAILURE"],
+            20 => &["STEP_FAILURE"],
             _ => &["STEP_UP_FOR_RETRY", "STEP_UP_FOR_RETRY", "STEP_FAILURE"],
         };
         assert_eq!((told["steps"].clone(), told["success"].as_bool().unwrap()), (json!(steps), matches!(code, 0 | 10)), "{night:?}: {told:#}");
