@@ -1,7 +1,7 @@
 //! The Delta log of a dataset, by which Delta's readers take the parts of a release for a table: one commit, from the contract and the parts' footers.
 //! No time, place or run reaches it; paths are relative, so that it stays right where a release is moved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::datatypes::{DataType, Fields};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
@@ -15,12 +15,21 @@ use crate::store::Part;
 
 /// What a part's own footer says of it.
 pub struct PartFacts {
-    /// The part's action in the log of its dataset.
-    add: Value,
+    path: String,
+    size_bytes: u64,
+    rows: u64,
+    /// Of key columns, as far as the footer says exactly.
+    keys: BTreeMap<String, KeyFacts>,
     /// Columns of the contract that the part does not have, or that may be null in it against the contract: it was built by an earlier one.
     pub lacking: BTreeSet<String>,
     /// Why the part cannot be read by the contract's schema.
     pub conflict: Option<String>,
+}
+
+/// Nulls and the smallest and largest value of a column of a part; none where all are null.
+struct KeyFacts {
+    nulls: u64,
+    bounds: Option<(Value, Value)>,
 }
 
 impl PartFacts {
@@ -49,16 +58,29 @@ impl PartFacts {
         }
         // A URI, as the protocol wants it (RFC 2396): names of parts are made of characters that stand for themselves.
         let path = part.path.strip_prefix(&format!("{}/", contract.dataset_id)).unwrap_or(&part.path);
-        let add = json!({"add": {
-            "path": path,
+        Self { path: path.to_owned(), size_bytes: part.size_bytes, rows: part.rows, keys: keys(contract, footer), lacking, conflict }
+    }
+
+    /// The part's action in the log of its dataset.
+    fn add(&self, columns: &[&String]) -> Value {
+        let (mut least, mut most, mut nulls) = (Map::new(), Map::new(), Map::new());
+        for (name, key) in self.keys.iter().filter(|(name, _)| columns.contains(name)) {
+            nulls.insert(name.clone(), json!(key.nulls));
+            if let Some((smallest, largest)) = &key.bounds {
+                least.insert(name.clone(), smallest.clone());
+                most.insert(name.clone(), largest.clone());
+            }
+        }
+        let stats = json!({"numRecords": self.rows, "minValues": least, "maxValues": most, "nullCount": nulls});
+        json!({"add": {
+            "path": self.path,
             "partitionValues": {},
-            "size": part.size_bytes,
+            "size": self.size_bytes,
             // Which the protocol asks for, and a part does not have: its bytes are the same whenever they were written.
             "modificationTime": 0,
             "dataChange": true,
-            "stats": stats(contract, part, footer).to_string(),
-        }});
-        Self { add, lacking, conflict }
+            "stats": stats.to_string(),
+        }})
     }
 }
 
@@ -70,6 +92,15 @@ pub fn delta_log(contract: &Contract, release_id: &ReleaseId, lacking: &BTreeSet
         let nullable = column.nullable || lacking.contains(&column.name);
         json!({"name": column.name, "type": delta_type(column), "nullable": nullable, "metadata": metadata})
     };
+    // A reader that misses a bound in one part may take it for null and pass over rows (delta-rs 1.6, seen 2026-11-25): a column has bounds in all parts
+    // or in none, and the table says which have.
+    let is_bounded = |part: &&PartFacts, name: &String| part.rows == 0 || part.keys.get(name).is_some_and(|key| key.bounds.is_some());
+    let has_bounds = |name: &&String| parts.iter().all(|part| is_bounded(part, name)) && parts.iter().any(|part| part.keys.contains_key(*name));
+    let bounded: Vec<&String> = contract.columns.iter().map(|column| &column.name).filter(has_bounds).collect();
+    let mut configuration = json!({"pubdata.releaseId": release_id.as_str(), "pubdata.schemaVersion": contract.version});
+    if !bounded.is_empty() {
+        configuration["delta.dataSkippingStatsColumns"] = json!(bounded.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(","));
+    }
     let schema = json!({"type": "struct", "fields": contract.columns.iter().map(field).collect::<Vec<_>>()});
     let table = json!({"metaData": {
         "id": table_id(release_id, &contract.dataset_id),
@@ -78,12 +109,12 @@ pub fn delta_log(contract: &Contract, release_id: &ReleaseId, lacking: &BTreeSet
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema.to_string(),
         "partitionColumns": [],
-        "configuration": {"pubdata.releaseId": release_id.as_str(), "pubdata.schemaVersion": contract.version},
+        "configuration": configuration,
         "createdTime": 0,
     }});
     let protocol = json!({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}});
     let mut log = String::new();
-    for action in [&protocol, &table].into_iter().chain(parts.iter().map(|part| &part.add)) {
+    for action in [protocol, table].into_iter().chain(parts.iter().map(|part| part.add(&bounded))) {
         log.push_str(&action.to_string());
         log.push('\n');
     }
@@ -118,25 +149,18 @@ fn delta_struct(fields: &Fields) -> Value {
     json!({"type": "struct", "fields": fields.iter().map(field).collect::<Vec<_>>()})
 }
 
-/// Rows of a part, and of its keys the nulls and the smallest and largest values, by which engines pass over parts: only what the footer says exactly.
-fn stats(contract: &Contract, part: &Part, footer: &ArrowReaderMetadata) -> Value {
-    let (mut least, mut most, mut nulls) = (Map::new(), Map::new(), Map::new());
+/// What the footer says exactly of the columns that keys and order are made of.
+fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, KeyFacts> {
     let is_key =
         |name: &String| name == "record_id" || [&contract.primary_key, &contract.sort_by, &contract.partition_by].iter().any(|names| names.contains(name));
-    for column in contract.columns.iter().filter(|column| is_key(&column.name)) {
-        let parquet = footer.metadata().file_metadata().schema_descr();
-        let Some(leaf) = parquet.columns().iter().position(|leaf| leaf.path().parts() == [column.name.as_str()]) else { continue };
-        let of_groups: Option<Vec<&Statistics>> = footer.metadata().row_groups().iter().map(|group| group.column(leaf).statistics()).collect();
-        let Some(of_groups) = of_groups else { continue };
-        if let Some(count) = of_groups.iter().map(|statistics| statistics.null_count_opt()).sum::<Option<u64>>() {
-            nulls.insert(column.name.clone(), json!(count));
-        }
-        if let Some((smallest, largest)) = bounds(column.column_type.physical, &of_groups) {
-            least.insert(column.name.clone(), smallest);
-            most.insert(column.name.clone(), largest);
-        }
-    }
-    json!({"numRecords": part.rows, "minValues": least, "maxValues": most, "nullCount": nulls})
+    let leaves = footer.metadata().file_metadata().schema_descr();
+    let key = |column: &Column| {
+        let leaf = leaves.columns().iter().position(|leaf| leaf.path().parts() == [column.name.as_str()])?;
+        let of_groups: Vec<&Statistics> = footer.metadata().row_groups().iter().map(|group| group.column(leaf).statistics()).collect::<Option<_>>()?;
+        let nulls = of_groups.iter().map(|statistics| statistics.null_count_opt()).sum::<Option<u64>>()?;
+        Some((column.name.clone(), KeyFacts { nulls, bounds: bounds(column.column_type.physical, &of_groups) }))
+    };
+    contract.columns.iter().filter(|column| is_key(&column.name)).filter_map(key).collect()
 }
 
 /// The smallest and the largest value over all row groups; none where one of them does not say, or has no value.

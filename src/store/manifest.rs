@@ -421,7 +421,7 @@ mod tests {
             tasks: BTreeMap::new(),
             datasets: BTreeMap::from([("test.place".to_owned(), DatasetEntry { schema_version: "1.0.0".to_owned(), parts })]),
             declarations: BTreeSet::from([digest("declaration")]),
-            companions: BTreeMap::from([("datapackage.json".to_owned(), digest("companion"))]),
+            companions: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
             published_at: "2026-01-02T03:04:05Z".to_owned(),
             run_id: "run".to_owned(),
         };

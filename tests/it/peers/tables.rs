@@ -61,7 +61,7 @@ fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     let output = run(python, expected, engine);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{engine} reads something else:\n{told}");
-    let compared = serde_json::from_slice(&output.stdout).unwrap();
+    let compared: Option<Compared> = serde_json::from_slice(&output.stdout).unwrap();
     if compared.is_none() {
         eprintln!("{told}");
     }

@@ -25,7 +25,8 @@ async fn a_release_is_complete_and_the_channel_points_at_it() {
     let manifest = place.releases.manifest(&committed.release_id).await.unwrap();
     assert_eq!((manifest.rows("test.place"), manifest.quarantined("test.place")["bad_code"]), (6, 4));
     let paths: Vec<String> = place.files(&committed.release_id).into_keys().collect();
-    assert_eq!(paths, ["manifest.json", "test.place/2023.parquet", "test.place/2024.parquet"]);
+    let log = "test.place/_delta_log/00000000000000000000.json";
+    assert_eq!(paths, ["datapackage.json", "manifest.json", "test.place/2023.parquet", "test.place/2024.parquet", log]);
     let part = &manifest.datasets["test.place"].parts[1];
     assert_eq!(part.key_range, Some(("test.place:2024:00501".to_owned(), "test.place:2024:99999".to_owned())));
     assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "staging is cleared");

@@ -80,7 +80,7 @@ async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_
         assert_whole(&place, &expected).await;
         assert_eq!(std::fs::read_dir(place.home.staging_dir()).unwrap().count(), 0, "{point}: staging is cleared");
     }
-    assert_eq!(seen_old_and_new, (9, 2), "the channel moves between two points, once");
+    assert_eq!(seen_old_and_new, (10, 2), "the channel moves between two points, once");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod carried;
 mod commit;
+mod companions;
 mod crash;
 mod diff;
 mod ledger;

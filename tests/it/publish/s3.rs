@@ -152,5 +152,5 @@ async fn killed_at_any_step_on_s3_nothing_is_lost() {
             false => seen_old_and_new.1 += 1,
         }
     }
-    assert_eq!(seen_old_and_new, (9, 2), "the channel moves between two points, once");
+    assert_eq!(seen_old_and_new, (10, 2), "the channel moves between two points, once");
 }
