@@ -8,13 +8,16 @@ use crate::contract::Contracts;
 use crate::error::Result;
 use crate::pipeline::{Declaration, nearest};
 
+/// Reads from a declaration which columns are published under the publisher's own names.
+pub type NamesOf = fn(&Declaration) -> std::result::Result<SameNames, Fault>;
+
 /// What one builder understands.
 pub struct Vocabulary {
     /// Our names of the columns that the builder reads, and those that a declaration's own settings name.
     pub columns: fn(&Declaration) -> Result<BTreeSet<String>>,
     pub words: &'static [Words],
     /// Which published columns are read from the column that is mapped under the same name. None where the code says it of none.
-    pub same_names: Option<fn(&Declaration) -> std::result::Result<SameNames, Fault>>,
+    pub same_names: Option<NamesOf>,
 }
 
 /// Columns of a table that are read, cell by cell, from the column that a source maps under the same name: as it is, in another form, or looked up in a

@@ -23,7 +23,7 @@ impl Prepared {
                     texts.push((delta_log_path(dataset_id), delta_log(contract, &self.manifest.release_id, &lacking, &parts)));
                 }
                 Fit::Mixed(reason) => {
-                    tracing::warn!(dataset.id = dataset_id, reason, "the release has no Delta log of a dataset, because its parts differ in schema")
+                    tracing::warn!(dataset.id = dataset_id, reason, "the release has no Delta log of a dataset, because its parts differ in schema");
                 }
             }
         }

@@ -360,6 +360,17 @@ class Operations:
         """
         return self._answer("GET", "/v1/provenance/{record_id}", {"record_id": record_id}, {"include": include, "release": release, "as_of": as_of})
 
+    def get_receipt(self, record_id: str, *, release: str | None = None, as_of: str | None = None) -> Answer[types.Receipt]:
+        """Proof that a release has a record, or has it not.
+
+        A receipt of a record: the record in its canonical form, with the hashes that lead from it over its part, its dataset and its release to the signed checkpoint of the channel's log. Of an id that the release does not have: the neighbours between which it would be, in every part of the dataset that could hold it.
+
+        Use it to prove to somebody who trusts neither you nor this server what was published, or that something was not. `pubdata verify-receipt` and `clients/receipts/verify_receipt.py` check it with nothing but the key of the publisher's log.
+
+        Needs a key; it sees what its scopes allow.
+        """
+        return self._answer("GET", "/v1/receipts/{record_id}", {"record_id": record_id}, {"release": release, "as_of": as_of})
+
     def get_record_history(self, record_id: str) -> Answer[types.RecordHistory]:
         """A record through the releases that are kept: where it changed, and why.
 

@@ -154,6 +154,8 @@ ProblemCode: TypeAlias = Literal["invalid_parameter", "missing_parameter", "unkn
 
 PropertyMatchQuality: TypeAlias = Literal["exact", "street_and_zip", "unit_ignored"]
 
+ReceiptRecord: TypeAlias = "dict[str, Any]"
+
 ReplayVerdict: TypeAlias = Literal["match", "mismatch", "not_possible"]
 
 Reports: TypeAlias = "list[Report]"
@@ -1995,6 +1997,68 @@ class ReachArea(TypedDict):
     geoid: str
     name: str | None
     population: int | None
+
+
+class Receipt(TypedDict):
+    checkpoint: str
+    dataset: ReceiptDataset
+    dataset_index: int
+    dataset_path: list[str]
+    format_version: Literal[1]
+    log_index: int
+    log_path: list[str]
+    parts: list[ReceiptPart]
+    record: ReceiptRecord | None
+    record_id: str
+    release: ReceiptRelease
+
+
+class ReceiptAnswer(TypedDict):
+    data: Receipt
+    meta: Meta
+
+
+class ReceiptDataset(TypedDict):
+    dataset_id: str
+    parts: str
+    root: str
+
+
+class ReceiptPart(TypedDict):
+    index: int
+    leaves: list[ReceiptPartLeave]
+    part: ReceiptPartPart
+    path: list[str]
+
+
+class ReceiptPartLeave(TypedDict):
+    index: int
+    path: list[str]
+    record_id: str
+    record_sha256: str
+
+
+class ReceiptPartPart(TypedDict):
+    path: str
+    records: str
+    root: str
+    sha256: str
+    subjects_end: NotRequired[str]
+
+
+class ReceiptRecordSourcePointer(TypedDict):
+    length: str
+    member: str | None
+    offset: str
+    snapshot: str
+    source_id: str
+
+
+class ReceiptRelease(TypedDict):
+    datasets: str
+    manifest_sha256: str
+    records_root: str
+    release_id: str
 
 
 class RecordEntry(TypedDict):
