@@ -151,7 +151,7 @@ pub fn kinds() -> Vec<Kind> {
         ),
         kind(
             "parts of builds",
-            |ground| of_release(ground, &ground.current(), "geo.population/part-"),
+            |ground| of_release(ground, &ground.current(), "geo.population/part-0.parquet"),
             "geo.population/part-0.parquet",
             &[("releases diff", 60), ("trace", 60), ("verify", 1)],
             Cure::Force,
@@ -163,7 +163,13 @@ pub fn kinds() -> Vec<Kind> {
             &[("trace", 1), ("verify", 1)],
             Cure::Force,
         ),
-        kind("companions of a release", |ground| of_release(ground, &ground.current(), "_delta_log/"), "_delta_log/", &[("verify", 1)], Cure::Force),
+        kind(
+            "companions of a release",
+            |ground| of_release(ground, &ground.current(), "geo.population/_delta_log/"),
+            "_delta_log/",
+            &[("verify", 1)],
+            Cure::Force,
+        ),
         kind("snapshots", |ground| files_below(&ground.home().join("snapshots")), "is not what was fetched", &[("trace", 1), ("verify", 1)], Cure::Run),
         kind("event log", |ground| files_below(&ground.home().join("stream/log")), "the log is damaged", &[("follow", 60), ("upgrade", 60)], Cure::PutBack),
         kind("state of the feeds", |ground| one(ground, "stream/state.json"), "state.json is damaged", &[("follow", 60), ("upgrade", 60)], Cure::Delete),

@@ -81,7 +81,8 @@ async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_als
         }
         let compared = compare(&python, &fixtures.expected, "pandas").unwrap();
         assert_eq!((compared.tables, compared.rows), (fixtures.tables(), fixtures.rows), "pandas, {is_moved}");
-        assert!(compared.values > fixtures.values / 2, "{compared:?}");
+        // Texts and whole numbers only.
+        assert!(compared.values > fixtures.values / 3, "{compared:?}");
         if let Some(compared) = compare(&python, &fixtures.expected, "duckdb") {
             assert_eq!((compared.tables, compared.values), (fixtures.tables(), fixtures.values), "duckdb, {is_moved}");
         }
