@@ -73,7 +73,7 @@ fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
 async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_also_after_it_was_moved() {
     let Some(python) = python(&["deltalake", "duckdb", "grpc", "polars", "pysail", "pyspark"]) else { return };
     let mut fixtures = Fixtures::publish().await;
-    let moved = fixtures.folder().parent().unwrap().parent().unwrap().join("elsewhere/of another name");
+    let moved = fixtures.folder().parent().unwrap().parent().unwrap().join("elsewhere/of-another-name");
     for is_moved in [false, true] {
         for engine in ENGINES {
             let compared = compare(&python, &fixtures.expected, engine).unwrap();

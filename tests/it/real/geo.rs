@@ -1,7 +1,7 @@
 //! The whole geographic family on real agency files: every area, and every figure that the agencies' own downloads print.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use arrow::array::AsArray;
@@ -184,7 +184,8 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
 /// Value, margin and whether there is a reason, of every record below a folder.
 fn metrics(folder: &Path) -> Metrics {
     let mut metrics = HashMap::new();
-    for file in files_below(folder) {
+    let is_part = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "parquet");
+    for file in files_below(folder).into_iter().filter(is_part) {
         let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap();
         let mask = ProjectionMask::columns(builder.parquet_schema(), ["record_id", "value", "moe", "null_reason"]);
         for batch in builder.with_projection(mask).build().unwrap() {

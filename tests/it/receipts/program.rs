@@ -110,6 +110,19 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
     bytes[10] ^= 1;
     std::fs::write(&tile, bytes).unwrap();
     let secret = sealed.secret();
+    let unheard = sealed.place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population"]).expect(60);
+    assert!(unheard.stderr.contains("its leaves are not those of its checkpoint"), "{}", unheard.stderr);
+    // The release is published all the same.
+    sealed.place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", "|19653|", 1));
+    let before = sealed.place.current();
+    let night = sealed.place.run_command(&["--signing-key", secret.to_str().unwrap()]).env("PUBDATA_LOG", "warn").output().unwrap();
+    assert!(String::from_utf8_lossy(&night.stderr).contains("the release is not sealed"), "{night:?}");
+    assert_eq!(night.status.code(), Some(0));
+    assert_ne!(sealed.place.current(), before);
+    let seal = sealed.place.home().join("releases").join(&before).join("records.json");
+    std::fs::write(&seal, "nothing").unwrap();
+    let without = sealed.place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population", "--release", &before]).expect(60);
+    assert!(without.stderr.contains("not the seal of a release"), "{}", without.stderr);
     let damaged = sealed.place.pubdata(&["seal", "--signing-key", secret.to_str().unwrap()]).expect(60);
     assert!(damaged.stderr.contains("its leaves are not those of its checkpoint"), "{}", damaged.stderr);
     let twice = sealed.place.pubdata(&["keys", "signing", "--name", "a", "--output", secret.to_str().unwrap()]);
