@@ -99,8 +99,9 @@ impl Nights {
 
     fn inodes(&self, report: &RunReport, dataset_id: &str) -> BTreeMap<String, u64> {
         let folder = self.place.home().join("releases").join(release_id(report).as_str()).join(dataset_id);
-        let buckets = crate::support::files_below(&folder);
-        buckets.iter().map(|bucket| (bucket.file_name().unwrap().to_str().unwrap().to_owned(), inode(bucket))).collect()
+        let files = crate::support::files_below(&folder);
+        let buckets = files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "parquet"));
+        buckets.map(|bucket| (bucket.file_name().unwrap().to_str().unwrap().to_owned(), inode(bucket))).collect()
     }
 }
 

@@ -160,6 +160,8 @@ async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
     entry.code_version = code_version.to_owned();
     entry.declaration_hash = Digest::of(declared.as_bytes());
     manifest.declarations = [entry.declaration_hash, entry.contracts_hash].into();
+    // A program of before wrote none.
+    manifest.companions.clear();
     manifest.release_id = manifest.derive_release_id();
     let id = manifest.release_id.clone();
     for text in [declared, contracts] {
