@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pubdata::store::append_ledger;
 use serde_json::{Value, json};
 
+use crate::receipts::SealedPlace;
 use crate::serve::schema::{Survey, document};
+use crate::serve::served::Served;
 use crate::serve::{Fixed, World, admin, bulk, records, sec, zip_code};
 use crate::support::{files_below, project};
 
@@ -127,6 +129,9 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     ask(&mut survey, &taxes, &OF_TAXES).await;
     ask(&mut survey, &registrants, &OF_REGISTRANTS).await;
     ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
+    // Of parts by subject, and of a record that is not there.
+    let receipt = "/v1/receipts/sec.filing:9999999999:none";
+    survey.answer("GET", receipt, &Served::of(SealedPlace::new().place).await.ok(receipt).await);
     let compare = "/v1/geo-demographics/locations/compare";
     survey.answer("POST", compare, &areas.post(compare, &json!({"locations": ["90210", "10001"]})).await.json());
     for (path, body) in posts() {
