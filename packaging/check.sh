@@ -81,19 +81,19 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
 check wheel "$work/venv/bin/pubdata"
 
-dpkg-deb --extract "$deb" "$work/root"
+dpkg-deb --extract "$deb" "$work/unpacked"
 dpkg-deb --control "$deb" "$work/control"
 for script in postinst prerm postrm; do sh -n "$work/control/$script" || fail "deb: $script"; done
 grep -qx /etc/pubdata/pubdata.env "$work/control/conffiles" || fail "deb: the settings would be overwritten by an upgrade"
 for file in usr/share/man/man1/pubdata.1 usr/share/man/man1/pubdata-run.1 usr/share/bash-completion/completions/pubdata usr/lib/systemd/system/pubdata-run.timer; do
-    [ -s "$work/root/$file" ] || fail "deb: it lacks $file"
+    [ -s "$work/unpacked/$file" ] || fail "deb: it lacks $file"
 done
-[ "$(stat --format=%a "$work/root/etc/pubdata/pubdata.env")" = 600 ] || fail "deb: others could read the secrets"
-check deb "$work/root/usr/bin/pubdata"
+[ "$(stat --format=%a "$work/unpacked/etc/pubdata/pubdata.env")" = 600 ] || fail "deb: others could read the secrets"
+check deb "$work/unpacked/usr/bin/pubdata"
 if command -v systemd-analyze >/dev/null; then
     # With the program where it was unpacked: the units find it by name in /usr/bin.
-    sed -i "s|^ExecStart=pubdata|ExecStart=$work/root/usr/bin/pubdata|" "$work"/root/usr/lib/systemd/system/*.service
-    systemd-analyze verify --man=no "$work"/root/usr/lib/systemd/system/pubdata-* || fail "deb: systemd refuses its units"
+    sed -i "s|^ExecStart=pubdata|ExecStart=$work/unpacked/usr/bin/pubdata|" "$work"/unpacked/usr/lib/systemd/system/*.service
+    systemd-analyze verify --man=no "$work"/unpacked/usr/lib/systemd/system/pubdata-* || fail "deb: systemd refuses its units"
 else
     echo "skipped: systemd-analyze is not installed, so that units are not checked"
 fi
