@@ -10,8 +10,8 @@ use super::{Global, output, release_page};
 use crate::error::{IoExt, Result};
 use crate::ids::{Digest, ReleaseId};
 use crate::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
-use crate::run::RunSettings;
-use crate::store::{self, Cause, ChannelEntry, ReleaseDiff};
+use crate::run::{self, RunSettings};
+use crate::store::{self, Cause, Causes, ChannelEntry, RecordWhy, ReleaseDiff};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -54,6 +54,13 @@ enum ReleasesCommand {
         /// Records to show of each dataset and kind of change.
         #[arg(long, default_value_t = 5)]
         examples: usize,
+        /// Compares this dataset only; may be given several times.
+        #[arg(long = "dataset", value_name = "DATASET")]
+        datasets: Vec<String>,
+        /// Says of each record what changed it: source bytes, declaration, contract or code. Where more than one of them is another, the build is
+        /// made again with them exchanged one by one: so many times less one.
+        #[arg(long)]
+        why: bool,
     },
     /// Points one channel at what another points at.
     Promote {
@@ -97,7 +104,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let settings = global.reading(channel)?;
             let (mut manifest, unrenewed) = match release {
                 Some(release) => (settings.releases.manifest(&release_id(release)?).await?, None),
-                None => (crate::run::current_manifest(&settings).await?, settings.releases.unrenewed_if_readable(channel).await),
+                None => (run::current_manifest(&settings).await?, settings.releases.unrenewed_if_readable(channel).await),
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
@@ -112,7 +119,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let settings = global.reading(channel)?;
             let manifest = match release {
                 Some(release) => settings.releases.manifest(&release_id(release)?).await?,
-                None => crate::run::current_manifest(&settings).await?,
+                None => run::current_manifest(&settings).await?,
             };
             let location = location.clone().unwrap_or_else(|| settings.releases.location(&manifest.release_id));
             let script = publish::duckdb_views(&manifest, &settings.declarations.contracts, &location)?;
@@ -122,13 +129,17 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 store::write_file(&std::path::absolute(output).at("find", output)?, script.as_bytes())?;
             }
         }
-        ReleasesCommand::Diff { from, to, channel, examples } => {
+        ReleasesCommand::Diff { from, to, channel, examples, datasets, why } => {
             let settings = global.reading(channel)?;
             let to = match to {
                 Some(to) => release_id(to)?,
-                None => crate::run::current_manifest(&settings).await?.release_id,
+                None => run::current_manifest(&settings).await?.release_id,
             };
-            let diff = store::diff(&settings.releases, &release_id(from)?, &to, *examples).await?;
+            let (old, new) = (settings.releases.manifest(&release_id(from)?).await?, settings.releases.manifest(&to).await?);
+            let diff = match why {
+                true => run::explained_diff(&settings, (&old, &new), *examples, datasets).await?,
+                false => store::diff(&settings.releases, (&old, &new), *examples, datasets).await?,
+            };
             if global.json {
                 output::document("release_diff", &diff);
             } else {
@@ -276,12 +287,43 @@ fn print_diff(diff: &ReleaseDiff) {
         rows.push(std::iter::once(dataset_id.clone()).chain(counts.map(output::grouped)).collect());
     }
     output::table(&rows);
+    print_why(diff);
     for example in diff.datasets.values().flat_map(|dataset| &dataset.examples) {
         anstream::println!("\n{:?} {}", example.change, output::bold(&example.record_id));
+        if let Some(RecordWhy { causes, urls }) = &example.why {
+            let urls: String = urls.iter().map(|url| format!(" {url}")).collect();
+            anstream::println!("  why: {}{urls}", words_of_causes(causes));
+        }
         for column in &example.columns {
             let show = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
             anstream::println!("  {}: {} → {}", column.column, show(&column.from), show(&column.to));
         }
+    }
+}
+
+/// How many records became others for which causes, where that was looked for.
+fn print_why(diff: &ReleaseDiff) {
+    let mut rows = vec![["DATASET", "WHY", "ADDED", "REMOVED", "CHANGED", "ONLY PROVENANCE"].map(str::to_owned).to_vec()];
+    for (dataset_id, dataset) in &diff.datasets {
+        for why in dataset.why.iter().flatten() {
+            let counts = [why.added, why.removed, why.changed, why.provenance_only];
+            rows.push([dataset_id.clone(), words_of_causes(&why.causes)].into_iter().chain(counts.map(output::grouped)).collect());
+        }
+    }
+    if rows.len() > 1 {
+        anstream::println!();
+        output::table(&rows);
+    }
+    diff.not_told_apart.iter().flatten().for_each(|(task_id, reason)| anstream::println!("\n{}: not told apart: {reason}", output::bold(task_id)));
+}
+
+/// `source bytes and declaration`, each of which changed a record; `code or source bytes`, of which one did, or both.
+fn words_of_causes(causes: &Causes) -> String {
+    let words: Vec<&str> = causes.causes.iter().copied().map(run::words_of_cause).collect();
+    match (words.is_empty(), causes.is_told_apart) {
+        (true, _) => "not known".to_owned(),
+        (_, true) => words.join(" and "),
+        (_, false) => words.join(" or "),
     }
 }
 

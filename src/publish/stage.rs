@@ -59,6 +59,26 @@ pub(super) enum StagedAt {
     Store(BTreeMap<String, String>),
 }
 
+impl StagedAt {
+    fn bytes(&self, part: &Part) -> Result<Bytes> {
+        let found = match self {
+            Self::Home(staging) => staging.part(&part.path)?,
+            Self::Store(_) => None,
+        };
+        found.map(Bytes::from).ok_or_else(|| Error::store(format!("{}: the staged part is gone", part.path)))
+    }
+}
+
+impl StagedBuild {
+    /// The bytes of a part that is on this machine and was not carried over.
+    ///
+    /// # Errors
+    /// `Store`, when it is not there or cannot be read.
+    pub fn bytes(&self, part: &Part) -> Result<Bytes> {
+        self.place.bytes(part)
+    }
+}
+
 /// One staged part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StagedPart {
@@ -285,11 +305,7 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// `Store`, when it is not there or cannot be read.
     pub fn bytes(&self, part: &Part) -> Result<Bytes> {
-        let found = match &*self.place() {
-            StagedAt::Home(staging) => staging.part(&part.path)?,
-            StagedAt::Store(_) => None,
-        };
-        found.map(Bytes::from).ok_or_else(|| Error::store(format!("{}: the staged part is gone", part.path)))
+        self.place().bytes(part)
     }
 
     /// The parts so far, sorted by path.

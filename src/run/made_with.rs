@@ -9,7 +9,7 @@ use super::code_version::CodeVersion;
 use super::selection::sources_of;
 use super::{EVERYTHING, RunSettings};
 use crate::contract::{Contract, Contracts};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Digest;
 use crate::pipeline::{Declaration, Declarations, canonical_json};
 use crate::store::{Manifest, TaskEntry};
@@ -115,6 +115,26 @@ impl MadeWith {
         // What was published had passed, or a person had taken it as it was.
         let accepted = vec![EVERYTHING.to_owned()];
         Ok(Self { settings: RunSettings { declarations: own, accepted, ..settings.clone() }, not_held, notes })
+    }
+
+    /// The settings of a program that builds with the declarations of one release's build and the contracts of another's.
+    ///
+    /// # Errors
+    /// `Store`, when a release has not kept them; `Config`, when this program cannot read them.
+    pub(super) async fn mixed(
+        settings: &RunSettings,
+        declared: (&Manifest, &TaskEntry),
+        contracts: (&Manifest, &TaskEntry),
+        entry: &TaskEntry,
+    ) -> Result<RunSettings> {
+        let text = async |(manifest, of): (&Manifest, &TaskEntry), digest: &Digest| match manifest.carries_declarations_of(of) {
+            true => settings.releases.text(&manifest.release_id, digest).await,
+            false => Err(Error::store(format!("release {} does not carry its declarations and contracts", manifest.release_id))),
+        };
+        let texts = Texts { declared: text(declared, &declared.1.declaration_hash).await?, contracts: text(contracts, &contracts.1.contracts_hash).await? };
+        let (pipelines, contracts) = texts.read(entry).map_err(|error| Error::config(format!("this program cannot read what it was made with ({error})")))?;
+        let own = Declarations { pipelines, contracts, files: settings.declarations.files.clone() };
+        Ok(RunSettings { declarations: own, accepted: vec![EVERYTHING.to_owned()], ..settings.clone() })
     }
 
     /// With what is declared today, because the release is of an earlier version, which kept nothing.

@@ -46,6 +46,7 @@ mod trace;
 mod upgrade;
 mod verify;
 mod wanted;
+mod why;
 mod work_units;
 
 use std::path::PathBuf;
@@ -75,6 +76,7 @@ pub use told_replay::{ToldDifference, ToldReplay, told_replay};
 pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
 pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
+pub use why::{explained_diff, words_of_cause};
 
 use jiff::Timestamp;
 

@@ -108,7 +108,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         if !made.notes.is_empty() {
             report.notes.insert(task_id.clone(), made.notes.clone());
         }
-        match (rebuild_task(&made, &manifest, task_id, entry, &scratch), made.not_held) {
+        match (built_again(&made.settings, task_id, entry, manifest.is_sample_build(entry), None, &scratch), made.not_held) {
             (Ok(staged), reason) => {
                 contributions.push(Contribution::Built(staged));
                 not_held.extend(reason.map(|reason| (task_id.as_str(), reason)));
@@ -163,14 +163,27 @@ fn differences(manifest: &Manifest, rebuilt: &Manifest, task_id: &str, entry: &T
     differences
 }
 
-fn rebuild_task(made: &MadeWith, manifest: &Manifest, task_id: &str, entry: &TaskEntry, scratch: &Home) -> Result<publish::StagedBuild> {
-    let settings = &made.settings;
-    let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let is_sample = manifest.is_sample_build(entry);
+/// Builds a task again with the declarations of some settings, and stages it in `scratch`. What is as in `previous` may be carried over from there.
+///
+/// # Errors
+/// As building does.
+pub(super) fn built_again(
+    settings: &RunSettings,
+    task_id: &str,
+    entry: &TaskEntry,
+    is_sample: bool,
+    previous: Option<&Manifest>,
+    scratch: &Home,
+) -> Result<publish::StagedBuild> {
+    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
+    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None, is_sharded: false };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
-        BuildOutput::Sharded(prepared) => return Ok(in_units.stage_shards(scratch, &prepared, None)?.staged),
+        BuildOutput::Sharded(prepared) => {
+            let sharded = TaskInUnits { is_sharded: previous.is_some(), previous, ..in_units };
+            return Ok(sharded.stage_shards(scratch, &prepared, None)?.staged);
+        }
         BuildOutput::Buckets(buckets, build) => return Ok(in_units.stage_buckets(scratch, buckets, build, None)?.staged),
     };
     let totals = Totals { expectations: &expectations(settings, declaration, task_id, entry), previous_rows: &|_, _| None };

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringArray};
 use arrow::compute::{CastOptions, cast_with_options, concat_batches};
+use arrow::datatypes::{Field, Schema};
 use arrow::row::{RowConverter, Rows, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde::Serialize;
 
 use super::changes::{Cause, causes, paired_parts};
-use super::{Manifest, Part, Releases};
+use super::{Manifest, Part, Releases, pointers_at};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::ReleaseId;
-use crate::provenance::POINTERS;
+use crate::provenance::{POINTERS, SourcePointer};
 
 /// What is different between two releases, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,8 +24,11 @@ pub struct ReleaseDiff {
     pub to: ReleaseId,
     /// Why, by task; a task that is the same in both is left out.
     pub causes: BTreeMap<String, Vec<Cause>>,
-    /// What, by dataset; all datasets of both releases.
+    /// What, by dataset; all datasets of both releases, or those that were asked for.
     pub datasets: BTreeMap<String, DatasetDiff>,
+    /// By task, why causes of its records are not told apart. None where causes of records were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_told_apart: Option<BTreeMap<String, String>>,
 }
 
 /// What happened to the records of a dataset.
@@ -44,6 +49,53 @@ pub struct DatasetDiff {
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
+    /// How many records became others for which causes: each record counts once. None where causes of records were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Vec<CausedChanges>>,
+}
+
+/// What of a record's build became another, and the record with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordCause {
+    /// Its build is in the later release only.
+    TaskAdded,
+    /// Its build is in the earlier release only.
+    TaskRemoved,
+    /// The publisher's files, their dates among them.
+    SourceBytes,
+    Declaration,
+    Contract,
+    Code,
+}
+
+/// Why a record became another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Causes {
+    /// Each of them changed the record.
+    pub causes: Vec<RecordCause>,
+    /// False: one of them did, or several; which, is not known.
+    pub is_told_apart: bool,
+}
+
+/// Records that became others for the same causes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CausedChanges {
+    #[serde(flatten)]
+    pub causes: Causes,
+    pub added: u64,
+    pub removed: u64,
+    pub changed: u64,
+    pub provenance_only: u64,
+}
+
+/// Why an example became another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecordWhy {
+    #[serde(flatten)]
+    pub causes: Causes,
+    /// URLs of the files with other bytes that the record was taken from, before or after; empty where source bytes are no cause.
+    pub urls: BTreeSet<String>,
 }
 
 /// One record that is not the same in both releases.
@@ -53,6 +105,9 @@ pub struct RecordDiff {
     pub change: RecordChange,
     /// The columns that differ; of an added or removed record all that have a value.
     pub columns: Vec<ColumnChange>,
+    /// None where causes of records were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<RecordWhy>,
 }
 
 /// What happened to a record.
@@ -72,20 +127,24 @@ pub struct ColumnChange {
     pub to: Option<String>,
 }
 
-/// Compares two releases record by record, with so many examples of each kind of change. Parts with equal bytes are not read.
+/// Compares two releases record by record, with so many examples of each kind of change; all datasets, where `only` names none. Parts with
+/// equal bytes are not read.
 ///
 /// # Errors
-/// `Store`, when a manifest or a part cannot be read.
-pub async fn diff(releases: &Releases, from: &ReleaseId, to: &ReleaseId, max_examples: usize) -> Result<ReleaseDiff> {
-    let (old, new) = (releases.manifest(from).await?, releases.manifest(to).await?);
-    let mut datasets = BTreeMap::new();
-    for dataset_id in old.datasets.keys().chain(new.datasets.keys()) {
-        if !datasets.contains_key(dataset_id) {
-            let compared = compare_dataset(releases, (&old, &new), dataset_id, max_examples).await.context(|| dataset_id.clone())?;
-            datasets.insert(dataset_id.clone(), compared);
-        }
+/// `Store`, when a manifest or a part cannot be read; `Config`, when neither release has a dataset that `only` names.
+pub async fn diff(releases: &Releases, (old, new): (&Manifest, &Manifest), max_examples: usize, only: &[String]) -> Result<ReleaseDiff> {
+    let all: BTreeSet<&String> = old.datasets.keys().chain(new.datasets.keys()).collect();
+    if let Some(unknown) = only.iter().find(|dataset_id| !all.contains(dataset_id)) {
+        let ids: Vec<&str> = all.iter().map(|dataset_id| dataset_id.as_str()).collect();
+        return Err(Error::config(format!("neither release has a dataset `{unknown}`")).hint(format!("they have {}", ids.join(", "))));
     }
-    Ok(ReleaseDiff { from: from.clone(), to: to.clone(), causes: causes(&old, &new), datasets })
+    let mut datasets = BTreeMap::new();
+    for dataset_id in all.into_iter().filter(|dataset_id| only.is_empty() || only.contains(dataset_id)) {
+        let compared = compare_dataset(releases, (old, new), dataset_id, max_examples).await.context(|| dataset_id.clone())?;
+        datasets.insert(dataset_id.clone(), compared);
+    }
+    let (from, to) = (old.release_id.clone(), new.release_id.clone());
+    Ok(ReleaseDiff { from, to, causes: causes(old, new), datasets, not_told_apart: None })
 }
 
 async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest), dataset_id: &str, max_examples: usize) -> Result<DatasetDiff> {
@@ -102,8 +161,8 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
         let b = read(releases, &new.release_id, sides.1).await?;
         let compared = match (&a, &b) {
             (Some(a), Some(b)) => comparison.compare(a, b),
-            (Some(a), None) => comparison.add_all(RecordChange::Removed, a),
-            (None, b) => b.as_ref().map_or(Ok(()), |b| comparison.add_all(RecordChange::Added, b)),
+            (Some(a), None) => comparison.add_all(RecordChange::Removed, &a.0),
+            (None, b) => b.as_ref().map_or(Ok(()), |b| comparison.add_all(RecordChange::Added, &b.0)),
         };
         compared.context(|| sides.1.or(sides.0).map_or_else(String::new, |part| part.path.clone()))?;
     }
@@ -112,14 +171,106 @@ async fn compare_dataset(releases: &Releases, (old, new): (&Manifest, &Manifest)
     Ok(total)
 }
 
-async fn read(releases: &Releases, id: &ReleaseId, part: Option<&Part>) -> Result<Option<RecordBatch>> {
+async fn read(releases: &Releases, id: &ReleaseId, part: Option<&Part>) -> Result<Option<PartRows>> {
     let Some(part) = part else { return Ok(None) };
-    let reader = ParquetRecordBatchReaderBuilder::try_new(releases.part(id, part).await?)
-        .and_then(ParquetRecordBatchReaderBuilder::build)
-        .map_err(|error| Error::from(error).context(format!("part {} of release {id}", part.path)))?;
-    let schema = reader.schema();
-    let batches = reader.collect::<std::result::Result<Vec<RecordBatch>, _>>()?;
-    Ok(Some(concat_batches(&schema, &batches)?))
+    PartRows::read(releases.part(id, part).await?).context(|| format!("part {} of release {id}", part.path)).map(Some)
+}
+
+/// The rows of a part.
+#[derive(Debug, Clone)]
+pub struct PartRows(RecordBatch);
+
+impl PartRows {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// `Store`, when the bytes are not a readable part.
+    pub fn read(part: Bytes) -> Result<Self> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(part).and_then(ParquetRecordBatchReaderBuilder::build)?;
+        let schema = reader.schema();
+        let batches = reader.collect::<std::result::Result<Vec<RecordBatch>, _>>()?;
+        Ok(Self(concat_batches(&schema, &batches)?))
+    }
+
+    /// The columns of values that it and a later version both have, with the same type.
+    pub fn columns_shared_with(&self, later: &Self) -> Vec<String> {
+        let (old, new) = (self.0.schema(), later.0.schema());
+        let shared = new.fields().iter().filter(|field| is_value(field.name()) && has(&old, field));
+        shared.map(|field| field.name().clone()).collect()
+    }
+
+    /// Where a record was taken from; nowhere, where it is not among them.
+    ///
+    /// # Errors
+    /// `Store`, when they have no record ids or no pointers.
+    pub fn pointers_of(&self, record_id: &str) -> Result<Vec<SourcePointer>> {
+        let row = record_ids(&self.0)?.iter().position(|id| id == Some(record_id));
+        row.zip(self.0.column_by_name(POINTERS)).map_or_else(|| Ok(Vec::new()), |(row, pointers)| pointers_at(pointers, row))
+    }
+}
+
+fn has(schema: &Schema, field: &Field) -> bool {
+    schema.field_with_name(field.name()).is_ok_and(|own| own.data_type() == field.data_type())
+}
+
+/// What became of each record that is not the same in two versions of a part, as far as some columns go that both have; none where only its
+/// pointers are others.
+///
+/// # Errors
+/// `Store`, when a version has no record ids.
+pub fn changes_of_records(before: Option<&PartRows>, after: Option<&PartRows>, columns: &[String]) -> Result<HashMap<String, Option<RecordChange>>> {
+    let mut changes = HashMap::new();
+    let (before, after) = match (before, after) {
+        (Some(before), Some(after)) => (before, after),
+        (before, after) => {
+            let change = if after.is_some() { RecordChange::Added } else { RecordChange::Removed };
+            for rows in [before, after].into_iter().flatten() {
+                changes.extend(record_ids(&rows.0)?.iter().flatten().map(|id| (id.to_owned(), Some(change))));
+            }
+            return Ok(changes);
+        }
+    };
+    walk(&before.0, &after.0, columns, |id, became| {
+        let change = match became {
+            Became::Added(_) => Some(RecordChange::Added),
+            Became::Removed(_) => Some(RecordChange::Removed),
+            Became::Changed(..) => Some(RecordChange::Changed),
+            Became::ProvenanceOnly => None,
+            Became::Unchanged => return Ok(()),
+        };
+        changes.insert(id.to_owned(), change);
+        Ok(())
+    })?;
+    Ok(changes)
+}
+
+/// What became of a record, with its rows before and after.
+enum Became {
+    Added(usize),
+    Removed(usize),
+    Changed(usize, usize),
+    ProvenanceOnly,
+    Unchanged,
+}
+
+/// Goes through the records of two versions of a part: those of the later in its order, then those that it has not.
+fn walk(before: &RecordBatch, after: &RecordBatch, columns: &[String], mut visit: impl FnMut(&str, Became) -> Result<()>) -> Result<()> {
+    let (old_ids, new_ids) = (record_ids(before)?, record_ids(after)?);
+    let (old_values, new_values) = rows_of(before, after, columns)?;
+    let (old_pointers, new_pointers) = rows_of(before, after, &[POINTERS.to_owned()])?;
+    let mut old_rows: HashMap<&str, usize> = old_ids.iter().flatten().enumerate().map(|(row, id)| (id, row)).collect();
+    for (row, id) in new_ids.iter().flatten().enumerate() {
+        let became = match old_rows.remove(id) {
+            None => Became::Added(row),
+            Some(old_row) if old_values.row(old_row) != new_values.row(row) => Became::Changed(old_row, row),
+            Some(old_row) if old_pointers.row(old_row) != new_pointers.row(row) => Became::ProvenanceOnly,
+            Some(_) => Became::Unchanged,
+        };
+        visit(id, became)?;
+    }
+    let mut removed: Vec<usize> = old_rows.into_values().collect();
+    removed.sort_unstable();
+    removed.into_iter().try_for_each(|row| visit(old_ids.value(row), Became::Removed(row)))
 }
 
 #[derive(Default)]
@@ -136,38 +287,32 @@ impl Comparison {
         (0..batch.num_rows()).try_for_each(|row| self.count(change, ids.value(row), batch, row))
     }
 
-    fn compare(&mut self, before: &RecordBatch, after: &RecordBatch) -> Result<()> {
-        let (old_ids, new_ids) = (record_ids(before)?, record_ids(after)?);
-        let shared = self.shared_columns(before, after);
-        let (old_values, new_values) = rows_of(before, after, &shared)?;
-        let (old_pointers, new_pointers) = rows_of(before, after, &[POINTERS.to_owned()])?;
-        let mut old_rows: HashMap<&str, usize> = old_ids.iter().flatten().enumerate().map(|(row, id)| (id, row)).collect();
-        for (row, id) in new_ids.iter().flatten().enumerate() {
-            let Some(old_row) = old_rows.remove(id) else {
-                self.count(RecordChange::Added, id, after, row)?;
-                continue;
-            };
-            if old_values.row(old_row) != new_values.row(row) {
-                self.total.changed += 1;
-                if self.wants(RecordChange::Changed) {
-                    let mut columns = Vec::new();
-                    for name in &shared {
-                        let (from, to) = (text(before, name, old_row)?, text(after, name, row)?);
-                        if from != to {
-                            columns.push(ColumnChange { column: name.clone(), from, to });
+    fn compare(&mut self, earlier: &PartRows, later: &PartRows) -> Result<()> {
+        let shared = earlier.columns_shared_with(later);
+        let (before, after) = (&earlier.0, &later.0);
+        self.note_other_columns(before, after);
+        walk(before, after, &shared, |id, became| {
+            match became {
+                Became::Added(row) => self.count(RecordChange::Added, id, after, row)?,
+                Became::Removed(row) => self.count(RecordChange::Removed, id, before, row)?,
+                Became::Changed(old_row, row) => {
+                    self.total.changed += 1;
+                    if self.wants(RecordChange::Changed) {
+                        let mut columns = Vec::new();
+                        for name in &shared {
+                            let (from, to) = (text(before, name, old_row)?, text(after, name, row)?);
+                            if from != to {
+                                columns.push(ColumnChange { column: name.clone(), from, to });
+                            }
                         }
+                        self.keep(RecordDiff { record_id: id.to_owned(), change: RecordChange::Changed, columns, why: None });
                     }
-                    self.keep(RecordDiff { record_id: id.to_owned(), change: RecordChange::Changed, columns });
                 }
-            } else if old_pointers.row(old_row) != new_pointers.row(row) {
-                self.total.provenance_only += 1;
-            } else {
-                self.total.unchanged += 1;
+                Became::ProvenanceOnly => self.total.provenance_only += 1,
+                Became::Unchanged => self.total.unchanged += 1,
             }
-        }
-        let mut removed: Vec<usize> = old_rows.into_values().collect();
-        removed.sort_unstable();
-        removed.into_iter().try_for_each(|row| self.count(RecordChange::Removed, old_ids.value(row), before, row))
+            Ok(())
+        })
     }
 
     fn count(&mut self, change: RecordChange, record_id: &str, batch: &RecordBatch, row: usize) -> Result<()> {
@@ -186,7 +331,7 @@ impl Comparison {
                 columns.push(ColumnChange { column: field.name().clone(), from, to });
             }
         }
-        self.keep(RecordDiff { record_id: record_id.to_owned(), change, columns });
+        self.keep(RecordDiff { record_id: record_id.to_owned(), change, columns, why: None });
         Ok(())
     }
 
@@ -198,17 +343,12 @@ impl Comparison {
         self.examples.entry(record.change).or_default().push(record);
     }
 
-    /// The columns that both have with the same type; notes the others.
-    fn shared_columns(&mut self, before: &RecordBatch, after: &RecordBatch) -> Vec<String> {
-        let has = |batch: &RecordBatch, name: &str, data_type: &_| batch.schema().field_with_name(name).is_ok_and(|field| field.data_type() == data_type);
+    /// Notes the columns that one side alone has, or has with another type.
+    fn note_other_columns(&mut self, before: &RecordBatch, after: &RecordBatch) {
         let (old, new) = (before.schema(), after.schema());
-        let only = |fields: &arrow::datatypes::Fields, other: &RecordBatch| -> BTreeSet<String> {
-            fields.iter().filter(|field| !has(other, field.name(), field.data_type())).map(|field| field.name().clone()).collect()
-        };
-        self.total.columns_removed.extend(only(old.fields(), after));
-        self.total.columns_added.extend(only(new.fields(), before));
-        let shared = new.fields().iter().filter(|field| is_value(field.name()) && has(before, field.name(), field.data_type()));
-        shared.map(|field| field.name().clone()).collect()
+        let only = |of: &Schema, other: &Schema| of.fields().iter().filter(|field| !has(other, field)).map(|field| field.name().clone()).collect::<Vec<_>>();
+        self.total.columns_removed.extend(only(&old, &new));
+        self.total.columns_added.extend(only(&new, &old));
     }
 }
 

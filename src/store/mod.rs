@@ -41,7 +41,9 @@ pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelM
 pub use companions::{DATA_PACKAGE, delta_log_path};
 pub use copies::{Copies, Copy, MappedFile, of_all};
 pub use declared_texts::declared_path;
-pub use diff::{ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff, diff};
+pub use diff::{
+    CausedChanges, Causes, ColumnChange, DatasetDiff, PartRows, RecordCause, RecordChange, RecordDiff, RecordWhy, ReleaseDiff, changes_of_records, diff,
+};
 pub use disk_use::{DiskUse, disk_use, free_bytes};
 pub use durable::write_file;
 pub use events::{

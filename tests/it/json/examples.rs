@@ -81,6 +81,7 @@ fn nights(told: &mut Told) {
     place.edit(PERMITS_FILE, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
     told.ask(&place, 0, &with("run"));
     told.ask(&place, 0, &["releases", "diff", &first]);
+    told.ask(&place, 0, &["releases", "diff", &first, "--why", "--dataset", "permit.permit"]);
     let secret = place.root().join("signing.key").display().to_string();
     let key = told.ask(&place, 0, &["keys", "signing", "--name", "data.example.org/2026", "--output", &secret])["key"].take();
     told.ask(&place, 0, &["seal", "--signing-key", &secret]);

@@ -33,6 +33,7 @@ mod trace;
 mod unknown_values;
 mod verify;
 mod views;
+mod why;
 
 /// The task that most tests change.
 const ACS_2023: &str = "census.acs5/vintage=2023";

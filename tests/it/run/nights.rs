@@ -9,8 +9,8 @@ use std::path::Path;
 use pubdata::declared::DeclarationFiles;
 use pubdata::ids::ReleaseId;
 use pubdata::publish::fault::{FAULT_POINTS, VARIABLE};
-use pubdata::run::{ExitCode, RunReport, RunSettings, SubjectCounts};
-use pubdata::store::{self, Cause, DatasetDiff, RecordChange, ReleaseDiff};
+use pubdata::run::{ExitCode, RunReport, RunSettings, SubjectCounts, explained_diff};
+use pubdata::store::{self, Cause, DatasetDiff, RecordCause, RecordChange, ReleaseDiff};
 
 use crate::publisher::Publisher;
 use crate::support::{Place, copy_folder, project, run_here, settings};
@@ -94,7 +94,8 @@ impl Nights {
 
     async fn diff(&self, from: &RunReport, to: &RunReport) -> ReleaseDiff {
         let settings = self.settings(&self.place.home(), DeclarationFiles::built_in());
-        store::diff(&settings.releases, release_id(from), release_id(to), 5).await.unwrap()
+        let (from, to) = (settings.releases.manifest(release_id(from)).await.unwrap(), settings.releases.manifest(release_id(to)).await.unwrap());
+        store::diff(&settings.releases, (&from, &to), 5, &[]).await.unwrap()
     }
 
     fn inodes(&self, report: &RunReport, dataset_id: &str) -> BTreeMap<String, u64> {
@@ -251,6 +252,28 @@ async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
     let diff = nights.diff(&first, &second).await;
     assert_eq!(diff.causes[FINANCIALS], [Cause::DeclarationChanged]);
     assert!(diff.datasets.values().all(|dataset| counts(dataset)[..4] == [0; 4]), "{diff:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_nothing() {
+    let nights = Nights::first().await;
+    let first = run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
+    nights.night_falls();
+    let path = "pipelines/sec/financials.toml";
+    let changed = std::fs::read_to_string(project(path)).unwrap().replace("split_permille = 12", "split_permille = 11");
+    let second = nights.run_with(DeclarationFiles::built_in().with(&[(path, &changed)])).await;
+    let settings = nights.settings(&nights.place.home(), DeclarationFiles::built_in());
+    let (from, to) = (settings.releases.manifest(release_id(&first)).await.unwrap(), settings.releases.manifest(release_id(&second)).await.unwrap());
+    let diff = explained_diff(&settings, (&from, &to), 5, &[]).await.unwrap();
+    assert_eq!((diff.causes[FINANCIALS].last(), diff.not_told_apart), (Some(&Cause::DeclarationChanged), Some(BTreeMap::new())));
+    let of_source = |dataset: &DatasetDiff| {
+        let why = dataset.why.as_ref().unwrap();
+        assert!(why.iter().all(|why| why.causes.causes == [RecordCause::SourceBytes] && why.causes.is_told_apart), "{why:#?}");
+        why.iter().map(|why| why.added + why.removed + why.changed + why.provenance_only).sum::<u64>()
+    };
+    let told: u64 = diff.datasets.values().map(of_source).sum();
+    assert_eq!(told, diff.datasets.values().map(|dataset| counts(dataset)[..4].iter().sum::<u64>()).sum::<u64>());
+    assert!(diff.datasets["sec.financial_value"].added > 0 && told > 0);
 }
 
 #[test]
