@@ -5,7 +5,8 @@
 RECEIPT.json is what `GET /v1/receipts/{record_id}` answers, KEY what `/v1/log/key` shows (name+hash+base64), noted before it was needed.
 Needs Python 3.9 and the package `cryptography`. Trees: RFC 9162; signature: C2SP signed-note; canonical JSON: RFC 8785, without numbers.
 """
-import base64, hashlib, json, sys  # noqa: E401
+import base64, hashlib, json, re, sys  # noqa: E401
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
@@ -28,10 +29,29 @@ def demand(holds, otherwise):
         raise ValueError(otherwise)
 
 
+def members(value, names, optional=""):  # exactly these: another format has others
+    demand(isinstance(value, dict) and set(names.split()) <= set(value) <= set((names + " " + optional).split()), f"not a receipt of format 1: {names}")
+
+
+def once(pairs):  # of a name that is there twice, one would be shown and the other checked
+    demand(len(dict(pairs)) == len(pairs), "a name is there twice")
+    return dict(pairs)
+
+
+def digest(text):
+    demand(isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text), "not a digest")
+    return bytes.fromhex(text)
+
+
+def number(text):
+    demand(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,18}", text), "not a number as it is written")
+    return int(text)
+
+
 def root_of_path(leaf, index, leaves, path):  # RFC 9162, 2.1.3.2
-    demand(0 <= index < leaves, "no such place in the tree")
+    demand(type(index) is int and 0 <= index < leaves, "no such place in the tree")
     node, last, result = index, leaves - 1, leaf
-    for other in map(bytes.fromhex, path):
+    for other in map(digest, path):
         demand(last > 0, "the path is too long")
         if node & 1 or node == last:
             result = sha256(b"\x01", other, result)
@@ -56,47 +76,59 @@ def signed_checkpoint(note, key):
     public = base64.b64decode(encoded)
     demand(public[:1] == b"\x01" and sha256(name.encode(), b"\n", public)[:4].hex() == key_hash, "no such key")
     text, signatures = note.rsplit("\n\n", 1)
-    for line in signatures.splitlines():
-        dash, signer, encoded = line.split(" ")
-        signature = base64.b64decode(encoded)
-        if (dash, signer, signature[:4].hex()) == ("\u2014", name, key_hash):
-            Ed25519PublicKey.from_public_bytes(public[1:]).verify(signature[4:], (text + "\n").encode())
+    for line in signatures.split("\n"):
+        if not line.startswith(f"\u2014 {name} "):
+            continue  # of somebody else
+        signature = base64.b64decode(line.split(" ")[2])
+        if signature[:4].hex() == key_hash:
+            try:
+                Ed25519PublicKey.from_public_bytes(public[1:]).verify(signature[4:], (text + "\n").encode())
+            except InvalidSignature:
+                break
             origin, size, encoded = text.split("\n")[:3]
             demand(origin == name, "the checkpoint is of another log")
-            return int(size), base64.b64decode(encoded)
-    raise ValueError("the checkpoint is not signed by this key")
+            return number(size), base64.b64decode(encoded, validate=True)
+    raise ValueError(f"the checkpoint is not signed by {name}")
 
 
 def verify(receipt, key):
+    paths = "dataset_index dataset_inclusion_proof log_index log_inclusion_proof"
+    members(receipt, f"format_version record_id record parts dataset release checkpoint {paths}")
+    demand(receipt["format_version"] == 1 and type(receipt["format_version"]) is int, "a receipt of another format")
+    members(receipt["dataset"], "dataset_id parts root"), members(receipt["release"], "datasets manifest_sha256 records_root release_id")
+    for proof in receipt["parts"]:
+        members(proof, "part index inclusion_proof leaves"), members(proof["part"], "path records root sha256", "subjects_end")
+        for shown in proof["leaves"]:
+            members(shown, "index record_id record_sha256 inclusion_proof")
     size, log_root = signed_checkpoint(receipt["checkpoint"], key)
     release, dataset, wanted = receipt["release"], receipt["dataset"], receipt["record_id"]
     leaf = sha256(b"\x00", sha256(canonical(release)))
-    demand(root_of_path(leaf, receipt["log_index"], size, receipt["log_path"]) == log_root, "the log does not have this release")
+    demand(root_of_path(leaf, receipt["log_index"], size, receipt["log_inclusion_proof"]) == log_root, "the log does not have this release")
     demand(release["release_id"] == "r" + release["manifest_sha256"][:20], "the release is named otherwise")
     demand(dataset["dataset_id"] == wanted.split(":")[0], "the record is of another dataset")
-    records_root = root_of_path(sha256(b"\x00", canonical(dataset)), receipt["dataset_index"], int(release["datasets"]), receipt["dataset_path"])
+    records_root = root_of_path(sha256(b"\x00", canonical(dataset)), receipt["dataset_index"], number(release["datasets"]), receipt["dataset_inclusion_proof"])
     demand(records_root.hex() == release["records_root"], "the release does not have this dataset")
     parts, record, subject = receipt["parts"], receipt["record"], wanted.split(":")[1]
     leaves = [sha256(b"\x00", canonical(proof["part"])) for proof in parts]
     if record is None:
         paths = [proof["part"]["path"] for proof in parts]
-        demand(paths == sorted(set(paths)) and len(paths) == int(dataset["parts"]) and root(leaves).hex() == dataset["root"], "not all parts are shown")
+        demand(paths == sorted(set(paths)) and len(paths) == number(dataset["parts"]) and root(leaves).hex() == dataset["root"], "not all parts are shown")
     else:
         demand(len(parts) == 1 and len(parts[0]["leaves"]) == 1, "a record is in one part")
-        dataset_root = root_of_path(leaves[0], parts[0]["index"], int(dataset["parts"]), parts[0]["path"])
+        dataset_root = root_of_path(leaves[0], parts[0]["index"], number(dataset["parts"]), parts[0]["inclusion_proof"])
         demand(dataset_root.hex() == dataset["root"], "the dataset does not have this part")
         shown = parts[0]["leaves"][0]
         demand(record["record_id"] == shown["record_id"] == wanted, "the record is another one")
         demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
     for proof in parts:
-        part, records = proof["part"], int(proof["part"]["records"])
+        part, records = proof["part"], number(proof["part"]["records"])
         if records == 0 or not subject.endswith(part.get("subjects_end", "")):
             demand(record is None, "the record is in a part of other subjects")
             continue
         for shown in proof["leaves"]:
             name = shown["record_id"].encode()
-            leaf = sha256(b"\x00", len(name).to_bytes(4, "big"), name, bytes.fromhex(shown["record_sha256"]))
-            demand(root_of_path(leaf, shown["index"], records, shown["path"]).hex() == part["root"], "the part does not have this record there")
+            leaf = sha256(b"\x00", len(name).to_bytes(4, "big"), name, digest(shown["record_sha256"]))
+            demand(root_of_path(leaf, shown["index"], records, shown["inclusion_proof"]).hex() == part["root"], "the part does not have this record there")
         if record is None:
             around = [(shown["index"], shown["record_id"].encode() > wanted.encode(), shown["record_id"] == wanted) for shown in proof["leaves"]]
             encloses = {
@@ -104,13 +136,15 @@ def verify(receipt, key):
                 2: lambda: around[0][0] + 1 == around[1][0] and around[0][1:] == (False, False) and around[1][1],
             }
             demand(encloses.get(len(around), lambda: False)(), f"{part['path']} is not shown to lack the record")
-    return f"{wanted} {'is not' if record is None else 'is'} in release {release['release_id']}"
+    return f"{ascii(wanted)[1:-1]} {'is not' if record is None else 'is'} in release {release['release_id']}"
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        document = json.load(file)
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     try:
+        with open(sys.argv[1], encoding="utf-8") as file:
+            document = json.load(file, object_pairs_hook=once)
         print("valid:", verify(document.get("data", document), sys.argv[2]))
     except Exception as error:  # whatever is not as it should be: the receipt proves nothing
-        sys.exit(f"not valid: {error or type(error).__name__}")
+        sys.exit(f"not valid: {ascii(str(error))[1:-1] or type(error).__name__}")

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::after_run::{self, AfterRunArgs};
+use super::receipts::{self, SigningKeyArgs};
 use super::run::{ExtentArgs, told};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, ErrorKind, Result};
@@ -75,6 +76,8 @@ pub(super) struct CommitArgs {
     extent: ExtentArgs,
     #[command(flatten)]
     after: AfterRunArgs,
+    #[command(flatten)]
+    signing: SigningKeyArgs,
 }
 
 impl OfPlan {
@@ -144,12 +147,16 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
     if arguments.after.test_message {
         return after_run::test(global, &settings, &arguments.after).await;
     }
+    let signing_key = arguments.signing.read()?;
     let progress = Arc::new(Progress::new());
     let emitter = arguments.after.emitter(&settings, progress.clone());
     let observer: SharedObserver = emitter.clone();
     let run_before = after_run::last_run_id(&settings);
     let report = run::commit(&settings, &address, &observer).await;
     progress.finish();
+    if let (Some(key), Ok(_)) = (&signing_key, &report) {
+        receipts::seal_after_run(&settings, key).await;
+    }
     after_run::tell_lineage(&emitter, &report).await;
     // Nothing has happened yet of which anybody would have to be told.
     if !report.as_ref().is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished) {

@@ -1,5 +1,6 @@
 //! `pubdata seal`, `receipt` and `verify-receipt`: what a publisher signs, and what anyone checks.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,9 +9,9 @@ use clap::Args;
 
 use super::trace::release_id;
 use super::{Global, output};
-use crate::error::{Error, IoExt, Result};
-use crate::ids::RecordId;
-use crate::receipts::{Log, Receipt, Seal, SigningKey, VerifierKey, issue, seal as sealed};
+use crate::error::{Error, IoExt, Result, ResultExt};
+use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::receipts::{Log, Receipt, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
 use crate::run::RunSettings;
 use crate::store::{Manifest, Part, find_record};
 
@@ -19,7 +20,13 @@ use crate::store::{Manifest, Part, find_record};
 pub(super) struct SigningKeyArgs {
     /// The publisher's key, from `pubdata keys signing`: what is published is sealed and logged with it.
     #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
-    pub(super) signing_key: Option<PathBuf>,
+    signing_key: Option<PathBuf>,
+}
+
+impl SigningKeyArgs {
+    pub(super) fn read(&self) -> Result<Option<SigningKey>> {
+        self.signing_key.as_deref().map(read_key).transpose()
+    }
 }
 
 #[derive(Args)]
@@ -27,9 +34,12 @@ pub(super) struct SealArgs {
     /// The publisher's key, from `pubdata keys signing`.
     #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
     signing_key: PathBuf,
-    /// The channel whose release is sealed, and whose log is continued.
+    /// The channel whose releases are sealed, and whose log is continued.
     #[arg(long, default_value = "nightly")]
     channel: String,
+    /// What the key of before is verified with, which this one takes the place of.
+    #[arg(long, value_name = "KEY")]
+    continues: Option<String>,
 }
 
 #[derive(Args)]
@@ -55,41 +65,62 @@ pub(super) struct VerifyReceiptArgs {
 
 /// What a seal did.
 #[derive(Debug)]
-pub(super) struct Sealed {
-    pub(super) log: String,
-    pub(super) size: u64,
+struct Sealed {
+    log: String,
+    size: u64,
     release_id: String,
     records_root: String,
     verifier: VerifierKey,
 }
 
-pub(super) fn read_key(path: &Path) -> Result<SigningKey> {
+fn read_key(path: &Path) -> Result<SigningKey> {
     SigningKey::parse(&std::fs::read_to_string(path).at("read", path)?).map_err(|error| error.context(path.display().to_string()))
 }
 
-/// Seals the release of a channel and logs it. Roots of parts that the release before shares are not made again.
-pub(super) async fn seal_channel(settings: &RunSettings, key: &SigningKey) -> Result<Sealed> {
+/// Seals the releases of a channel that are not logged yet, in the order in which it pointed at them, and logs them. Roots of parts are taken from
+/// seals that are logged: no other is known to be right.
+async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>) -> Result<Sealed> {
     let releases = &settings.releases;
-    let nothing = || Error::store(format!("channel `{}` has no release to seal", settings.channel)).hint("`pubdata run` publishes one");
+    let log = Log::of(releases, &settings.channel);
+    let signer = Signer { key, continues, home: &settings.home };
+    let logged = log.signed_by(&signer).await?;
     let history = releases.channel_history(&settings.channel).await?;
-    let manifest = releases.manifest(&history.last().ok_or_else(nothing)?.release_id).await?;
-    let mut known = None;
-    for entry in history.iter().rev() {
-        // A seal that cannot be read is made anew.
-        known = releases.seal_file(&entry.release_id).await?.and_then(|bytes| Seal::from_json(&bytes).ok());
-        if known.is_some() {
-            break;
+    let nothing = || Error::store(format!("channel `{}` has no release to seal", settings.channel)).hint("`pubdata run` publishes one");
+    let newest = history.last().ok_or_else(nothing)?.release_id.clone();
+    let (mut known, mut seals, mut done): (Option<Seal>, Vec<Digest>, BTreeSet<ReleaseId>) = Default::default();
+    for release_id in history.into_iter().map(|entry| entry.release_id) {
+        if !done.insert(release_id.clone()) {
+            continue;
         }
+        let of_file = releases.seal_file(&release_id).await?.and_then(|bytes| Seal::from_json(&bytes).ok());
+        let is_logged = |seal: &Seal| logged.as_ref().is_some_and(|logged| logged.index_of(&seal.release.digest()).is_some());
+        let seal = match of_file.filter(is_logged) {
+            Some(seal) => seal,
+            None => match releases.manifest(&release_id).await {
+                Ok(manifest) => {
+                    let seal = sealed(releases, &manifest, known.as_ref()).await.context(|| format!("release {release_id}"))?;
+                    releases.put_seal_file(&release_id, seal.to_json().into()).await?;
+                    seal
+                }
+                Err(error) if release_id == newest => return Err(error),
+                // Most were deleted: nothing of them can be proven.
+                Err(error) => {
+                    tracing::debug!(release.id = %release_id, %error, "not sealed");
+                    continue;
+                }
+            },
+        };
+        seals.push(seal.release.digest());
+        known = Some(seal);
     }
-    let seal = sealed(releases, &manifest, known.as_ref()).await?;
-    releases.put_seal_file(&manifest.release_id, seal.to_json().into()).await?;
-    let logged = Log::of(releases, &settings.channel).append(&seal, key).await?;
+    let logged = log.append(&seals, &signer).await?;
     let key = key.of_log(&settings.channel)?;
+    let newest = known.ok_or_else(nothing)?.release;
     Ok(Sealed {
         log: key.name().to_owned(),
         size: logged.seals.len() as u64,
-        release_id: manifest.release_id.to_string(),
-        records_root: seal.release.records_root.to_string(),
+        release_id: newest.release_id.to_string(),
+        records_root: newest.records_root.to_string(),
         verifier: key.verifier(),
     })
 }
@@ -97,7 +128,7 @@ pub(super) async fn seal_channel(settings: &RunSettings, key: &SigningKey) -> Re
 /// Seals what a run has published. The release is published all the same: what goes wrong is a warning, and the next run tries again.
 pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey) {
     let sealed = match settings.home.lock() {
-        Ok(_lock) => seal_channel(settings, key).await.map(drop),
+        Ok(_lock) => seal_channel(settings, key, None).await.map(drop),
         Err(error) => Err(error),
     };
     if let Err(error) = sealed {
@@ -109,7 +140,8 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
     let key = read_key(&arguments.signing_key)?;
     let settings = global.reading(&arguments.channel)?;
     let _lock = settings.home.lock()?;
-    let sealed = seal_channel(&settings, &key).await?;
+    let continues = arguments.continues.as_deref().map(verifier_key).transpose()?;
+    let sealed = seal_channel(&settings, &key, continues.as_ref()).await?;
     if global.json {
         let Sealed { log, size, release_id, records_root, verifier } = sealed;
         let document = serde_json::json!({ "log": log, "size": size, "release_id": release_id, "records_root": records_root, "key": verifier.to_string() });
@@ -132,7 +164,12 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
     };
     let part = part_with(&settings, &manifest, &record_id).await?;
     let receipt = issue(&settings.releases, &Log::of(&settings.releases, &settings.channel), &manifest, &record_id, part).await?;
-    anstream::println!("{}", serde_json::to_string_pretty(&receipt).expect("a receipt is plain data"));
+    let not_sealed = || {
+        let (release, channel) = (&manifest.release_id, &arguments.channel);
+        Error::store(format!("release {release} is not sealed, or not in the log of channel `{channel}`"))
+            .hint(format!("the publisher seals the releases that the channel pointed at: `pubdata seal --channel {channel} --signing-key FILE`"))
+    };
+    anstream::println!("{}", serde_json::to_string_pretty(&receipt.ok_or_else(not_sealed)?).expect("a receipt is plain data"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -147,6 +184,16 @@ async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id
     Ok(None)
 }
 
+/// A key to verify with: its text, or a file that has it.
+fn verifier_key(text: &str) -> Result<VerifierKey> {
+    match std::fs::read_to_string(text) {
+        Ok(of_file) => VerifierKey::parse(&of_file),
+        // A key has two; a path that cannot be read seldom does.
+        Err(_) if text.matches('+').count() >= 2 => VerifierKey::parse(text),
+        Err(error) => Err(error).at("read", Path::new(text)),
+    }
+}
+
 pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> Result<ExitCode> {
     let mut text = Vec::new();
     if arguments.file == Path::new("-") {
@@ -154,24 +201,23 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
     } else {
         text = std::fs::read(&arguments.file).at("read", &arguments.file)?;
     }
-    let key = match std::fs::read_to_string(&arguments.key) {
-        Ok(key) => VerifierKey::parse(&key)?,
-        Err(_) => VerifierKey::parse(&arguments.key)?,
-    };
+    let key = verifier_key(&arguments.key)?;
     let verdict = Receipt::parse(&text)?.verify(&key);
     if global.json {
         let reason = verdict.as_ref().err();
         output::document("verify_receipt", &serde_json::json!({ "is_valid": verdict.is_ok(), "reason": reason, "proves": verdict.as_ref().ok() }));
+        return Ok(ExitCode::from(u8::from(verdict.is_err())));
     }
-    match (&verdict, global.json) {
-        (_, true) => {}
-        (Ok(proven), _) => {
+    match &verdict {
+        Ok(proven) => {
             let is_there = if proven.is_present { "is in" } else { "is not in" };
-            anstream::println!("{}: {} {is_there} release {}", output::bold("valid"), proven.record_id, proven.release_id);
+            // Whoever asked chose the id of what is not there: it could end the line, and begin another.
+            let record_id = proven.record_id.escape_default();
+            anstream::println!("{}: {record_id} {is_there} release {}", output::bold("valid"), proven.release_id);
             anstream::println!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
             anstream::println!("manifest  {}", proven.manifest_sha256);
         }
-        (Err(reason), _) => anstream::println!("{}: {reason}", output::bold("not valid")),
+        Err(reason) => anstream::println!("{}: {}", output::bold("not valid"), reason.escape_debug()),
     }
     Ok(ExitCode::from(u8::from(verdict.is_err())))
 }

@@ -163,7 +163,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     }
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
-    let signing_key = arguments.signing.signing_key.as_deref().map(receipts::read_key).transpose()?;
+    let signing_key = arguments.signing.read()?;
     let progress = Arc::new(Progress::new());
     let emitter = arguments.after.emitter(&settings, progress.clone());
     let observer: SharedObserver = emitter.clone();

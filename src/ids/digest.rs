@@ -67,8 +67,9 @@ impl FromStr for Digest {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        let error = || ParseIdError::new(text, "a SHA-256 digest: 64 hexadecimal digits");
-        if text.len() != 64 || !text.is_ascii() {
+        let error = || ParseIdError::new(text, "a SHA-256 digest: 64 hexadecimal digits, letters small");
+        // One spelling only: texts are compared and hashed.
+        if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(error());
         }
         let mut bytes = [0; 32];

@@ -52,8 +52,8 @@ fn write_view(sql: &mut String, dataset_id: &str, dataset: &DatasetEntry, locati
         let comma = if index + 1 == dataset.parts.len() { "" } else { "," };
         let _ = writeln!(sql, "  {}{comma}", text(&format!("{location}/{}", part.path)));
     }
-    // Folders above the release may be called `key=value`: they are no columns.
-    sql.push_str("], hive_partitioning = false);\n");
+    // Folders above the release may be called `key=value`: they are no columns. Parts of an earlier minor version lack columns.
+    sql.push_str("], hive_partitioning = false, union_by_name = true);\n");
 }
 
 fn write_comments(sql: &mut String, contract: &Contract) {

@@ -14,8 +14,9 @@ mod receipt;
 mod record;
 mod seal;
 mod tree;
+mod unrepeated;
 
-pub use log::{Log, Logged};
+pub use log::{Log, Logged, Signer, Tile};
 pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};

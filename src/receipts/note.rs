@@ -126,8 +126,16 @@ impl VerifierKey {
     /// # Errors
     /// `Config`, when the text is no such key.
     pub fn parse(text: &str) -> Result<Self> {
-        let not_one =
-            || Error::config(format!("`{}` is no key to verify with", text.trim())).hint("`/v1/log/key` of the publisher's server shows it: name+hash+base64");
+        if text.trim_start().starts_with(PRIVATE) {
+            // A secret: no error shows it.
+            return Err(Error::config("this is the key that signs, not one to verify with")
+                .hint("keep it for yourself; `pubdata keys signing` printed the other when it made it, and `/v1/log/key` shows it"));
+        }
+        let not_one = || {
+            let shown: String = text.trim().chars().take(200).collect();
+            Error::config(format!("`{}` is no key to verify with", shown.escape_debug()))
+                .hint("`/v1/log/key` of the publisher's server shows it: name+hash+base64")
+        };
         let mut fields = text.trim().splitn(3, '+');
         let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else { return Err(not_one()) };
         check_name(name)?;

@@ -1,7 +1,7 @@
 //! A receipt: everything with which a record of a release, or its absence, is checked against the signed checkpoint of the channel's log.
 //! It is issued by whoever has the release and checked by anyone; neither needs the publisher's secret.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::log::Log;
@@ -10,6 +10,7 @@ use super::part::{Leaf, leaves_of_part};
 use super::record::CanonicalRecords;
 use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
+use super::unrepeated::Unrepeated;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::store::{Manifest, Part, Releases};
@@ -23,15 +24,16 @@ pub struct Receipt {
     format_version: u32,
     pub record_id: String,
     /// The record in its canonical form; none where the release has no such record.
+    #[serde(deserialize_with = "stated")]
     pub record: Option<Map<String, Value>>,
     /// The record's part; without a record all parts of the dataset, by their paths.
     pub parts: Vec<PartProof>,
     pub dataset: SealedDataset,
     pub dataset_index: u64,
-    pub dataset_path: Vec<Digest>,
+    pub dataset_inclusion_proof: Vec<Digest>,
     pub release: SealedRelease,
     pub log_index: u64,
-    pub log_path: Vec<Digest>,
+    pub log_inclusion_proof: Vec<Digest>,
     /// The signed note.
     pub checkpoint: String,
 }
@@ -43,7 +45,7 @@ pub struct PartProof {
     pub part: SealedPart,
     pub index: u64,
     /// Empty where all parts are shown.
-    pub path: Vec<Digest>,
+    pub inclusion_proof: Vec<Digest>,
     pub leaves: Vec<LeafProof>,
 }
 
@@ -54,7 +56,7 @@ pub struct LeafProof {
     pub index: u64,
     pub record_id: String,
     pub record_sha256: Digest,
-    pub path: Vec<Digest>,
+    pub inclusion_proof: Vec<Digest>,
 }
 
 /// What a receipt proves.
@@ -71,24 +73,25 @@ pub struct Verified {
     pub log_index: u64,
 }
 
-/// Issues the receipt of a record. `part` is the part that has it; without one, that the release does not have it is shown.
+/// Issues the receipt of a record. `part` is the part that has it; without one, that the release does not have it is shown. None where the release is
+/// not sealed, or the log does not have it.
 ///
 /// # Errors
-/// `Store`, when the release was not sealed, a part cannot be read, or is not as it was sealed.
-pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, record_id: &RecordId, part: Option<&Part>) -> Result<Receipt> {
+/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or is not as it was sealed.
+pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, record_id: &RecordId, part: Option<&Part>) -> Result<Option<Receipt>> {
     let id = &manifest.release_id;
-    let not_sealed = || Error::store(format!("release {id} is not sealed")).hint("the publisher seals it: `pubdata seal --signing-key FILE`");
-    let seal = Seal::from_json(&releases.seal_file(id).await?.ok_or_else(not_sealed)?).context(|| format!("release {id}"))?;
     let dataset_id = record_id.dataset_id();
-    let sealed = seal
-        .datasets
-        .get(dataset_id)
-        .ok_or_else(|| Error::config(format!("release {id} has no dataset `{dataset_id}`")).hint("`pubdata releases show` lists those it has"))?;
-    let logged = log.read().await?.ok_or_else(not_sealed)?;
-    let log_index = logged.index_of(&seal.release.digest()).ok_or_else(not_sealed)?;
+    if !manifest.datasets.contains_key(dataset_id) {
+        return Err(Error::config(format!("release {id} has no dataset `{dataset_id}`")).hint("`pubdata releases show` lists those it has"));
+    }
+    let Some(seal) = releases.seal_file(id).await? else { return Ok(None) };
+    let seal = Seal::from_json(&seal).context(|| format!("release {id}"))?;
+    let sealed = seal.datasets.get(dataset_id).ok_or_else(|| Error::store(format!("release {id}: its seal has no dataset `{dataset_id}`")))?;
+    let Some(logged) = log.read().await? else { return Ok(None) };
+    let Some(log_index) = logged.index_of(&seal.release.digest()) else { return Ok(None) };
     let part_leaves: Vec<Digest> = sealed.iter().map(SealedPart::leaf).collect();
     let dataset_leaves: Vec<Digest> = seal.datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
-    let dataset_index = seal.datasets.keys().position(|id| id == dataset_id).unwrap_or_default();
+    let dataset_index = seal.datasets.keys().position(|id| id == dataset_id).expect("found above");
     let mut receipt = Receipt {
         format_version: RECEIPT_FORMAT_VERSION,
         record_id: record_id.as_str().to_owned(),
@@ -96,14 +99,14 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
         parts: Vec::new(),
         dataset: SealedDataset::of(dataset_id, sealed),
         dataset_index: dataset_index as u64,
-        dataset_path: inclusion_path(&dataset_leaves, dataset_index),
+        dataset_inclusion_proof: inclusion_path(&dataset_leaves, dataset_index),
         release: seal.release.clone(),
         log_index: log_index as u64,
-        log_path: inclusion_path(&logged.leaves(), log_index),
+        log_inclusion_proof: inclusion_path(&logged.leaves(), log_index),
         checkpoint: logged.note,
     };
     for (index, sealed) in sealed.iter().enumerate() {
-        let shown = |path: Vec<Digest>, leaves| PartProof { part: sealed.clone(), index: index as u64, path, leaves };
+        let shown = |inclusion_proof: Vec<Digest>, leaves| PartProof { part: sealed.clone(), index: index as u64, inclusion_proof, leaves };
         match part {
             Some(part) if part.path == sealed.path => {
                 let (leaves, record) = read(releases, manifest, sealed, record_id, Wanted::Record).await?;
@@ -115,7 +118,7 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
             None => receipt.parts.push(shown(Vec::new(), read(releases, manifest, sealed, record_id, Wanted::Neighbours).await?.0)),
         }
     }
-    Ok(receipt)
+    Ok(Some(receipt))
 }
 
 /// What is read of a part.
@@ -129,7 +132,10 @@ type FoundLeaves = (Vec<LeafProof>, Option<Map<String, Value>>);
 
 async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, record_id: &RecordId, wanted: Wanted) -> Result<FoundLeaves> {
     let id = &manifest.release_id;
-    let not_as_sealed = || Error::store(format!("release {id}: part {} is not as it was sealed", sealed.path));
+    let not_as_sealed = || {
+        Error::store(format!("release {id}: part {} is not as it was sealed", sealed.path))
+            .hint("`pubdata verify` says whether the part or its seal was changed")
+    };
     let part = manifest.datasets.get(record_id.dataset_id()).and_then(|dataset| dataset.parts.iter().find(|part| part.path == sealed.path));
     let bytes = releases.part(id, part.ok_or_else(not_as_sealed)?).await?;
     let (sealed, record_id, error) = (sealed.clone(), record_id.clone(), not_as_sealed());
@@ -147,7 +153,7 @@ async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, rec
         };
         let proof = |index: usize| {
             let Leaf { record_id, record_sha256 } = leaves[index].clone();
-            LeafProof { index: index as u64, record_id, record_sha256, path: inclusion_path(&hashes, index) }
+            LeafProof { index: index as u64, record_id, record_sha256, inclusion_proof: inclusion_path(&hashes, index) }
         };
         let record = if wanted == Wanted::Record { Some(canonical_of(bytes, &record_id)?.ok_or(error)?) } else { None };
         Ok((shown.map(proof).collect(), record))
@@ -160,7 +166,12 @@ fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<S
     let Some(batch) = crate::store::row_of_record(part, record_id)? else { return Ok(None) };
     let mut canonical = Vec::new();
     CanonicalRecords::of(&batch).write(0, &mut canonical)?;
-    Ok(serde_json::from_slice(&canonical).ok())
+    Ok(Some(serde_json::from_slice(&canonical).expect("it is JSON")))
+}
+
+/// What may be null and not left out.
+fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Map<String, Value>>, D::Error> {
+    Option::deserialize(deserializer)
 }
 
 /// RFC 8785 JSON of a value that has no numbers; none where it has one.
@@ -188,7 +199,7 @@ impl Receipt {
         let not_one = |error: &dyn std::fmt::Display| {
             Error::config(format!("not a receipt: {error}")).hint("`GET /v1/receipts/RECORD_ID` and `pubdata receipt` issue them")
         };
-        let mut value: Value = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
+        let Unrepeated(mut value) = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
         if let Some(data) = value.get_mut("data") {
             value = data.take();
         }
@@ -211,7 +222,7 @@ impl Receipt {
             return Err(format!("the checkpoint is of the log {}, and the key of {}", checkpoint.origin, key.name()));
         }
         let seal = leaf_hash(self.release.digest().as_bytes());
-        if root_of_path(seal, self.log_index, checkpoint.size, &self.log_path) != Some(checkpoint.root) {
+        if root_of_path(seal, self.log_index, checkpoint.size, &self.log_inclusion_proof) != Some(checkpoint.root) {
             return Err("the log does not have this release at that place".to_owned());
         }
         if ReleaseId::from_digest(&self.release.manifest_sha256) != self.release.release_id {
@@ -220,7 +231,7 @@ impl Receipt {
         if self.dataset.dataset_id != record_id.dataset_id() {
             return Err("the record is of another dataset".to_owned());
         }
-        if root_of_path(self.dataset.leaf(), self.dataset_index, self.release.datasets, &self.dataset_path) != Some(self.release.records_root) {
+        if root_of_path(self.dataset.leaf(), self.dataset_index, self.release.datasets, &self.dataset_inclusion_proof) != Some(self.release.records_root) {
             return Err("the release does not have this dataset at that place".to_owned());
         }
         match &self.record {
@@ -239,7 +250,7 @@ impl Receipt {
     }
 
     fn verify_presence(&self, record_id: &RecordId, record: &Map<String, Value>) -> std::result::Result<(), String> {
-        let [PartProof { part, index, path, leaves }] = self.parts.as_slice() else { return Err("a record is in one part".to_owned()) };
+        let [PartProof { part, index, inclusion_proof, leaves }] = self.parts.as_slice() else { return Err("a record is in one part".to_owned()) };
         let [leaf] = leaves.as_slice() else { return Err("a record has one leaf".to_owned()) };
         if record.get("record_id").and_then(Value::as_str) != Some(record_id.as_str()) || leaf.record_id != record_id.as_str() {
             return Err("the record is another one".to_owned());
@@ -252,7 +263,7 @@ impl Receipt {
             return Err("the record is in a part of other subjects".to_owned());
         }
         leaf.verify(part)?;
-        if root_of_path(part.leaf(), *index, self.dataset.parts, path) != Some(self.dataset.root) {
+        if root_of_path(part.leaf(), *index, self.dataset.parts, inclusion_proof) != Some(self.dataset.root) {
             return Err("the dataset does not have this part at that place".to_owned());
         }
         Ok(())
@@ -285,7 +296,7 @@ impl Receipt {
 impl LeafProof {
     fn verify(&self, part: &SealedPart) -> std::result::Result<(), String> {
         let leaf = Leaf { record_id: self.record_id.clone(), record_sha256: self.record_sha256 };
-        let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.path) == Some(part.root);
+        let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.inclusion_proof) == Some(part.root);
         if is_in { Ok(()) } else { Err(format!("part {} does not have {} at that place", part.path, self.record_id)) }
     }
 }

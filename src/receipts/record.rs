@@ -1,5 +1,5 @@
-//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every number is the text that the API prints, so that no
-//! reader's floating point can change it.
+//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every number is the shortest text of its decimal digits, so
+//! that no reader's floating point can change it.
 
 use std::io::Write;
 
@@ -64,7 +64,10 @@ fn write_cell(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
         DataType::Boolean => out.extend_from_slice(if column.as_boolean().value(row) { b"true" } else { b"false" }),
         DataType::Int32 => number(out, column.as_primitive::<Int32Type>().value(row)),
         DataType::Int64 => number(out, column.as_primitive::<Int64Type>().value(row)),
-        DataType::Float64 => number(out, column.as_primitive::<Float64Type>().value(row)),
+        DataType::Float64 => match column.as_primitive::<Float64Type>().value(row) {
+            finite if finite.is_finite() => number(out, finite),
+            other => return Err(Error::store(format!("{other} is no number"))),
+        },
         DataType::Date32 => match column.as_primitive::<Date32Type>().value_as_date(row) {
             Some(date) => number(out, date),
             None => return Err(Error::store("a date is outside the calendar")),
@@ -81,7 +84,10 @@ fn write_cell(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
                 if index > 0 {
                     out.push(b',');
                 }
-                text(out, item.unwrap_or_default());
+                match item {
+                    Some(item) => text(out, item),
+                    None => out.extend_from_slice(b"null"),
+                }
             }
             out.push(b']');
         }

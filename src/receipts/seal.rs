@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use super::part::leaves_of_part;
+use super::part::{Leaf, leaves_of_part};
 use super::tree::{leaf_hash, root};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
@@ -18,6 +18,7 @@ const SEAL_FORMAT_VERSION: u32 = 1;
 
 /// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SealedPart {
     pub path: String,
     #[serde(with = "as_text")]
@@ -33,6 +34,7 @@ pub struct SealedPart {
 
 /// A dataset, as the tree of its release has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SealedDataset {
     pub dataset_id: String,
     #[serde(with = "as_text")]
@@ -43,6 +45,7 @@ pub struct SealedDataset {
 
 /// What is logged of a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SealedRelease {
     #[serde(with = "as_text")]
     pub datasets: u64,
@@ -170,6 +173,7 @@ fn subjects_end(part: &Part) -> Option<&str> {
 async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {
     let bytes = releases.part(&manifest.release_id, part).await?;
     let (sha256, rows) = (part.sha256, part.rows);
+    let subjects_end = subjects_end(part).map(str::to_owned);
     let work = move || {
         if Digest::of(&bytes) != sha256 {
             return Err(Error::store("it is damaged").hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
@@ -178,7 +182,16 @@ async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Resul
         if leaves.len() as u64 != rows {
             return Err(Error::store(format!("it has {} records, and the manifest says {rows}", leaves.len())));
         }
-        Ok(root(&leaves.iter().map(super::part::Leaf::hash).collect::<Vec<_>>()))
+        // What is shown of absent records rests on both.
+        if let Some(pair) = leaves.windows(2).find(|pair| pair[0].record_id == pair[1].record_id) {
+            return Err(Error::store(format!("it has the record {} twice", pair[0].record_id)));
+        }
+        let is_elsewhere =
+            |leaf: &&Leaf| leaf.record_id.split(':').nth(1).is_some_and(|subject| subjects_end.as_ref().is_some_and(|end| !subject.ends_with(end)));
+        if let Some(leaf) = leaves.iter().find(is_elsewhere) {
+            return Err(Error::store(format!("it has the record {}, which belongs into another part", leaf.record_id)));
+        }
+        Ok(root(&leaves.iter().map(Leaf::hash).collect::<Vec<_>>()))
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }

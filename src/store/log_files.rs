@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use object_store::path::Path;
 
-use super::Releases;
 use super::channels::check_channel_name;
-use crate::error::{Error, Result};
+use super::{Home, Releases, durable};
+use crate::error::{Error, IoExt, Result};
 use crate::ids::ReleaseId;
 
 const SEAL: &str = "records.json";
@@ -61,6 +61,29 @@ impl Releases {
     pub async fn create_log_file(&self, channel: &str, name: &str, bytes: Bytes) -> Result<Option<Bytes>> {
         self.store.create(&log_key(channel, name)?, bytes).await
     }
+}
+
+/// The note that was signed last from this home, of a channel's log; none when none was.
+///
+/// # Errors
+/// `Store`, when it cannot be read.
+pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
+    let path = home.root().join("signed").join(channel);
+    match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).at("read", &path),
+    }
+}
+
+/// Remembers the note that was signed last from this home.
+///
+/// # Errors
+/// `Config`, when the name is not one a channel can have; `Store`, when it cannot be written.
+pub fn remember_signed_note(home: &Home, channel: &str, note: &str) -> Result<()> {
+    check_channel_name(channel)?;
+    let folder = home.root().join("signed");
+    durable::create_folder(&folder)?;
+    durable::write_file(&folder.join(channel), note.as_bytes())
 }
 
 fn seal_key(id: &ReleaseId) -> Path {

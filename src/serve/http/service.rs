@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
@@ -41,6 +41,8 @@ const DOWNLOADS: usize = 32;
 const DOWNLOADS_OF_CLIENT: usize = 4;
 /// A look reads a few kilobytes, or an archive's member up to them.
 const LOOKS: Bounds = Bounds { at_once: 4, waiting: 32, waiting_of_client: 8, kept: 0, patience: Duration::MAX };
+/// A receipt hashes whole parts again. The log grows beneath what came of it.
+const RECEIPTS: Bounds = Bounds { at_once: 2, waiting: 32, waiting_of_client: 8, kept: 0, patience: Duration::MAX };
 /// A replay reads sources and builds tables. What came of it is small, and the same for as long as release and program are.
 const REPLAYS: Bounds = Bounds { at_once: 2, waiting: 12, waiting_of_client: 4, kept: 4_096, patience: Duration::MAX };
 
@@ -67,6 +69,10 @@ pub struct Service {
     pub replays: Arc<SharedWork>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
+    /// How long the channel's log was when somebody last asked for it; 0 before.
+    pub log_size: AtomicU64,
+    /// Issuing receipts of records.
+    pub receipts: Arc<SharedWork>,
     /// What decides the form of answers: the program's build and its contracts.
     pub program: Digest,
     pub usage: Usage,
@@ -113,6 +119,8 @@ impl Service {
             looks: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..LOOKS })),
             replays: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..REPLAYS })),
             connections: Arc::new(Connections::new(limits.connections, settings.connections_of_address())),
+            log_size: AtomicU64::new(0),
+            receipts: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..RECEIPTS })),
             home,
             is_unreadable: AtomicBool::new(false),
             clock,

@@ -2,7 +2,7 @@
 //! signed log of the channel.
 
 use futures_util::FutureExt;
-use tokio::sync::Semaphore;
+use serde_json::Value;
 
 use crate::ids::RecordId;
 use crate::receipts::{Log, issue};
@@ -28,15 +28,12 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| receipt(call, json).boxed()),
 };
 
-/// A receipt hashes whole parts again: so many are made at a time.
-static AT_A_TIME: Semaphore = Semaphore::const_new(2);
-
 async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let id: RecordId = call.path_value("record_id").parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "record_id", format!("{error}")))?;
-    let dataset_id = id.dataset_id();
+    let dataset_id = id.dataset_id().to_owned();
     scope::check_record(call, &id)?;
     let manifest = &call.release.manifest;
-    if !manifest.datasets.contains_key(dataset_id) {
+    if !manifest.datasets.contains_key(&dataset_id) {
         let message = format!("the release has no dataset `{dataset_id}`; /v1/datasets lists those it has");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     }
@@ -45,13 +42,20 @@ async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         // Its neighbours may be of families that the key does not open.
         return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
     }
-    let (releases, channel) = (call.service.catalog.releases(), call.service.catalog.channel());
-    if releases.seal_file(&manifest.release_id).await?.is_none() {
-        let message = "the release is not sealed: its publisher runs without a signing key, or has not sealed it yet";
+    let (service, release, runtime) = (call.service, call.release.clone(), tokio::runtime::Handle::current());
+    let (releases, channel) = (service.catalog.releases().clone(), service.catalog.channel().to_owned());
+    let subject = (manifest.release_id.clone(), id.clone());
+    let (of_record, part) = (id, found.map(|(part, _)| part.clone()));
+    let issued = move || {
+        let log = Log::of(&releases, &channel);
+        let receipt = runtime.block_on(issue(&releases, &log, &release.manifest, &of_record, part.as_ref()))?;
+        Ok(receipt.map_or(Value::Null, |receipt| serde_json::to_value(receipt).expect("a receipt is plain data")))
+    };
+    let receipt = service.receipts.done(&call.client.id, subject, |_| false, issued).await?;
+    if receipt.is_null() {
+        let message = "the release is not in the log of the channel: its publisher runs without a signing key, or has not sealed it yet";
         return Err(Problem::of_field(Code::CoverageUnavailable, "record_id", message));
     }
-    let _place = AT_A_TIME.acquire().await;
-    let receipt = issue(releases, &Log::of(releases, channel), manifest, &id, found.as_ref().map(|(part, _)| *part)).await?;
-    json.value(&serde_json::to_value(receipt).unwrap_or_default());
-    Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() })
+    json.value(&*receipt);
+    Ok(Meta { datasets: vec![dataset_id.into()], ..Meta::default() })
 }

@@ -2,6 +2,7 @@
 //! for whole receipts (`peers::receipts`).
 
 mod program;
+mod publishers;
 mod tampered;
 mod trees;
 
@@ -9,7 +10,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::{Answer, Place};
+
+pub use tampered::attacks;
 
 /// A place whose release is sealed, and the key of its log.
 pub struct SealedPlace {
@@ -38,6 +41,16 @@ impl SealedPlace {
 
     pub fn receipt(&self, record_id: &str) -> Value {
         self.place.pubdata(&["receipt", record_id]).expect(0).json()
+    }
+
+    /// What `pubdata seal` says.
+    pub fn seal(&self, code: i32) -> Answer {
+        self.place.pubdata(&["seal", "--signing-key", self.secret().to_str().unwrap()]).expect(code)
+    }
+
+    /// A file of the log.
+    pub fn log_file(&self, name: &str) -> PathBuf {
+        self.place.home().join("log/nightly").join(name)
     }
 
     /// What the program says of a receipt.

@@ -103,7 +103,7 @@ fn the_seal_of_a_release_depends_on_the_release_alone() {
 fn what_is_not_sealed_or_was_damaged_is_told() {
     let place = crate::support::Place::published();
     let none = place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population"]).expect(60);
-    assert!(none.stderr.contains("is not sealed") && none.stderr.contains("pubdata seal --signing-key FILE"), "{}", none.stderr);
+    assert!(none.stderr.contains("is not sealed") && none.stderr.contains("pubdata seal --channel nightly --signing-key FILE"), "{}", none.stderr);
     let sealed = SealedPlace::of(place);
     let tile = sealed.place.home().join("log/nightly/tile/entries/000.p/1");
     let mut bytes = std::fs::read(&tile).unwrap();
@@ -129,7 +129,9 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
     assert_ne!(twice.code, Some(0), "a key is never overwritten");
     for (arguments, word) in [
         (vec!["verify-receipt", "/no/such/file", "--key", &sealed.key], "/no/such/file"),
-        (vec!["verify-receipt", "-", "--key", "nonsense"], "is no key to verify with"),
+        (vec!["verify-receipt", "-", "--key", "a+b+c"], "is no key to verify with"),
+        (vec!["verify-receipt", "-", "--key", "/no/such/key"], "/no/such/key"),
+        (vec!["verify-receipt", "-", "--key", secret.to_str().unwrap()], "this is the key that signs"),
         (vec!["receipt", "nonsense"], "nonsense"),
         (vec!["receipt", "no.dataset:1"], "has no dataset"),
     ] {

@@ -41,6 +41,52 @@ fn collect(value: &Value, place: &str, places: &mut Vec<String>) {
     }
 }
 
+/// Texts of a receipt that prove as much, and show more: a member added to every object, a member named twice, a hash or a number written otherwise, a
+/// format nobody knows.
+pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
+    let mut attacks = Vec::new();
+    let mut objects = Vec::new();
+    collect_objects(receipt, "", &mut objects);
+    for place in &objects {
+        let mut added = receipt.clone();
+        added.pointer_mut(place).unwrap()["published_at"] = json!("1999-01-01");
+        attacks.push((format!("{place}: a member was added"), added.to_string()));
+        let object = receipt.pointer(place).unwrap();
+        let (name, value) = object.as_object().unwrap().iter().next().unwrap();
+        let twice = object.to_string().replacen('{', &format!("{{{}:{value},", json!(name)), 1);
+        attacks.push((format!("{place}: {name} is named twice"), receipt.to_string().replacen(&object.to_string(), &twice, 1)));
+    }
+    let mut change = |place: &str, value: Value| {
+        let mut changed = receipt.clone();
+        *changed.pointer_mut(place).unwrap() = value.clone();
+        attacks.push((format!("{place} is {value}"), changed.to_string()));
+    };
+    let hash = receipt["release"]["records_root"].as_str().unwrap();
+    change("/release/records_root", json!(hash.to_uppercase()));
+    change("/release/records_root", json!(format!(" {hash}")));
+    change("/log_index", json!(0.0));
+    change("/log_index", json!(false));
+    change("/dataset_index", json!(0.5));
+    change("/format_version", json!(99));
+    change("/format_version", json!(true));
+    change("/release/datasets", json!(format!("0{}", receipt["release"]["datasets"].as_str().unwrap())));
+    let mut without = receipt.clone();
+    without.as_object_mut().unwrap().remove("record");
+    attacks.push(("without record".to_owned(), without.to_string()));
+    attacks
+}
+
+fn collect_objects(value: &Value, place: &str, places: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            places.push(place.to_owned());
+            fields.iter().for_each(|(name, field)| collect_objects(field, &format!("{place}/{name}"), places));
+        }
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| collect_objects(item, &format!("{place}/{index}"), places)),
+        _ => {}
+    }
+}
+
 /// What the verifier refuses after one change, with the receipt of a record and of one that is not there.
 #[test]
 fn one_change_anywhere_in_a_receipt_is_seen() {
@@ -54,8 +100,13 @@ fn one_change_anywhere_in_a_receipt_is_seen() {
         let changes = changes(&receipt);
         assert!(changes.len() > 30, "{}", changes.len());
         // Of parts that are all shown the place is their order; another id between the same neighbours is as absent.
-        let is_order = |place: &str| place.starts_with("/parts/") && !place.contains("/leaves/") && (place.ends_with("/index") || place.ends_with("/path"));
+        let is_order =
+            |place: &str| place.starts_with("/parts/") && !place.contains("/leaves/") && (place.ends_with("/index") || place.ends_with("/inclusion_proof"));
         let says_nothing = |place: &str| record_id == ABSENT && (place == "/record_id" || is_order(place));
+        for (place, changed) in attacks(&receipt) {
+            let parsed = Receipt::parse(changed.as_bytes()).map_err(|error| error.to_string());
+            assert!(parsed.and_then(|receipt| receipt.verify(&key)).is_err(), "{record_id}: {place}, and nobody saw it: {changed}");
+        }
         for (place, changed) in changes.iter().filter(|(place, _)| !says_nothing(place)) {
             assert!(verdict(changed).is_err(), "{record_id}: {place} was changed, and nobody saw it: {changed:#}");
         }

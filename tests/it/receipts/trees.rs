@@ -131,7 +131,8 @@ fn keys_that_are_none_are_refused_and_the_secret_is_not_shown() {
         assert!(!error.contains(secret.rsplit('+').next().unwrap()), "{error}");
     }
     for wrong in ["", "a+b+c", &secret, &key.verifier().to_string().replace("2026", "2027")] {
-        assert!(VerifierKey::parse(wrong).is_err(), "{wrong}");
+        let error = VerifierKey::parse(wrong).unwrap_err().to_string();
+        assert!(!error.contains(secret.rsplit('+').next().unwrap()), "{error}");
     }
     for name in ["", "two words", "a+b", "a\nb"] {
         assert!(SigningKey::generate(name).is_err(), "{name}");

@@ -2002,11 +2002,11 @@ class ReachArea(TypedDict):
 class Receipt(TypedDict):
     checkpoint: str
     dataset: ReceiptDataset
+    dataset_inclusion_proof: list[str]
     dataset_index: int
-    dataset_path: list[str]
     format_version: Literal[1]
+    log_inclusion_proof: list[str]
     log_index: int
-    log_path: list[str]
     parts: list[ReceiptPart]
     record: ReceiptRecord | None
     record_id: str
@@ -2025,15 +2025,15 @@ class ReceiptDataset(TypedDict):
 
 
 class ReceiptPart(TypedDict):
+    inclusion_proof: list[str]
     index: int
     leaves: list[ReceiptPartLeave]
     part: ReceiptPartPart
-    path: list[str]
 
 
 class ReceiptPartLeave(TypedDict):
+    inclusion_proof: list[str]
     index: int
-    path: list[str]
     record_id: str
     record_sha256: str
 
