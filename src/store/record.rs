@@ -5,8 +5,9 @@ use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32T
 use arrow::error::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter};
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::arrow::arrow_reader::{ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter, RowSelection, RowSelector};
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use serde_json::{Map, Value};
 
 use super::{Manifest, Part};
@@ -42,7 +43,8 @@ pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> 
 /// # Errors
 /// As there.
 pub fn row_of_record(part: Bytes, record_id: &RecordId) -> Result<Option<RecordBatch>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?;
+    let with_pages = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, with_pages)?;
     let metadata = builder.metadata().clone();
     let schema = builder.parquet_schema().clone();
     let column = (0..schema.num_columns()).find(|index| schema.column(*index).name() == RECORD_ID);
@@ -54,7 +56,8 @@ pub fn row_of_record(part: Bytes, record_id: &RecordId) -> Result<Option<RecordB
         Ok(ids.iter().map(|id| Some(id == Some(wanted.as_str()))).collect())
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::leaves(&schema, [column]), is_wanted))]);
-    for batch in builder.with_row_groups(groups).with_row_filter(filter).build()? {
+    let pages = pages_that_may_hold(&metadata, &groups, column, record_id);
+    for batch in builder.with_row_groups(groups).with_row_selection(pages).with_row_filter(filter).build()? {
         let batch = batch?;
         if batch.num_rows() > 0 {
             return Ok(Some(batch.slice(0, 1)));
@@ -83,6 +86,31 @@ pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<St
         ids.extend(texts.iter().flatten().map(str::to_owned));
     }
     Ok(ids)
+}
+
+/// The rows of some row groups that are in pages whose range of ids holds one; all of a group without an index of its pages.
+fn pages_that_may_hold(metadata: &ParquetMetaData, groups: &[usize], column: usize, record_id: &RecordId) -> RowSelection {
+    let wanted = record_id.as_str().as_bytes();
+    let mut selectors = Vec::new();
+    for group in groups {
+        let rows = usize::try_from(metadata.row_group(*group).num_rows()).unwrap_or_default();
+        let index = metadata.page_index_for_row_group(*group);
+        let (Some(ColumnIndexMetaData::BYTE_ARRAY(ids)), Some(offsets)) = (index.column_index(column), index.offset_index(column)) else {
+            selectors.push(RowSelector::select(rows));
+            continue;
+        };
+        if ids.num_pages() != offsets.page_locations().len() as u64 {
+            selectors.push(RowSelector::select(rows));
+            continue;
+        }
+        let starts: Vec<usize> = offsets.page_locations().iter().map(|page| usize::try_from(page.first_row_index).unwrap_or_default()).collect();
+        for (page, start) in starts.iter().enumerate() {
+            let in_page = starts.get(page + 1).copied().unwrap_or(rows).saturating_sub(*start);
+            let may_hold = ids.min_value(page).is_none_or(|min| min <= wanted) && ids.max_value(page).is_none_or(|max| wanted <= max);
+            selectors.push(if may_hold { RowSelector::select(in_page) } else { RowSelector::skip(in_page) });
+        }
+    }
+    RowSelection::from(selectors)
 }
 
 fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bool {
@@ -197,6 +225,8 @@ mod tests {
     use arrow::array::{Int64Array, ListArray, StringArray, StructArray, UInt64Array};
     use arrow::buffer::OffsetBuffer;
     use arrow::datatypes::{Field, Fields};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
     use super::*;
     use crate::ids::Digest;
@@ -228,5 +258,42 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["2616"]));
         let other = column(texts, Arc::new(Int64Array::from(vec![25])));
         assert!(pointers_at(&other, 0).unwrap_err().to_string().contains("does not hold pointers"));
+    }
+
+    /// Ids that repeat what they begin with for longer than an index keeps of them, in and out of order, over several groups and pages.
+    #[test]
+    fn every_record_is_found_in_its_page_whatever_the_order_and_the_index() {
+        let id = |number: usize| format!("test.place:{}:{number:05}", "x".repeat(number % 90));
+        let sorted = {
+            let mut ids: Vec<String> = (0..500).map(|number| id(2 * number)).collect();
+            ids.sort();
+            ids
+        };
+        let shuffled: Vec<String> = (0..500).map(|number| id(2 * (number * 7 % 500))).collect();
+        for (ids, statistics) in
+            [(&sorted, EnabledStatistics::Page), (&shuffled, EnabledStatistics::Page), (&sorted, EnabledStatistics::Chunk), (&sorted, EnabledStatistics::None)]
+        {
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..500));
+            let texts: ArrayRef = Arc::new(StringArray::from(ids.clone()));
+            let batch = RecordBatch::try_from_iter([(RECORD_ID, texts), ("row", numbers)]).unwrap();
+            let properties = WriterProperties::builder()
+                .set_max_row_group_row_count(Some(120))
+                .set_data_page_row_count_limit(10)
+                .set_write_batch_size(5)
+                .set_statistics_enabled(statistics)
+                .build();
+            let mut bytes = Vec::new();
+            let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            let part = Bytes::from(bytes);
+            for (row, record_id) in ids.iter().enumerate() {
+                let found = find_record(part.clone(), &record_id.parse().unwrap()).unwrap().unwrap_or_else(|| panic!("{record_id} is lost"));
+                assert_eq!((&found.0[RECORD_ID], &found.0["row"]), (&Value::from(record_id.as_str()), &Value::from(row)));
+            }
+            for number in (0..999).step_by(37) {
+                assert_eq!(find_record(part.clone(), &id(2 * number + 1).parse().unwrap()).unwrap(), None);
+            }
+        }
     }
 }
