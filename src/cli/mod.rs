@@ -32,6 +32,7 @@ mod unprintable;
 mod upgrade;
 mod user;
 mod verify;
+mod witness;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -126,7 +127,7 @@ enum Command {
     Releases(releases::ReleasesArgs),
     /// Walks from a record to the publisher's bytes and makes the record again from them.
     Trace(trace::TraceArgs),
-    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
+    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again; with --url checks a server of others.
     Verify(verify::VerifyArgs),
     /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
     Seal(receipts::SealArgs),
