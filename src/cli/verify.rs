@@ -22,7 +22,7 @@ pub(super) struct VerifyArgs {
     #[arg(long, default_value = "nightly")]
     channel: String,
     #[command(flatten)]
-    witness: WitnessArgs,
+    pub(super) witness: WitnessArgs,
 }
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {

@@ -105,9 +105,7 @@ fn print(report: &WitnessReport) {
         anstream::println!("  {} {}{detail}", output::coloured(file_word(file.outcome)), file.url);
     }
     report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
-    if let Some(evidence) = &report.evidence {
-        anstream::println!("evidence  {}", evidence.display());
-    }
+    report.evidence.iter().for_each(|evidence| anstream::println!("evidence  {}", evidence.display()));
     let release = report.release_id.as_ref().map(|release| format!(", release {release}")).unwrap_or_default();
     anstream::println!("{} {}{release}", output::coloured(word(report.outcome)), report.server);
 }

@@ -83,20 +83,27 @@ pub fn seen_log(home: &Home, url: &str) -> Result<Option<SeenLog>> {
 /// # Errors
 /// As for [`seen_log`].
 pub fn seen_logs(home: &Home) -> Result<Vec<SeenLog>> {
+    let mut seen = Vec::new();
+    for path in files(home)? {
+        seen.extend(read(&path)?);
+    }
+    Ok(seen)
+}
+
+/// The files of what was seen, sorted; evidence is not among them.
+pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
     let folder = folder(home);
     let entries = match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.at("read folder", &folder)?,
     };
-    let mut seen = Vec::new();
+    let mut files = Vec::new();
     for entry in entries {
         let path = entry.at("read folder", &folder)?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            seen.extend(read(&path)?);
-        }
+        files.extend(path.extension().is_some_and(|extension| extension == "json").then(|| path.clone()));
     }
-    seen.sort_by(|a, b| a.url.cmp(&b.url));
-    Ok(seen)
+    files.sort();
+    Ok(files)
 }
 
 /// Writes down what a log was.

@@ -170,7 +170,7 @@ fn against(settings: &WitnessSettings, server: &Server, report: &mut WitnessRepo
         shown_key: given.and_then(|given| given.key.clone()),
         note: given.map(|given| given.note.clone()),
     };
-    report.evidence = Some(keep_log_evidence(&settings.home, &evidence)?);
+    report.evidence.push(keep_log_evidence(&settings.home, &evidence)?);
     Ok(())
 }
 

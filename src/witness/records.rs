@@ -23,6 +23,9 @@ use crate::receipts::{Checkpoint, PartProof, Receipt};
 const TABLE_BYTES: u64 = 4 << 20;
 /// Its neighbours may be of families that a key does not open: of ids that it has not there are no receipts.
 const WITHOUT_ABSENCE: &str = "pubdata.quarantine";
+/// Datasets that are looked at beyond one for each record.
+const MORE_DATASETS: usize = 200;
+const MOST_UNANSWERED: u32 = 3;
 const POINTERS: &str = "source_pointers";
 const OBTAINED: &str = "by program";
 
@@ -59,6 +62,10 @@ struct Witness<'a> {
     release: &'a ListedRelease,
     random: Random,
     files: Files,
+    /// Requests that came to nothing. A server that no longer answers is not waited for once for each record.
+    unanswered: u32,
+    /// Whether it was told that the log has newer releases.
+    is_told_older: bool,
 }
 
 /// Draws and checks. Returns the files that the records come from, as the server says.
@@ -68,11 +75,16 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, log: &mut
     let mut random = Random::of(settings.seed);
     let mut datasets: Vec<&ListedDataset> = release.datasets.iter().filter(|dataset| dataset.parts.iter().any(|part| part.rows > 0)).collect();
     random.shuffle(&mut datasets);
+    datasets.truncate(settings.records + MORE_DATASETS);
     let mut queue: VecDeque<&ListedDataset> = datasets.into();
     let mut drawn = BTreeSet::new();
-    let mut witness = Witness { settings, server, log, report, release: &release, random, files: Files::new() };
+    let mut witness = Witness { settings, server, log, report, release: &release, random, files: Files::new(), unanswered: 0, is_told_older: false };
     while drawn.len() < settings.records {
         let Some(dataset) = queue.pop_front() else { break };
+        if witness.unanswered >= MOST_UNANSWERED {
+            witness.report.not_proven("the server stopped answering: no further record was drawn");
+            break;
+        }
         // A dataset that gives nothing, or the same again, has had its turn.
         let Some(record_id) = witness.draw(dataset).await? else { continue };
         if drawn.insert(record_id.clone()) {
@@ -102,7 +114,10 @@ impl Witness<'_> {
         let Some(part) = self.part(dataset) else { return Ok(None) };
         let table = match self.server.table(&self.release.release_id, id, &part.sha256, TABLE_BYTES).await {
             Ok(table) => table,
-            Err(error) if error.kind() == ErrorKind::Fetch => return Ok(self.passed_over(id, &error.to_string())),
+            Err(error) if error.kind() == ErrorKind::Fetch => {
+                self.unanswered += 1;
+                return Ok(self.passed_over(id, &error.to_string()));
+            }
             Err(error) => return Err(error),
         };
         let (bytes, is_whole) = match table {
@@ -175,7 +190,7 @@ impl Witness<'_> {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(refusal)) if refusal.code == "not_found" => return Err(self.mismatch(record_id, "the server lists its dataset, and has no receipt of it")),
             Ok(Err(refusal)) => return Err(self.not_possible(record_id, &format!("no receipt: {refusal}"))),
-            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.not_possible(record_id, &format!("no receipt: {error}"))),
+            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.no_answer(record_id, &error)),
             Err(error) => return Err(error.into()),
         };
         let receipt = Receipt::parse(&bytes).map_err(|error| self.mismatch(record_id, &error.to_string()))?;
@@ -191,6 +206,10 @@ impl Witness<'_> {
         let Some(checkpoint) = Checkpoint::parse(&receipt.checkpoint) else { return Err(self.mismatch(record_id, "its checkpoint is none")) };
         if let Err(reason) = self.log.has(&checkpoint, self.settings, self.server, self.report).await? {
             return Err(self.mismatch(record_id, &reason));
+        }
+        if proven.log_index + 1 < proven.log_size && !std::mem::replace(&mut self.is_told_older, true) {
+            let place = proven.log_index + 1;
+            self.report.note(&format!("the release is not the newest of the log: it is release {place} of {}", proven.log_size));
         }
         let listed: BTreeMap<&str, &ListedPart> = dataset.parts.iter().map(|part| (part.path.as_str(), part)).collect();
         let is_listed = |PartProof { part, .. }: &PartProof| {
@@ -216,7 +235,7 @@ impl Witness<'_> {
                 return Err(self.mismatch(record_id, "the server proves it, and /v1/provenance does not have it"));
             }
             Ok(Err(refusal)) => return Err(self.not_possible(record_id, &format!("no provenance: {refusal}"))),
-            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.not_possible(record_id, &error.to_string())),
+            Err(error) if error.kind() == ErrorKind::Fetch => return Err(self.no_answer(record_id, &error)),
             Err(error) => return Err(error.into()),
         };
         let differences = differences(record, &chain);
@@ -243,6 +262,11 @@ impl Witness<'_> {
     fn mismatch(&mut self, record_id: &str, why: &str) -> Stop {
         self.report.problem(&format!("{record_id}: {why}"));
         Stop::Mismatch
+    }
+
+    fn no_answer(&mut self, record_id: &str, error: &Error) -> Stop {
+        self.unanswered += 1;
+        self.not_possible(record_id, &error.to_string())
     }
 
     fn not_possible(&mut self, record_id: &str, why: &str) -> Stop {

@@ -26,7 +26,7 @@ pub struct WitnessReport {
     /// What a reader should know.
     pub notes: Vec<String>,
     /// Where the evidence against a log is kept.
-    pub evidence: Option<PathBuf>,
+    pub evidence: Vec<PathBuf>,
 }
 
 /// What came of a check.
@@ -112,7 +112,7 @@ impl WitnessReport {
             files: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
-            evidence: None,
+            evidence: Vec::new(),
         }
     }
 
