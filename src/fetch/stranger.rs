@@ -43,8 +43,7 @@ impl Stranger {
     /// # Errors
     /// `Config`, when the address is none of a server, or not encrypted, or the key cannot be sent.
     pub fn new(settings: FetchSettings, url: &str, key: Option<&str>) -> Result<Self> {
-        let not_one =
-            |reason: &str| Error::config(format!("the address of the server {reason}")).hint("write https://data.example.org, or http:// on this machine");
+        let not_one = |reason: &str| Error::config(format!("the address of the server {reason}")).hint("write https://example.org, or http:// on this machine");
         let mut base = Url::parse(url).map_err(|_| not_one("is no address"))?;
         let host = base.host_str().unwrap_or_default();
         match base.scheme() {

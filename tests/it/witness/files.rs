@@ -66,10 +66,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_is_no_publishers_is_not_asked() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    liar.lies(|path, status, bytes| {
-        let text = String::from_utf8(bytes).unwrap();
-        (status, if path.starts_with("/v1/provenance/") { text.replace(r#""url":"https://"#, r#""url":"https://127.0.0.1:1/"#) } else { text }.into_bytes())
-    });
+    liar.changes("/v1/provenance/", |text| text.replace(r#""url":"https://"#, r#""url":"https://127.0.0.1:1/"#));
     let auditor = Auditor { mirror: Some(Place::new().mirror().display().to_string()), ..Auditor::of(&liar) };
     // The mirror is gone with its place: whoever is asked is noticed.
     let report = auditor.look().await;

@@ -18,7 +18,7 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
         (note("nonsense"), "shows no key that its log is verified with"),
         (Reply::status(500), "/v1/log/checkpoint answered with status 500"),
         (Reply::status(503), "the server answered 503"),
-        (Reply::status(302).header("Location", "https://elsewhere.example.org/\u{1b}[2J"), "which is not followed"),
+        (Reply::status(302).header("Location", "https://elsewhere.example.org/"), "which is not followed"),
     ] {
         let publisher = Publisher::start().await;
         publisher.route("/v1/log/checkpoint", vec![reply]);

@@ -72,15 +72,19 @@ impl Liar {
         self.state.lock().unwrap().lie = Arc::new(lie);
     }
 
+    /// Changes the texts of the answers below a path.
+    pub fn changes(&self, below: &'static str, change: impl Fn(String) -> String + Send + Sync + 'static) {
+        self.lies(move |path, status, bytes| {
+            let is_meant = path.starts_with(below) && status == 200;
+            (status, if is_meant { change(String::from_utf8(bytes).unwrap()).into_bytes() } else { bytes })
+        });
+    }
+
     /// Puts another text for one in the answers below a path.
     pub fn replaces(&self, below: &'static str, old: &'static str, new: &'static str) {
-        self.lies(move |path, status, bytes| {
-            if !path.starts_with(below) || status != 200 {
-                return (status, bytes);
-            }
-            let text = String::from_utf8(bytes).unwrap();
-            assert!(text.contains(old), "{path} has no {old}: {text}");
-            (status, text.replacen(old, new, 1).into_bytes())
+        self.changes(below, move |text| {
+            assert!(text.contains(old), "no {old}: {text}");
+            text.replacen(old, new, 1)
         });
     }
 }

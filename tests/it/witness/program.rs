@@ -1,5 +1,7 @@
 //! `pubdata verify --url` as it is typed.
 
+use std::process::Command;
+
 use serde_json::json;
 
 use super::{Auditor, Liar, served};
@@ -8,9 +10,11 @@ use crate::support::{Answer, Place, answer};
 
 /// The program with the auditor's home.
 async fn asked(auditor: &Auditor, arguments: &[&str]) -> Answer {
-    let place = Place::new();
-    let mut command = place.command(&["verify", "--url", &auditor.url]);
-    command.args(["--home", auditor.home.path().to_str().unwrap()]).args(arguments);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+    for name in ["PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_CONTACT", "PUBDATA_CA", "PUBDATA_KEY", "PUBDATA_LOG", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.args(["verify", "--url", &auditor.url, "--home"]).arg(auditor.home.path()).args(arguments);
     if let Some(key) = &auditor.api_key {
         command.env("PUBDATA_KEY", key);
     }
