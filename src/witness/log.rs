@@ -138,6 +138,8 @@ impl CheckedLog {
             Ok(_) => "the log became another one while it was looked at".to_owned(),
             Err(reason) => reason,
         };
+        // Told once: every further receipt would bring it about again.
+        self.may_grow = 0;
         against(settings, server, report, &reason, seen, Some(&given))
     }
 

@@ -7,6 +7,7 @@
 //! ```
 
 mod absent;
+mod compare;
 mod files;
 mod log;
 mod random;

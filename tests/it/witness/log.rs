@@ -1,5 +1,8 @@
 //! A log that is the one that was seen, and logs that are not.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use pubdata::witness::{KeyFrom, Outcome};
 
 use super::{Auditor, Liar, copy_of, fine, night, served, wrong};
@@ -14,12 +17,10 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
     crate::support::copy_folder(&first.place.home(), &of_other_key.home());
     std::fs::remove_dir_all(of_other_key.home().join("log")).unwrap();
     let of_other_key = SealedPlace::of(of_other_key);
-    let (one, two) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| night(&grown, "19653"));
-        let two = scope.spawn(|| night(&forked, "19654"));
-        (one.join(), two.join())
+    std::thread::scope(|scope| {
+        scope.spawn(|| night(&grown, "19653"));
+        scope.spawn(|| night(&forked, "19654"));
     });
-    (one.unwrap(), two.unwrap());
     let before = copy_of(&first);
 
     let liar = Liar::new(served(first).await).await;
@@ -140,4 +141,54 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
         assert!(error.to_string().contains(told) && error.to_string().contains("seen-logs"), "{error}");
         assert!(error.way_out().unwrap().contains("put it back from a backup"));
     }
+}
+
+/// The files of a log, by their paths.
+fn files_of(sealed: &SealedPlace) -> BTreeMap<String, Vec<u8>> {
+    let folder = sealed.place.home().join("log/nightly");
+    let files = crate::support::files_below(&folder).into_iter().map(|file| {
+        let name = file.strip_prefix(&folder).unwrap().to_str().unwrap();
+        let name = if name.starts_with("checkpoint/") { "checkpoint" } else { name };
+        (format!("/v1/log/{name}"), std::fs::read(&file).unwrap())
+    });
+    // The newest checkpoint is the last by its name.
+    files.collect()
+}
+
+/// A night may end while the server is looked at; or the server may answer one reader from two logs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() {
+    let sealed = SealedPlace::new();
+    let of_before = files_of(&sealed);
+    night(&sealed, "19653");
+    let (forked, of_now) = (copy_of(&sealed), files_of(&sealed));
+    std::fs::remove_dir_all(forked.place.home().join("log")).unwrap();
+    forked.place.pubdata(&["seal", "--signing-key", forked.secret().to_str().unwrap()]).expect(0);
+    let of_other = files_of(&forked);
+    assert_ne!(of_before["/v1/log/checkpoint"], of_now["/v1/log/checkpoint"]);
+
+    let liar = Liar::new(served(sealed).await).await;
+    let first = |note: &[u8], files: BTreeMap<String, Vec<u8>>| {
+        let (note, is_asked) = (note.to_vec(), AtomicBool::new(false));
+        liar.lies(move |path, status, bytes| match files.get(path) {
+            _ if path == "/v1/log/checkpoint" => (200, if is_asked.swap(true, Ordering::Relaxed) { bytes } else { note.clone() }),
+            Some(file) => (200, file.clone()),
+            None => (status, bytes),
+        });
+    };
+    first(&of_before["/v1/log/checkpoint"], BTreeMap::new());
+    let auditor = Auditor { records: 2, ..Auditor::of(&liar) };
+    let report = auditor.look().await.unwrap();
+    fine(&report);
+    assert_eq!((report.log.unwrap().size, report.records.len()), (1, 2), "as it was when it was looked at first");
+    assert!(auditor.seen()["note"].as_str().unwrap().contains("\n2\n"), "what was seen is the newest");
+
+    // The other log has one release, the second of this one: what it grows to does not begin with it.
+    first(&of_other["/v1/log/checkpoint"], of_other.clone());
+    let auditor = Auditor { records: 2, ..Auditor::of(&liar) };
+    let report = auditor.look().await.unwrap();
+    assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
+    assert_eq!(report.problems[0], "the log became another one while it was looked at");
+    assert!(report.problems[1..].iter().all(|problem| problem.contains("its checkpoint is of 2 releases, and the log has 1")), "{report:#?}");
+    assert!(!auditor.evidence().is_empty());
 }
