@@ -1,4 +1,4 @@
-//! A server behind a real address that changes what another one answers, and may become another one.
+//! A server behind a real address that changes what another one answers.
 
 use std::sync::{Arc, Mutex};
 
@@ -59,11 +59,6 @@ impl Liar {
         self.state.lock().unwrap().served.place.manifest()
     }
 
-    /// From now on another server answers here.
-    pub fn becomes(&self, served: Served) {
-        self.state.lock().unwrap().served = served;
-    }
-
     pub fn asks(&self, asks: impl Fn(&str) -> String + Send + Sync + 'static) {
         self.state.lock().unwrap().asks = Box::new(asks);
     }
@@ -94,11 +89,6 @@ async fn answer(state: Arc<Mutex<State>>, mut request: Request) -> Response {
     let (router, lie): (Api, Lie) = {
         let state = state.lock().unwrap();
         *request.uri_mut() = (state.asks)(&target).parse().unwrap();
-        // A caller of the server before has its key.
-        let key = state.served.key.parse().unwrap();
-        if request.headers().contains_key("x-api-key") {
-            request.headers_mut().insert("x-api-key", key);
-        }
         (state.served.router.clone(), Arc::clone(&state.lie))
     };
     let (mut parts, body) = router.oneshot(request).await.unwrap().into_parts();

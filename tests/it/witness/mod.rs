@@ -7,7 +7,6 @@ mod log;
 mod program;
 mod records;
 
-use std::path::Path;
 use std::time::Duration;
 
 use pubdata::declared::DeclarationFiles;
@@ -20,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::receipts::SealedPlace;
 use crate::serve::Served;
-use crate::support::{Place, copy_folder, files_below};
+use crate::support::files_below;
 use liar::Liar;
 
 /// An auditor's home, and whom it looks at.
@@ -93,24 +92,12 @@ fn wrong(report: &WitnessReport, told: &str) {
     assert!(!report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)), "{report:#?}");
 }
 
-/// The same place again, to go another way from here.
-fn copy_of(sealed: &SealedPlace) -> SealedPlace {
-    let place = Place::new();
-    copy_folder(&sealed.place.home(), &place.home());
-    std::fs::copy(sealed.secret(), place.root().join("signing.key")).unwrap();
-    SealedPlace { place, key: sealed.key.clone() }
-}
-
 /// A night that brings another figure, sealed.
 fn night(sealed: &SealedPlace, figure: &str) {
     sealed.place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", &format!("|{figure}|"), 1));
     let (mirror, secret) = (sealed.place.mirror(), sealed.secret());
     let arguments = ["run", "census.acs5", "--mirror", mirror.to_str().unwrap(), "--signing-key", secret.to_str().unwrap()];
     sealed.place.pubdata(&arguments).expect(0);
-}
-
-fn text_of(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
 }
 
 async fn served(sealed: SealedPlace) -> Served {

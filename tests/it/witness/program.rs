@@ -68,7 +68,7 @@ fn what_belongs_to_other_ways_of_verifying_is_refused() {
         let refused = place.pubdata(&[&["verify"], arguments].concat()).expect(40);
         assert!(refused.stderr.contains("--url"), "{refused:#?}");
     }
-    let refused = place.pubdata(&[&url[..], &["--key", "nonsense"]].concat()).expect(40);
-    assert!(refused.stderr.contains("`nonsense` is no key to verify with"), "{refused:#?}");
+    let refused = place.pubdata(&[&url[..], &["--key", "non+sen+se"]].concat()).expect(40);
+    assert!(refused.stderr.contains("`non+sen+se` is no key to verify with"), "{refused:#?}");
     place.pubdata(&url).expect(30);
 }
