@@ -23,3 +23,4 @@ pub mod run;
 pub mod serve;
 pub mod store;
 pub mod validate;
+pub mod witness;

@@ -9,7 +9,7 @@ macro_rules! files {
 }
 
 /// Every file by its name; shapes that several documents have are in files without `pubdata.`.
-const FILES: [(&str, &str); 37] = files![
+const FILES: [(&str, &str); 38] = files![
     "common"
     "contract"
     "manifest"
@@ -44,6 +44,7 @@ const FILES: [(&str, &str); 37] = files![
     "pubdata.upgrade"
     "pubdata.verify"
     "pubdata.verify_receipt"
+    "pubdata.verify_url"
     "pubdata.withdrawal"
     "snapshot"
     "task"

@@ -32,6 +32,7 @@ mod unprintable;
 mod upgrade;
 mod user;
 mod verify;
+mod witness;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -126,7 +127,7 @@ enum Command {
     Releases(releases::ReleasesArgs),
     /// Walks from a record to the publisher's bytes and makes the record again from them.
     Trace(trace::TraceArgs),
-    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again.
+    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again; with --url checks a server of others.
     Verify(verify::VerifyArgs),
     /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
     Seal(receipts::SealArgs),
@@ -274,6 +275,8 @@ fn set_up_tracing(cli: &Cli) {
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
         Command::Probe(_) | Command::New(_) => "warn,pubdata::fetch::retry=error",
+        // Of the publishers' files nothing is kept, and what a server does wrong stands in the report.
+        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => "warn,pubdata::fetch::retry=error",
         Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
         _ if is_terminal => "warn,pubdata::told=off",
         _ => "info",

@@ -185,7 +185,7 @@ async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id
 }
 
 /// A key to verify with: its text, or a file that has it.
-fn verifier_key(text: &str) -> Result<VerifierKey> {
+pub(super) fn verifier_key(text: &str) -> Result<VerifierKey> {
     match std::fs::read_to_string(text) {
         Ok(of_file) => VerifierKey::parse(&of_file),
         // A key has two; a path that cannot be read seldom does.

@@ -16,14 +16,31 @@ use crate::run::{self, Chosen};
 use crate::store::SETTINGS_FILE;
 
 /// Flags that are said for one command and not for every night.
-const SAID_ONCE: [&str; 15] =
-    ["test-message", "home", "help", "version", "force", "accept", "withdraw", "until", "dry-run", "list", "to", "write", "rebuild", "output", "location"];
+const SAID_ONCE: [&str; 17] = [
+    "test-message",
+    "home",
+    "help",
+    "version",
+    "force",
+    "accept",
+    "withdraw",
+    "until",
+    "dry-run",
+    "list",
+    "to",
+    "write",
+    "rebuild",
+    "output",
+    "location",
+    "url",
+    "seed",
+];
 
 /// Keys that are no flags: what runs, and what a night can do without.
 const CHOSEN: [&str; 3] = ["pipelines", "disabled", "optional"];
 
 /// Flags of which the value may be a secret and is not printed.
-const SECRET: [&str; 3] = ["webhook", "heartbeat", "openlineage_url"];
+const SECRET: [&str; 4] = ["webhook", "heartbeat", "openlineage_url", "api_key"];
 
 const AFTER_HELP: &str = "\
 HOME/pubdata.toml, an example:

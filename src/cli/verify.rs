@@ -1,10 +1,12 @@
 //! `pubdata verify`: hashes a release's parts, snapshots and declarations again, and on request builds it again and compares the ids.
+//! With `--url` it looks at a server of others (`witness.rs`).
 
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::trace::{exit_code, release_id, verdict};
+use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use crate::error::Result;
 use crate::run::{self, RebuildReport};
@@ -19,9 +21,14 @@ pub(super) struct VerifyArgs {
     /// The channel whose release is looked at.
     #[arg(long, default_value = "nightly")]
     channel: String,
+    #[command(flatten)]
+    pub(super) witness: WitnessArgs,
 }
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
+    if arguments.witness.is_meant()? {
+        return witness(global, &arguments.witness).await;
+    }
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.reading(&arguments.channel)?;
     let mut report = run::verify(&settings, release.as_ref()).await?;

@@ -19,6 +19,7 @@ mod retry;
 mod secret;
 mod sftp;
 mod ssh;
+mod stranger;
 mod way;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub use mirror::mirror_path;
 pub use piece::{Head, Piece};
 pub use progress::{FetchProgress, NoProgress};
 pub use redirect::is_within_reach;
+pub use retry::http_date;
+pub use stranger::{Extent, Said, Stranger};
 
 use crate::pipeline::{AppToken, SftpLogin};
 use crate::provenance::Snapshot;
@@ -207,7 +210,7 @@ pub mod fuzzing {
 
     /// The time of an HTTP date.
     pub fn http_date(text: &str) -> Option<Timestamp> {
-        super::retry::http_date(text)
+        super::http_date(text)
     }
 
     /// First byte and size of the file of a `Content-Range`.

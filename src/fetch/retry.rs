@@ -115,7 +115,7 @@ pub(super) fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
 }
 
 /// Reads an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-pub(super) fn http_date(text: &str) -> Option<Timestamp> {
+pub fn http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text.trim()).ok()
 }
 

@@ -23,7 +23,7 @@ use crate::ids::Digest;
 use crate::store::{Home, Releases, remember_signed_note, signed_note};
 
 /// Hashes of a whole tile.
-const TILE: usize = 256;
+pub const TILE: usize = 256;
 /// Bytes of a leaf's data in a bundle, with their length.
 const ENTRY_BYTES: usize = 2 + 32;
 
@@ -307,8 +307,8 @@ fn checkpoint_name(size: u64) -> String {
     format!("checkpoint/{size:010}")
 }
 
-/// `tile/0/x001/234`, and `tile/0/x001/234.p/17` of a tile with 17 hashes.
-fn tile_name(level: &str, number: usize, width: usize) -> String {
+/// The name of a tile: `tile/0/x001/234`, and `tile/0/x001/234.p/17` of a tile with 17 hashes.
+pub fn tile_name(level: &str, number: usize, width: usize) -> String {
     let mut name = format!("{:03}", number % 1_000);
     let mut rest = number / 1_000;
     while rest > 0 {

@@ -16,7 +16,7 @@ mod seal;
 mod tree;
 mod unrepeated;
 
-pub use log::{Log, Logged, Signer, Tile};
+pub use log::{Log, Logged, Signer, TILE, Tile, tile_name};
 pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::home::HOME_FORMAT_VERSION;
 use super::{
     ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
-    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, keys, snapshots,
+    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, keys, seen_logs, snapshots,
 };
 use crate::error::{IoExt, Result};
 
@@ -95,6 +95,7 @@ pub async fn formats(home: &Home, releases: &Releases, staged: StagedFormats) ->
         report("what was not renewed", "unrenewed/", UNRENEWED_FORMAT_VERSION, Kind::Made, unrenewed),
         report("manifests", "releases/*/manifest.json", MANIFEST_FORMAT_VERSION, Kind::Kept, manifests),
         report("parts of builds", "releases/*/*/*.parquet", PART_FORMAT_VERSION, Kind::Kept, parts),
+        report("logs of servers", "seen-logs/", seen_logs::SEEN_LOG_FORMAT_VERSION, Kind::Kept, of_files(&seen_logs::files(home)?)?),
         report("event log", "stream/log/", EVENT_FORMAT_VERSION, Kind::Kept, of_first_lines(&segments)?),
         report("state of the feeds", "stream/state.json", events::STATE_FORMAT_VERSION, Kind::Kept, of_files(&[home.stream_dir().join("state.json")])?),
         report("state of URLs", "state/urls/", snapshots::URL_STATE_FORMAT_VERSION, Kind::Made, of_files(&files_below(&state.join("urls"))?)?),

@@ -28,6 +28,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/runs/<run_id>/issues.jsonl                   findings of a run
 /// HOME/runs/<run_id>.openlineage.jsonl              what it made of what, as events
 /// HOME/stream/…                                     filings as they appear in the feeds
+/// HOME/seen-logs/…                                  logs of servers as they were when they were looked at
 /// HOME/pubdata.toml                                 what an operator has set
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
 /// HOME/home.json                                    format of the home, where it is not the first

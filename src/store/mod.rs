@@ -27,6 +27,7 @@ mod record;
 mod releases;
 mod replica;
 mod scratch;
+mod seen_logs;
 mod shared;
 mod shared_snapshots;
 mod snapshots;
@@ -64,6 +65,7 @@ pub use record::{FoundRecord, Record, find_in_batch, find_record, pointers_at, r
 pub use releases::{IncompleteRelease, Releases};
 pub use replica::{Replica, SharedLog, change_keys, list_keys};
 pub use scratch::Scratch;
+pub use seen_logs::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
 pub use shared::{SharedFile, SharedStore};
 pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
 pub use staging::Staging;

@@ -26,3 +26,4 @@ mod run;
 mod serve;
 mod support;
 mod validate;
+mod witness;

@@ -225,6 +225,7 @@ impl Place {
             "PUBDATA_CONTACT",
             "PUBDATA_CA",
             "PUBDATA_LOG",
+            "PUBDATA_KEY",
             "PUBDATA_HOOK",
             "PUBDATA_WEBHOOK",
             "PUBDATA_HEARTBEAT",

@@ -171,6 +171,8 @@ pub fn kinds() -> Vec<Kind> {
             Cure::Force,
         ),
         kind("snapshots", |ground| files_below(&ground.home().join("snapshots")), "is not what was fetched", &[("trace", 1), ("verify", 1)], Cure::Run),
+        // Read by `verify --url` alone, which `witness` tries.
+        kind("logs of servers", |ground| one(ground, &format!("seen-logs/{}.json", "0".repeat(32))), "", &[("upgrade", 60)], Cure::Delete),
         kind("event log", |ground| files_below(&ground.home().join("stream/log")), "the log is damaged", &[("follow", 60), ("upgrade", 60)], Cure::PutBack),
         kind("state of the feeds", |ground| one(ground, "stream/state.json"), "state.json is damaged", &[("follow", 60), ("upgrade", 60)], Cure::Delete),
         kind("state of URLs", |ground| files_below(&ground.home().join("state/urls")), "", &[], Cure::Run),

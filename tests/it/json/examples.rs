@@ -275,8 +275,13 @@ async fn of_a_server() -> Told {
     publisher.route("/data.nola.gov/elsewhere", vec![Reply::file(std::fs::read(&path).unwrap())]);
     publisher.route(&target, vec![Reply::status(302).header("location", &publisher.url("/data.nola.gov/elsewhere"))]);
     let url = publisher.base_url();
+    let listening = crate::serve::Listening::new().await;
+    let (server, key, files) = (listening.url.clone(), listening.served.key.clone(), listening.served.place.mirror().display().to_string());
     tokio::task::spawn_blocking(move || {
         let mut told = Told::default();
+        told.ask(&place, 0, &["verify", "--url", &server, "--api-key", &key, "--records", "4", "--mirror", &files]);
+        told.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
+        told.ask(&place, 40, &["verify", "--url", &server]);
         told.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);
         told.ask(&place, 0, &["releases", "show"]);
         told.ask(&place, 0, &["probe", PERMITS, "--mirror", &url]);

@@ -58,7 +58,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("task split", &["units"]),
     ("trace", &["trace", "trace_filing"]),
     ("upgrade", &["upgrade"]),
-    ("verify", &["verify"]),
+    ("verify", &["verify", "verify_url"]),
     ("verify-receipt", &["verify_receipt"]),
 ];
 

@@ -33,3 +33,12 @@ impl Listening {
         Self { served, url, server }
     }
 }
+
+/// A server behind a real address, for as long as the test lasts.
+pub async fn at_an_address(served: &Served) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(served.router.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}

@@ -30,7 +30,7 @@ mod world;
 mod zip_code;
 
 pub use evidence::Fixed;
-pub use listening::Listening;
+pub use listening::{Listening, at_an_address};
 pub use schema::Survey;
 pub use served::Served;
 pub use world::{Answer, World, all, collect_record_ids, notices, read, with};

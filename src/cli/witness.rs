@@ -1,0 +1,146 @@
+//! `pubdata verify --url`: looks at a server of others, and says whether what it shows is what was signed.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::publishers::PublisherArgs;
+use super::receipts::verifier_key;
+use super::{Global, output};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::Home;
+use crate::witness::{self, FileOutcome, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport, WitnessSettings};
+
+#[derive(Args)]
+pub(super) struct WitnessArgs {
+    /// Checks a server of others instead: its log against what was seen before, receipts of random records, and the publishers' files.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["release", "rebuild", "channel"])]
+    url: Option<String>,
+    /// With --url: the key of the publisher's log, name+hash+base64, or a file that has it; without it the one that was seen before.
+    #[arg(long, requires = "url", value_name = "VERIFIER_KEY|FILE")]
+    key: Option<String>,
+    /// With --url: records to draw, evenly from the datasets; 0 looks at the log alone.
+    #[arg(long, requires = "url", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    records: u32,
+    /// With --url: decides which records are drawn; printed when not given.
+    #[arg(long, requires = "url", value_name = "NUMBER")]
+    seed: Option<u32>,
+    /// With --url: megabytes of the publishers' files that are fetched to compare them, all together; 0 fetches none.
+    #[arg(long, requires = "url", value_name = "MB", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    publisher_mb: u32,
+    /// With --url: an API key of that server.
+    #[arg(long, env = "PUBDATA_KEY", hide_env_values = true, value_name = "KEY")]
+    api_key: Option<String>,
+    #[command(flatten)]
+    publishers: PublisherArgs,
+}
+
+impl WitnessArgs {
+    /// Whether a server of others is meant.
+    ///
+    /// # Errors
+    /// `Config`, when it is not, and something is said that is of use for it alone.
+    pub(super) fn is_meant(&self) -> Result<bool> {
+        if self.url.is_none() && !self.publishers.mirror.is_empty() {
+            return Err(Error::config("--mirror is for verify with --url; without it no publisher is asked"));
+        }
+        Ok(self.url.is_some())
+    }
+}
+
+pub(super) async fn witness(global: &Global, arguments: &WitnessArgs) -> Result<ExitCode> {
+    let key = arguments.key.as_deref().map(verifier_key).transpose()?;
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => getrandom::u32().map_err(|error| Error::store(format!("the system gives no random numbers: {error}")).hint("name one with --seed"))?,
+    };
+    let settings = WitnessSettings {
+        declarations: global.declarations()?,
+        fetch: arguments.publishers.fetch_settings(),
+        url: arguments.url.clone().unwrap_or_default(),
+        api_key: arguments.api_key.clone().filter(|key| !key.is_empty()),
+        key,
+        records: usize::try_from(arguments.records).unwrap_or_default(),
+        seed,
+        publisher_bytes: u64::from(arguments.publisher_mb) * 1_000_000,
+        // What was seen has to be kept: a home that is not there is made.
+        home: Home::open(&global.home)?,
+    };
+    let report = witness::witness(&settings).await?;
+    if global.json {
+        output::document("verify_url", &report);
+    } else {
+        print(&report);
+    }
+    Ok(match report.outcome {
+        Outcome::Match => ExitCode::SUCCESS,
+        Outcome::Mismatch => ExitCode::from(1),
+        Outcome::NotPossible => ExitCode::from(ErrorKind::Fetch.exit_code()),
+    })
+}
+
+fn print(report: &WitnessReport) {
+    report.problems.iter().for_each(|problem| anstream::println!("{problem}"));
+    if let Some(log) = &report.log {
+        print_log(log);
+    }
+    if !report.records.is_empty() {
+        let proven = report.records.iter().filter(|record| record.outcome == Outcome::Match).count();
+        let drawn = output::counted(report.records.len(), "record");
+        anstream::println!(
+            "records   {proven} of {drawn} proven, and as the server tells them; {} ids proven to be absent (--seed {})",
+            report.absent,
+            report.seed
+        );
+    }
+    for RecordReport { record_id, outcome } in report.records.iter().filter(|record| record.outcome != Outcome::Match) {
+        anstream::println!("  {} {record_id}", output::coloured(word(*outcome)));
+    }
+    if !report.files.is_empty() {
+        let same = report.files.iter().filter(|file| file.outcome == FileOutcome::Match).count();
+        anstream::println!("files     {same} of {} the same at the publishers'", output::counted(report.files.len(), "file"));
+    }
+    for file in report.files.iter().filter(|file| file.outcome != FileOutcome::Match) {
+        let detail = file.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+        anstream::println!("  {} {}{detail}", output::coloured(file_word(file.outcome)), file.url);
+    }
+    report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
+    report.evidence.iter().for_each(|evidence| anstream::println!("evidence  {}", evidence.display()));
+    let release = report.release_id.as_ref().map(|release| format!(", release {release}")).unwrap_or_default();
+    anstream::println!("{} {}{release}", output::coloured(word(report.outcome)), report.server);
+}
+
+fn print_log(log: &LogReport) {
+    anstream::println!("log       {}, {}", log.name, output::counted(usize::try_from(log.size).unwrap_or(usize::MAX), "release"));
+    anstream::println!("root      {}", log.root);
+    anstream::println!("key       {}", log.key);
+    match (log.key_from, &log.seen_at, log.seen_size) {
+        (_, Some(at), Some(size)) => {
+            anstream::println!("seen      {} of {}", output::to_seconds(at), output::counted(usize::try_from(size).unwrap_or(usize::MAX), "release"));
+        }
+        (KeyFrom::FirstUse, ..) => {
+            anstream::println!("{}", output::warning("key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"));
+        }
+        _ => anstream::println!("seen      never before: the log is kept, and held against what it is the next time"),
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Match => "match",
+        Outcome::Mismatch => "mismatch",
+        Outcome::NotPossible => "not possible",
+    }
+}
+
+fn file_word(outcome: FileOutcome) -> &'static str {
+    match outcome {
+        FileOutcome::Match => "match",
+        FileOutcome::Replaced => "replaced",
+        FileOutcome::Mismatch => "mismatch",
+        FileOutcome::Gone => "gone",
+        FileOutcome::TooLarge => "too large",
+        FileOutcome::NotAsked => "not asked",
+        FileOutcome::Unreachable => "unreachable",
+    }
+}

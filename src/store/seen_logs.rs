@@ -1,0 +1,139 @@
+//! What the logs of servers were when they were looked at, so that a log that is another one the next time is noticed; and the evidence of it.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Home, durable};
+use crate::error::{Error, IoExt, Result};
+use crate::ids::Digest;
+
+/// Format of the files below `seen-logs`; readers refuse a newer one.
+pub const SEEN_LOG_FORMAT_VERSION: u32 = 1;
+
+/// A server's log as it was seen last.
+///
+/// ```text
+/// HOME/seen-logs/<hash of the address>.json              what was seen last; written anew each time that all was well
+/// HOME/seen-logs/evidence/<hash of what it says>.json    what did not agree with it; never changed
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenLog {
+    pub format_version: u32,
+    /// The server's address.
+    pub url: String,
+    /// What its notes were verified with.
+    pub key: String,
+    /// The signed note.
+    pub note: String,
+    /// RFC 3339 UTC.
+    pub first_seen_at: String,
+    pub seen_at: String,
+}
+
+/// A log that is not the one that was seen: both notes, for whoever is to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEvidence {
+    pub format_version: u32,
+    pub url: String,
+    pub reason: String,
+    /// What it was held against, where there was something.
+    pub seen: Option<SeenLog>,
+    /// The key that the server shows.
+    pub shown_key: Option<String>,
+    /// What the server gave as its checkpoint.
+    pub note: Option<String>,
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.root().join("seen-logs")
+}
+
+fn file(home: &Home, url: &str) -> PathBuf {
+    folder(home).join(format!("{}.json", Digest::of(url.as_bytes()).short(32)))
+}
+
+fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
+    let bytes = match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.at("read", path)?,
+    };
+    let damaged = |reason: String| {
+        Error::store(format!("{} {reason}", path.display()))
+            .hint("it says what a server's log was: put it back from a backup; without it the log is taken on trust once more")
+    };
+    let seen: SeenLog = serde_json::from_slice(&bytes).map_err(|error| damaged(format!("is damaged: {error}")))?;
+    match seen.format_version {
+        SEEN_LOG_FORMAT_VERSION => Ok(Some(seen)),
+        other => Err(damaged(format!("has format {other}; this program reads {SEEN_LOG_FORMAT_VERSION}"))),
+    }
+}
+
+/// What is known of a server's log.
+///
+/// # Errors
+/// `Store`, when it cannot be read or is damaged: a log that was seen is never taken for one that was not.
+pub fn seen_log(home: &Home, url: &str) -> Result<Option<SeenLog>> {
+    read(&file(home, url))
+}
+
+/// What is known of all servers' logs, by address.
+///
+/// # Errors
+/// As for [`seen_log`].
+pub fn seen_logs(home: &Home) -> Result<Vec<SeenLog>> {
+    let mut seen = Vec::new();
+    for path in files(home)? {
+        seen.extend(read(&path)?);
+    }
+    Ok(seen)
+}
+
+/// The files of what was seen, sorted; evidence is not among them.
+pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
+    let folder = folder(home);
+    let entries = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at("read folder", &folder)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.at("read folder", &folder)?.path();
+        files.extend(path.extension().is_some_and(|extension| extension == "json").then(|| path.clone()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Writes down what a log was.
+///
+/// # Errors
+/// `Store`, when it cannot be written.
+pub fn remember_log(home: &Home, seen: &SeenLog) -> Result<()> {
+    durable::create_folder(&folder(home))?;
+    let mut bytes = serde_json::to_vec_pretty(seen).expect("texts have a JSON form");
+    bytes.push(b'\n');
+    durable::write_file(&file(home, &seen.url), &bytes)
+}
+
+/// Keeps evidence and returns its file. The same again is the same file, which stays as it is.
+///
+/// # Errors
+/// `Store`, when it cannot be written.
+pub fn keep_log_evidence(home: &Home, evidence: &LogEvidence) -> Result<PathBuf> {
+    let folder = folder(home).join("evidence");
+    durable::create_folder(&folder)?;
+    let mut bytes = serde_json::to_vec_pretty(evidence).expect("texts have a JSON form");
+    bytes.push(b'\n');
+    let path = folder.join(format!("{}.json", Digest::of(&bytes).short(32)));
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(mut file) => {
+            file.write_all(&bytes).and_then(|()| file.sync_all()).at("write", &path)?;
+            durable::sync_folder(&folder)?;
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error).at("write", &path),
+    }
+    Ok(path)
+}
