@@ -9,6 +9,7 @@ use super::trace::{exit_code, release_id, verdict};
 use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use crate::error::Result;
+use crate::receipts::seal_problem;
 use crate::run::{self, RebuildReport};
 
 #[derive(Args)]
@@ -32,6 +33,10 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.reading(&arguments.channel)?;
     let mut report = run::verify(&settings, release.as_ref()).await?;
+    if report.problems.is_empty() {
+        let manifest = settings.releases.manifest(&report.release_id).await?;
+        report.problems.extend(seal_problem(&settings.releases, &manifest).await?);
+    }
     let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await) } else { None };
     let rebuilt = match rebuilt {
         // From damaged files nothing can be built: which those are is the answer.

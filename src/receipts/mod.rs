@@ -21,5 +21,5 @@ pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
-pub use seal::{Seal, SealedDataset, SealedPart, SealedRelease, seal};
+pub use seal::{Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};
 pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};

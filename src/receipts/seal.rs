@@ -164,6 +164,20 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     Ok(Seal::of(manifest.derive_digest(), datasets))
 }
 
+/// What is wrong with the file of a release's seal, which is made again from intact parts; nothing where it is right, or there is none.
+///
+/// # Errors
+/// `Store`, when it cannot be read.
+pub async fn seal_problem(releases: &Releases, manifest: &Manifest) -> Result<Option<String>> {
+    let Some(bytes) = releases.seal_file(&manifest.release_id).await? else { return Ok(None) };
+    let wrong = match (Seal::from_json(&bytes), seal(releases, manifest, None).await) {
+        (Err(error), _) | (_, Err(error)) => error.to_string(),
+        (Ok(known), Ok(made)) if known == made => return Ok(None),
+        _ => "it is not the seal of these parts".to_owned(),
+    };
+    Ok(Some(format!("records.json: {wrong}; `pubdata seal` makes it again, and what is signed tells which of the two was published")))
+}
+
 /// Where parts are built by subject, what the keys of a part's subjects end with.
 fn subjects_end(part: &Part) -> Option<&str> {
     // Records that were set aside begin with the dataset that they are not in.

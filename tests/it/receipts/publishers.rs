@@ -146,7 +146,11 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     poisoned["release"]["records_root"] = json!(root(&tops).to_string());
     let text = serde_json::to_vec(&poisoned).unwrap();
     assert!(Seal::from_json(&text).is_ok(), "it is of one piece");
+    let release = file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    sealed.place.pubdata(&["verify", &release]).expect(0);
     std::fs::write(&file, text).unwrap();
+    let told = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
+    assert!(told.contains("records.json: it is not the seal of these parts"), "{told}");
     sealed.seal(0);
     assert_eq!(std::fs::read(&file).unwrap(), right, "it is made anew");
     let newest = std::fs::read_to_string(sealed.place.home().join("releases").join(sealed.place.current()).join("records.json")).unwrap();
