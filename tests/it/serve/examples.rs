@@ -72,6 +72,7 @@ const VOLATILE: [(&str, &str); 29] = [
     ("checkpoint", "data.example.org/2026/nightly\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— data.example.org/2026/nightly AAAAAA==\n"),
     ("verified_as_of", "2026-08-05"),
     ("datePublished", "2026-08-05T07:00:00Z"),
+    ("dateModified", "2026-08-05"),
     ("modified", "2026-08-05"),
     ("issued", "2026-08-05"),
     // Of every dataset: a catalog names them all.
