@@ -64,7 +64,7 @@ const EXAMPLES: [(&str, &str); 47] = [
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
 
-const VOLATILE: [(&str, &str); 29] = [
+const VOLATILE: [(&str, &str); 30] = [
     ("manifest_sha256", HASH),
     ("records_root", HASH),
     ("root", HASH),
