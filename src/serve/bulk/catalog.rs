@@ -8,7 +8,7 @@ use super::asked;
 use super::croissant::ACCESS;
 use super::datasets::family;
 use crate::contract::Contract;
-use crate::serve::described::{Origin, description, licences, newest_date, period, tasks_of, title};
+use crate::serve::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{AS_OF, RELEASE};
@@ -86,11 +86,6 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
     });
     Ok(Meta::default())
-}
-
-/// The day on which a release was published.
-pub fn day_of(manifest: &Manifest) -> &str {
-    manifest.published_at.get(..10).unwrap_or_default()
 }
 
 fn write_document(json: &mut Json, title: &str, access_url: &str) {

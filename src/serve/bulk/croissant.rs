@@ -2,12 +2,11 @@
 //! where it is had, and what its columns mean. The dataset's page shows the part of it that search engines read.
 
 use super::asked;
-use super::catalog::day_of;
 use super::datasets::family;
 use super::table;
 use crate::contract::{Column, Contract, Physical};
 use crate::ids::licence_address;
-use crate::serve::described::{Origin, citation, description, licences, newest_date, period, tasks_of, title};
+use crate::serve::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{AS_OF, RELEASE};

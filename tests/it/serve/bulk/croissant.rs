@@ -32,7 +32,7 @@ async fn a_dataset_is_described_with_each_part_and_what_is_downloaded_is_what_wa
     assert_eq!(document["version"], format!("{}+{}", manifest.datasets["geo.zcta_metric"].schema_version, world.release_id));
     assert_eq!(document["creator"], json!([{"@type": "sc:Organization", "name": "U.S. Census Bureau"}]));
     assert_eq!(document["license"], json!([{"@type": "sc:CreativeWork", "name": "Public domain"}]));
-    assert_eq!((&document["keywords"], &document["dateModified"]), (&json!(["geo"]), &world.ok("/v1/datasets/geo.zcta_metric").await["source_date"]));
+    assert_eq!((&document["keywords"], &document["dateModified"]), (&json!(["geo"]), &world.ok("/v1/datasets/geo.zcta_metric").await["data"]["source_date"]));
     assert!(document["description"].as_str().unwrap().contains(&contract.not_covered[0]), "{}", document["description"]);
     // The survey of 2022 began in 2018; years of a survey are five.
     assert_eq!(document["temporalCoverage"], "2018-01-01/2023-12-31");
