@@ -15,7 +15,7 @@ use crate::serve::http::parameters::{AS_OF, RELEASE};
 use crate::serve::http::problem::Result;
 use crate::serve::http::response::{CSV, PARQUET};
 use crate::serve::json::Json;
-use crate::store::{DatasetEntry, Manifest};
+use crate::store::DatasetEntry;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
