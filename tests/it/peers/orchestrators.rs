@@ -232,7 +232,7 @@ fn airflow_places_the_work_of_a_night() {
     let counts = ["plan", "split", "build", "commit"].map(|task| told["tasks"][task].as_array().unwrap().len());
     assert_eq!(counts, [1, 2, 2, 1], "{told:#}");
     let released = std::fs::read_dir(place.root().join("store/releases")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(released.collect::<Vec<_>>(), [whole.clone()]);
+    assert_eq!(released.collect::<Vec<_>>(), std::slice::from_ref(&whole));
     // Another try of a commit that has published ends alike: it is not made, and the release is told.
     std::fs::remove_file(list(&place)).unwrap();
     let told = nights.night(&place);
