@@ -126,10 +126,12 @@ packaged: build
 	$(PUBDATA) completions bash > $(PACKAGED)/completions/pubdata.bash
 	$(PUBDATA) completions zsh > $(PACKAGED)/completions/_pubdata
 	$(PUBDATA) completions fish > $(PACKAGED)/completions/pubdata.fish
+	packaging/third-party.sh > $(PACKAGED)/THIRD-PARTY
 
-wheel: build ## A Python wheel of the program, in target/packages (needs maturin)
+wheel: packaged ## A Python wheel of the program, in target/packages (needs maturin)
 	@maturin --version >/dev/null 2>&1 || { echo "maturin is not installed; try: pip install maturin" >&2; exit 1; }
-	mkdir -p $(PACKAGES)
+	# Licences are packed from beside its pyproject.toml.
+	cp LICENSE $(PACKAGED)/THIRD-PARTY packaging/wheel/
 	cd packaging/wheel
 	maturin build --locked --profile $(PROFILE) --strip --out $(PACKAGES)
 	$(CHECKSUMS)
@@ -144,7 +146,7 @@ dist: packaged ## A tarball with program, manual, completions and units, in targ
 	folder=$(PACKAGED)/$$name
 	mkdir -p $$folder
 	install -s -m 755 $(PUBDATA) $$folder/pubdata
-	cp -r README.md LICENSE CHANGELOG.md $(PACKAGED)/man $(PACKAGED)/completions integrations/systemd $$folder/
+	cp -r README.md LICENSE CHANGELOG.md $(PACKAGED)/THIRD-PARTY $(PACKAGED)/man $(PACKAGED)/completions integrations/systemd $$folder/
 	# The same bytes from the same files: no owners, and the time of the last change that was committed.
 	time=@$$(git log -1 --format=%ct 2>/dev/null || echo 0)
 	tar --create --sort=name --mtime=$$time --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w --directory $(PACKAGED) $$name | gzip -n -9 > $(PACKAGES)/$$name.tar.gz

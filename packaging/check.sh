@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Unpacks what `make wheel deb dist` made, each into a place where nothing else of ours is, and has each program publish the fixtures, serve them
-# and verify the release. Prints sizes. Usage: packaging/check.sh FOLDER_OF_PACKAGES
+# and verify the release, also with the arguments of the container. Prints sizes. Usage: packaging/check.sh FOLDER_OF_PACKAGES
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath "${1:?usage: packaging/check.sh FOLDER_OF_PACKAGES}")
@@ -33,18 +33,18 @@ check() {
     # The same files make the same release, however the program came here.
     [ "$release" = "${expected:=$release}" ] || fail "$name: published $release, the package before it $expected"
     clean "$program" verify --home "$home" > "$work/verify" || { cat "$work/verify"; fail "$name: verify found a difference"; }
-    serve "$name" "$program" "$home" "$release"
+    serve "$name" "$program" "$home" "$release" serve --bind 127.0.0.1:0
     echo "$name: published $release, served and verified"
 }
 
-# Starts the server on a port that the system gives and asks it: serve NAME PROGRAM HOME RELEASE
+# Starts the server on a port that the system gives and asks it: serve NAME PROGRAM HOME RELEASE ARGUMENT…
 serve() {
     local log=$work/serve-of-$1 address='' release
-    (cd "$work" && exec env -i PATH=/usr/bin:/bin HOME="$work" PUBDATA_LOG=info PUBDATA_LOG_FORMAT=json "$2" serve --home "$3" --bind 127.0.0.1:0) > "$log" 2>&1 &
+    (cd "$work" && exec env -i PATH=/usr/bin:/bin HOME="$work" PUBDATA_HOME="$3" PUBDATA_LOG=info PUBDATA_LOG_FORMAT=json "$2" "${@:5}") > "$log" 2>&1 &
     server=$!
     for _ in $(seq 150); do
         kill -0 "$server" 2>/dev/null || { cat "$log"; fail "$1: the server ended"; }
-        address=$(grep -o '127\.0\.0\.1:[1-9][0-9]*' "$log" | head -1 || true)
+        address=$(grep -o '\(127\.0\.0\.1\|0\.0\.0\.0\):[1-9][0-9]*' "$log" | head -1 | sed 's/^0\.0\.0\.0/127.0.0.1/' || true)
         [ -n "$address" ] && [ "$(status "$address" /readyz)" = 200 ] && break
         sleep 0.2
     done
@@ -77,8 +77,15 @@ for package in "$wheel" "$deb" "$tarball"; do
     grep -q " $(basename "$package")\$" "$packages/SHA256SUMS" || fail "SHA256SUMS lacks $(basename "$package")"
 done
 
+# Our licence and those of what is linked: licences NAME FOLDER
+licences() {
+    [ "$(find "$2" \( -name LICENSE -o -name copyright \) -exec grep -l 'Apache License' {} + | wc -l)" = 1 ] || fail "$1: it lacks our licence"
+    [ "$(find "$2" -name THIRD-PARTY -exec grep -l '^polars [0-9.]*: MIT' {} + | wc -l)" = 1 ] || fail "$1: it lacks the licences of what is linked"
+}
+
 python3 -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
+licences wheel "$work"/venv/lib/python3*/site-packages/pubdata-*.dist-info
 check wheel "$work/venv/bin/pubdata"
 
 dpkg-deb --extract "$deb" "$work/unpacked"
@@ -89,7 +96,13 @@ for file in usr/share/man/man1/pubdata.1 usr/share/man/man1/pubdata-run.1 usr/sh
     [ -s "$work/unpacked/$file" ] || fail "deb: it lacks $file"
 done
 [ "$(stat --format=%a "$work/unpacked/etc/pubdata/pubdata.env")" = 600 ] || fail "deb: others could read the secrets"
+licences deb "$work/unpacked/usr/share/doc"
 check deb "$work/unpacked/usr/bin/pubdata"
+# The container is not built here; it has the same program, which must take its arguments. On a port that is free.
+mapfile -t arguments < <(sed -n 's/^CMD //p' packaging/Containerfile | python3 -c 'import json, sys; print("\n".join(json.load(sys.stdin)).replace(":8080", ":0"))')
+[ "${#arguments[@]}" -gt 1 ] || fail "container: packaging/Containerfile has no CMD"
+serve container "$work/unpacked/usr/bin/pubdata" "$work/home-of-deb" "$expected" "${arguments[@]}"
+echo "container: its arguments serve $expected"
 if command -v systemd-analyze >/dev/null; then
     # With the program where it was unpacked: the units find it by name in /usr/bin.
     sed -i "s|^ExecStart=pubdata|ExecStart=$work/unpacked/usr/bin/pubdata|" "$work"/unpacked/usr/lib/systemd/system/*.service
@@ -99,6 +112,7 @@ else
 fi
 
 tar --extract --file "$tarball" --directory "$work"
+licences tarball "$work/$(basename "$tarball" .tar.gz)"
 check tarball "$work/$(basename "$tarball" .tar.gz)/pubdata"
 
 # A copy: setuptools leaves its own folders beside what it packs.

@@ -2,7 +2,8 @@
 
 The worker needs the program (PUBDATA_PROGRAM, `pubdata` by default) and a home that stays (PUBDATA_HOME); what runs, and with which flags, stands
 in the home's pubdata.toml. Other DAGs wait for a dataset: `@dag(schedule=[Asset("pubdata://nightly/permit.permit")])`; the asset's event says in
-`extra` of which release it is, how many rows it has, and with which digest.
+`extra` of which release it is, how many rows it has, and with which digest. A dataset is told when its digest is another than in its last event: so is
+what a person has published or promoted by day, and what a night that was killed had published. Where old events are cleaned away, it is told again.
 
 | exit code | what it means | state of `run` |
 |---|---|---|
@@ -23,6 +24,7 @@ import json
 import logging
 import os
 import subprocess
+import sys
 
 import pendulum
 from airflow.exceptions import AirflowException, AirflowFailException
@@ -47,11 +49,14 @@ def pubdata(*arguments):
 
 
 def release_of_channel():
-    """The manifest of the release that the channel points at; none before the first night."""
-    code, shown = pubdata("releases", "show", "--channel", CHANNEL)
-    if code not in (0, 40):
-        raise AirflowException(f"pubdata releases show: exit code {code}")
-    return shown["manifest"] if shown else None
+    """The manifest of the release that the channel points at; none before the first night, whose failure has the hint that `pubdata run` makes one."""
+    done = subprocess.run([PROGRAM, "releases", "show", "--channel", CHANNEL, "--json"], capture_output=True, text=True, check=False)
+    if done.returncode == 40 and "`pubdata run` makes one" in done.stderr:
+        return None
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise AirflowException(f"pubdata releases show: exit code {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["manifest"]
 
 
 def datasets_of(manifest):
@@ -72,13 +77,9 @@ def attention(report):
             yield f"{told['task_id']}: {told['outcome']}: {'; '.join(words)}"
 
 
-@dag(schedule="30 2 * * *", start_date=pendulum.datetime(2026, 1, 1, tz="UTC"), catchup=False, max_active_runs=1, tags=["pubdata"])
+# The SEC's archives of the night are there at about 03:00 Eastern; the zone of the start is the zone of the schedule.
+@dag(schedule="30 4 * * *", start_date=pendulum.datetime(2026, 1, 1, tz="America/New_York"), catchup=False, max_active_runs=1, tags=["pubdata"])
 def pubdata_nightly():
-    @task(retries=TRIES_AGAIN, retry_delay=WAIT)
-    def before():
-        """What stands before the night. A task of its own, so that it is still known when `run` has been tried three times."""
-        return datasets_of(release_of_channel())
-
     @task(retries=TRIES_AGAIN, retry_delay=WAIT)
     def run():
         code, report = pubdata("run", "--channel", CHANNEL)
@@ -93,22 +94,21 @@ def pubdata_nightly():
             log.warning("pubdata run: exit code 10: published, and something needs a person; `pubdata status` says what")
         return {"exit_code": code, "run_id": report["run_id"], "release_id": report["release_id"], "outcome": report["outcome"]}
 
-    @task(outlets=[DATASETS], retries=TRIES_AGAIN, retry_delay=WAIT, trigger_rule="all_done")
-    def publish(known):
-        manifest = release_of_channel()
-        events = get_current_context()["outlet_events"][DATASETS]
+    @task(inlets=[DATASETS], outlets=[DATASETS], retries=TRIES_AGAIN, retry_delay=WAIT, trigger_rule="all_done")
+    def publish():
+        manifest, context = release_of_channel(), get_current_context()
+        told = {event.asset.uri: (event.extra or {}).get("digest") for event in sorted(context["inlet_events"][DATASETS], key=lambda event: event.id)}
         for dataset_id, dataset in datasets_of(manifest).items():
-            if dataset != known.get(dataset_id):
-                extra = {"release_id": manifest["release_id"], **dataset}
-                events.add(Asset(f"pubdata://{CHANNEL}/{dataset_id}"), extra=extra)
+            asset = Asset(f"pubdata://{CHANNEL}/{dataset_id}")
+            if dataset["digest"] != told.get(asset.uri):
+                context["outlet_events"][DATASETS].add(asset, extra={"release_id": manifest["release_id"], **dataset})
 
     @task
     def night():
         """The last task decides the state of the DAG's run: this one is not begun where another has failed."""
 
-    known, ran = before(), run()
-    published = publish(known)
-    known >> ran >> published
+    ran, published = run(), publish()
+    ran >> published
     [ran, published] >> night()
 
 

@@ -1,11 +1,12 @@
-//! `datapackage.json`: a release as a Data Package of version 2, from contracts and manifest. What a licence is called and where its publisher states it
-//! is told as the declarations have it; the publishers' files themselves, with their digests, are in the manifest.
+//! `datapackage.json`: a release as a Data Package of version 2, from contracts and manifest. What a licence is called is told as the declarations have it,
+//! with the address of a standard one; the publishers' files themselves, with their digests, are in the manifest.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::contract::{Column, ColumnType, Contract, Contracts, Physical};
+use crate::ids::licence_address;
 use crate::store::{DatasetEntry, Manifest, TaskEntry};
 
 /// Names of the profiles that the document and its tables keep to.
@@ -52,10 +53,9 @@ fn resource(manifest: &Manifest, contract: &Contract, dataset: &DatasetEntry, fi
     let tasks: BTreeSet<&String> = dataset.parts.iter().map(|part| &part.task_id).collect();
     let tasks: Vec<&TaskEntry> = tasks.into_iter().filter_map(|task_id| manifest.tasks.get(task_id)).collect();
     let sources: BTreeSet<(&str, &str)> = tasks.iter().map(|task| (task.publisher.as_str(), task.homepage.as_str())).collect();
-    let licences: BTreeSet<(&str, &str)> = tasks.iter().map(|task| (task.licence.as_str(), task.homepage.as_str())).collect();
-    resource["sources"] = sources.into_iter().map(|(publisher, homepage)| linked(publisher, homepage, None)).collect();
-    // The profile wants a licence to have a name of its list, or a path; a publisher's own terms have no name there.
-    resource["licenses"] = licences.into_iter().map(|(licence, homepage)| linked(licence, homepage, Some("notspecified"))).collect();
+    let licences: BTreeSet<&str> = tasks.iter().map(|task| task.licence.as_str()).collect();
+    resource["sources"] = sources.into_iter().map(|(publisher, homepage)| source(publisher, homepage)).collect();
+    resource["licenses"] = licences.into_iter().map(licence).collect();
     match fit {
         Fit::Readable(lacking) => resource["schema"] = schema(contract, lacking),
         Fit::Mixed(reason) => resource["mixedSchemas"] = json!(reason),
@@ -63,13 +63,17 @@ fn resource(manifest: &Manifest, contract: &Contract, dataset: &DatasetEntry, fi
     resource
 }
 
-/// A title with the address that goes with it; with a name where there is no address.
-fn linked(title: &str, address: &str, otherwise: Option<&str>) -> Value {
-    let is_address = ["https:", "http:"].iter().any(|scheme| address.starts_with(scheme));
-    match otherwise {
-        _ if is_address => json!({"title": title, "path": address}),
-        Some(name) => json!({"title": title, "name": name}),
-        None => json!({"title": title}),
+/// A publisher with its homepage, where that is an address.
+fn source(publisher: &str, homepage: &str) -> Value {
+    let is_address = ["https:", "http:"].iter().any(|scheme| homepage.starts_with(scheme));
+    if is_address { json!({"title": publisher, "path": homepage}) } else { json!({"title": publisher}) }
+}
+
+/// The profile wants a licence to have a name of its list, or a path to its text; a publisher's own terms have no name there.
+fn licence(terms: &str) -> Value {
+    match licence_address(terms) {
+        Some(address) => json!({"title": terms, "path": address}),
+        None => json!({"title": terms, "name": "notspecified"}),
     }
 }
 

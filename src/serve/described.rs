@@ -123,6 +123,11 @@ pub fn write_findings(json: &mut Json, call: &Call<'_>, tasks: &[&TaskEntry]) {
     });
 }
 
+/// The day on which a release was published.
+pub fn day_of(manifest: &Manifest) -> &str {
+    manifest.published_at.get(..10).unwrap_or_default()
+}
+
 /// Date of the newest file that the parts were built from. Parts of one build have the same files.
 pub fn newest_date<'a>(manifest: &Manifest, parts: impl IntoIterator<Item = &'a Part>) -> Option<String> {
     let by_build: BTreeMap<&str, &Part> = parts.into_iter().map(|part| (part.task_id.as_str(), part)).collect();

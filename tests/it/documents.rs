@@ -30,8 +30,9 @@ fn documents() -> Vec<PathBuf> {
         }
     }
     let mut found = vec![repository().join("README.md"), repository().join("CHANGELOG.md")];
-    collect(&repository().join("docs"), &mut found);
-    collect(&repository().join("fixtures"), &mut found);
+    for room in ["docs", "fixtures", "integrations", "packaging", "clients"] {
+        collect(&repository().join(room), &mut found);
+    }
     found
 }
 

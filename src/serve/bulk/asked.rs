@@ -7,6 +7,7 @@ use futures_util::future::try_join_all;
 
 use crate::ids::ReleaseId;
 use crate::serve::http::endpoint::Call;
+use crate::serve::http::parameters::{AS_OF, RELEASE};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::release::manifests::Summary;
 use crate::store::{DatasetEntry, Manifest};
@@ -40,6 +41,12 @@ pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Resu
     let wrong = |error| Problem::of_field(Code::InvalidParameter, parameter, format!("`{parameter}`: {error}; /v1/releases lists them"));
     let id: ReleaseId = text.parse().map_err(wrong)?;
     Ok(call.service.catalog.earlier(parameter, &id, call.release).await?)
+}
+
+/// What an address ends with that answers for the release which the request asked for, and for the present one where it asked for none.
+pub fn release_asked_for(call: &Call<'_>) -> String {
+    let is_asked_for = [RELEASE, AS_OF].iter().any(|parameter| call.query.get(parameter.name).is_some());
+    if is_asked_for { format!("?release={}", call.release.manifest.release_id) } else { String::new() }
 }
 
 /// The manifest of a release.

@@ -4,17 +4,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::asked;
 use super::croissant::ACCESS;
 use super::datasets::family;
 use crate::contract::Contract;
-use crate::serve::described::{Origin, description, licences, newest_date, period, tasks_of, title};
+use crate::serve::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{AS_OF, RELEASE};
 use crate::serve::http::problem::Result;
 use crate::serve::http::response::{CSV, PARQUET};
 use crate::serve::json::Json;
-use crate::store::{DatasetEntry, Manifest};
+use crate::store::DatasetEntry;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -60,7 +61,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let contact = call.service.settings.contact.as_deref().and_then(Contact::of);
     let contact = |json: &mut Json| json.array(|json| contact.iter().for_each(|contact| contact.write(json)));
     json.object(|json| {
-        json.key("@id").text(&format!("{own_url}/v1/catalog.json"));
+        json.key("@id").text(&format!("{own_url}/v1/catalog.json{}", asked::release_asked_for(call)));
         json.key("@type").text("Catalog");
         json.key("conformsTo").object(|json| {
             json.key("@type").text("Standard");
@@ -87,11 +88,6 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// The day on which a release was published.
-fn day_of(manifest: &Manifest) -> &str {
-    manifest.published_at.get(..10).unwrap_or_default()
-}
-
 fn write_document(json: &mut Json, title: &str, access_url: &str) {
     json.key("@type").text("Document");
     json.key("title").text(title);
@@ -102,6 +98,8 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str,
     let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
     let tasks = tasks_of(manifest, dataset);
     let (origin, address) = (Origin::of(&tasks), format!("{}/v1/datasets/{dataset_id}", call.service.own_url()));
+    // What is told of an earlier release is had of it, too.
+    let of_release = asked::release_asked_for(call);
     json.key("@id").text(&address);
     json.key("@type").text("Dataset");
     json.key("identifier").object(|json| {
@@ -145,14 +143,14 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str,
     json.key("describedBy").object(|json| {
         json.key("@type").text("Distribution");
         json.key("title").text("Columns, rules and known limits");
-        json.key("downloadURL").text(&address);
+        json.key("downloadURL").text(&format!("{address}{of_release}"));
         json.key("mediaType").text("application/json");
     });
     json.key("metadataDistribution").array(|json| {
         json.object(|json| {
             json.key("@type").text("Distribution");
             json.key("title").text("Croissant 1.1");
-            json.key("downloadURL").text(&format!("{address}/croissant.json"));
+            json.key("downloadURL").text(&format!("{address}/croissant.json{of_release}"));
             json.key("mediaType").text("application/json");
         });
     });

@@ -2,9 +2,11 @@
 //! where it is had, and what its columns mean. The dataset's page shows the part of it that search engines read.
 
 use super::asked;
+use super::datasets::family;
 use super::table;
 use crate::contract::{Column, Contract, Physical};
-use crate::serve::described::{Origin, citation, description, licences, period, tasks_of, title};
+use crate::ids::licence_address;
+use crate::serve::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
 use crate::serve::http::parameters::{AS_OF, RELEASE};
@@ -23,7 +25,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     body: None,
     data: "Croissant",
     validity: Validity::Release,
-    handler: Handler::Document(describe),
+    handler: Handler::LinkedData(describe),
 };
 
 /// The terms of the standard, as it prescribes them, and which version it is: the first members of every document.
@@ -68,12 +70,18 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str,
     // A semantic version whose build is the release: the contract says what a reader may rely on, the release which records these are.
     json.key("version").text(&format!("{}+{}", dataset.schema_version, manifest.release_id));
     json.key("datePublished").text(&manifest.published_at);
+    let date = newest_date(manifest, &dataset.parts);
+    json.key("dateModified").text(date.as_deref().unwrap_or_else(|| day_of(manifest)));
+    json.key("keywords").texts([family(dataset_id)]);
     json.key("inLanguage").text("en");
     json.key("license").array(|json| {
         for licence in licences(&tasks) {
             json.object(|json| {
                 json.key("@type").text("sc:CreativeWork");
                 json.key("name").text(licence);
+                if let Some(address) = licence_address(licence) {
+                    json.key("url").text(address);
+                }
             });
         }
     });
@@ -95,7 +103,7 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str,
     json.key("includedInDataCatalog").object(|json| {
         json.key("@type").text("sc:DataCatalog");
         json.key("name").text("Public Data Lookup Service");
-        json.key("url").text(&format!("{own_url}/v1/catalog.json"));
+        json.key("url").text(&format!("{own_url}/v1/catalog.json{}", asked::release_asked_for(call)));
     });
 }
 
@@ -118,10 +126,10 @@ fn write_files(json: &mut Json, call: &Call<'_>, manifest: &Manifest, (dataset_i
             json.key("@type").text("cr:FileSet");
             json.key("@id").text(PARTS);
             json.key("name").text(PARTS);
-            json.key("description").text("All parts; each record is in one of them.");
-            json.key("containedIn").array(|json| dataset.parts.iter().for_each(|part| json.object(|json| json.key("@id").text(&part.path))));
+            json.key("description").text("All parts, at their paths beside this document; each record is in one of them.");
             json.key("encodingFormat").texts([PARQUET_OF_CROISSANT, PARQUET]);
-            json.key("includes").text("*.parquet");
+            // Without `containedIn`, which is for archives: mlcroissant reads no records of files that are parts of another file and not packed in it.
+            json.key("includes").text(&format!("{dataset_id}/*.parquet"));
         });
     }
 }

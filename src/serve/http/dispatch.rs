@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::request_id::{RequestId, shown};
-use super::response::{answer_response, insert, not_modified, problem_response};
+use super::response::{JSON_LD, answer_response, insert, not_modified, problem_response};
 use crate::serve::http::allowance::Allowance;
 use crate::serve::http::auth::Client;
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
@@ -105,7 +105,8 @@ async fn serve_one(
         *allowance = service.limiter.look(client, service.now(), *allowance).await;
     }
     let (bytes, is_momentary) = answer?;
-    Ok(answer_response("application/json", Body::from(bytes), tag.as_deref().filter(|_| !is_momentary), now))
+    let content_type = if format == Format::LinkedData { JSON_LD } else { "application/json" };
+    Ok(answer_response(content_type, Body::from(bytes), tag.as_deref().filter(|_| !is_momentary), now))
 }
 
 /// Finds the client, takes a token from its bucket, and looks at its scopes.

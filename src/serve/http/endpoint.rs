@@ -53,7 +53,12 @@ pub struct Endpoint {
 impl Endpoint {
     /// Whether it answers with a document of others' making, without an envelope.
     pub fn is_document(&self) -> bool {
-        matches!(self.handler, Handler::Document(_))
+        matches!(self.handler, Handler::Document(_) | Handler::LinkedData(_))
+    }
+
+    /// Whether that document is JSON-LD, terms and all.
+    pub fn is_linked_data(&self) -> bool {
+        matches!(self.handler, Handler::LinkedData(_))
     }
 
     /// Where the records of `data` are, of an endpoint whose answer can be a table.
@@ -108,6 +113,8 @@ pub enum Handler {
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Answers from memory with a document in the words of a standard, which has no place for an envelope around it.
     Document(fn(&Call<'_>, &mut Json) -> Result<Meta>),
+    /// The same of a document that is JSON-LD, and goes out by that name where it is asked for.
+    LinkedData(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
     /// Answers with a file where the parameter `format` names one, else as `Files` does.

@@ -40,7 +40,7 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 /// The handler's.
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     match &call.endpoint.handler {
-        Handler::Memory(handler) | Handler::Document(handler) => handler(call, json),
+        Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => handler(call, json),
         Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
     }
 }

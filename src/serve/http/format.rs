@@ -1,21 +1,24 @@
-//! In which form an answer goes out: JSON, or a table where the endpoint has records and the request asks for one.
+//! In which form an answer goes out: JSON, or what the request asks for of what the endpoint has: a table of its records, or the same JSON by the name of
+//! linked data.
 
 use axum::http::{HeaderMap, header};
 
 use super::endpoint::Endpoint;
 use super::problem::{Code, Problem, Result};
 use super::query::Query;
-use super::response::CSV;
+use super::response::{CSV, JSON_LD};
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Json,
+    /// The same bytes, by the name by which programs that read linked data know them.
+    LinkedData,
     /// A table of the records at this place of `data`.
     Csv(&'static str),
 }
 
-/// Reads which form is asked for: by the parameter, else by the header. A table is written into the query either way, so that it has one tag.
+/// Reads which form is asked for: by the parameter, else by the header. What is not JSON is written into the query either way, so that it has one tag.
 ///
 /// # Errors
 /// `invalid_parameter`, when the header accepts nothing that there is.
@@ -26,18 +29,22 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
         (Some(rows), Some("csv")) => Format::Csv(rows),
         (Some(_), Some(_)) => Format::Json,
         (Some(rows), None) if accepted.of_table.0 > 0.0 && accepted.of_table > accepted.of_json => Format::Csv(rows),
+        _ if endpoint.is_linked_data() && accepted.of_linked_data.0 > 0.0 && accepted.of_linked_data > accepted.of_json => Format::LinkedData,
         _ if accepted.of_json.0 > 0.0 => Format::Json,
-        (Some(_), None) => {
-            let message = "answers are `application/json` or `text/csv`, which the Accept header refuses";
-            return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
-        }
-        (None, _) => {
-            let message = "answers are `application/json`, which the Accept header refuses";
+        (rows, _) => {
+            let other = match rows {
+                Some(_) => format!(" or `{CSV}`"),
+                None if endpoint.is_linked_data() => format!(" or `{JSON_LD}`"),
+                None => String::new(),
+            };
+            let message = format!("answers are `application/json`{other}, which the Accept header refuses");
             return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
         }
     };
-    if let Format::Csv(_) = format {
-        query.set("format", "csv".to_owned());
+    match format {
+        Format::Csv(_) => query.set("format", "csv".to_owned()),
+        Format::LinkedData => query.set("format", "linked_data".to_owned()),
+        Format::Json => {}
     }
     Ok(format)
 }
@@ -45,6 +52,7 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
 /// How much each form is liked, from 0 to 1, and how closely it is named.
 struct Accepted {
     of_json: (f32, u8),
+    of_linked_data: (f32, u8),
     of_table: (f32, u8),
 }
 
@@ -54,7 +62,7 @@ impl Accepted {
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let ranges: Vec<(String, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
         if ranges.is_empty() {
-            return Self { of_json: (1.0, 0), of_table: (0.0, 0) };
+            return Self { of_json: (1.0, 0), of_linked_data: (0.0, 0), of_table: (0.0, 0) };
         }
         let of = |names: &[&[&str]]| {
             let closest = names.iter().zip((1..=3_u8).rev()).find_map(|(names, closeness)| {
@@ -63,7 +71,11 @@ impl Accepted {
             });
             closest.unwrap_or((0.0, 0))
         };
-        Self { of_json: of(&[&["application/json", "application/problem+json"], &["application/*"], &["*/*"]]), of_table: of(&[&[CSV], &["text/*"], &["*/*"]]) }
+        Self {
+            of_json: of(&[&["application/json", "application/problem+json"], &["application/*"], &["*/*"]]),
+            of_linked_data: of(&[&[JSON_LD], &["application/*"], &["*/*"]]),
+            of_table: of(&[&[CSV], &["text/*"], &["*/*"]]),
+        }
     }
 }
 

@@ -15,6 +15,8 @@ const HEADERS: usize = 16;
 /// Media types of files.
 pub const PARQUET: &str = "application/vnd.apache.parquet";
 pub const CSV: &str = "text/csv";
+/// And of linked data as JSON.
+pub const JSON_LD: &str = "application/ld+json";
 
 const VARY: &str = "Accept, Authorization, X-API-Key, Accept-Encoding, Origin";
 

@@ -13,6 +13,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
 use crate::serve::http::problem::Result;
+use crate::serve::http::response::{CSV, PARQUET};
 
 pub const PAGES: &[Page] = &[
     Page { path: "/datasets", make: |visit| datasets(visit).boxed() },
@@ -38,7 +39,7 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let release_id = dataset["meta"]["release"]["release_id"].as_str().unwrap_or("current").to_owned();
     let files = visit.ask_if_there(format!("/v1/releases/{release_id}/datasets/{id}")).await?;
     let linked = visit.ask(format!("/v1/datasets/{id}/croissant.json")).await?;
-    let linked = Value::from_safe_string(as_data(&for_search_engines(linked)));
+    let linked = Value::from_safe_string(as_data(&for_search_engines(linked, &in_states)));
     let context = context! {
         dataset => dataset["data"], coverage => covered, chart => sparkline("Records over the last releases", &counts), map, release => release_id,
         files => files["data"],
@@ -47,20 +48,36 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
 }
 
 /// Of a Croissant document what search engines read, in the words of schema.org alone: columns in place of record sets, and in place of files, which may be a
-/// thousand, where all of them are told.
-fn for_search_engines(mut document: Json) -> Json {
+/// thousand, all of it as a table, a file that is alone, and where all of them are told. And the states that it is about.
+fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json {
     let Some(members) = document.as_object_mut() else { return document };
     let columns: Vec<Json> =
         members["recordSet"].as_array().into_iter().flatten().flat_map(|set| set["field"].as_array().into_iter().flatten()).map(measured).collect();
+    let downloads = downloads(&members["distribution"], !columns.is_empty());
     let at = members["includedInDataCatalog"]["url"].as_str().unwrap_or_default().trim_end_matches("/v1/catalog.json");
     let whole = format!("{at}/v1/datasets/{}/croissant.json", members["identifier"].as_str().unwrap_or_default());
     let vocabulary = members["@context"]["@vocab"].clone();
     members.retain(|name, _| !["@context", "conformsTo", "recordSet", "distribution", "citeAs"].contains(&name.as_str()));
     members.insert("@context".to_owned(), vocabulary);
     members.insert("variableMeasured".to_owned(), Json::Array(columns));
+    members.insert("distribution".to_owned(), Json::Array(downloads));
+    if !in_states.is_empty() {
+        let place = |state| json!({"@type": "Place", "address": {"@type": "PostalAddress", "addressCountry": "US", "addressRegion": state}});
+        members.insert("spatialCoverage".to_owned(), in_states.iter().map(place).collect());
+    }
     members.insert("subjectOf".to_owned(), json!({"@type": "CreativeWork", "name": "Croissant 1.1", "url": whole, "encodingFormat": "application/ld+json"}));
     without_prefix(&mut document);
     document
+}
+
+/// What is had by one address: the table of text, of a dataset whose columns are known, and the only part of one of a single part.
+fn downloads(files: &Json, is_table: bool) -> Vec<Json> {
+    let download = |address: &str, kind: &str| json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind});
+    let mut addresses = files.as_array().into_iter().flatten().filter_map(|file| file["contentUrl"].as_str());
+    let Some(first) = addresses.next() else { return Vec::new() };
+    let table = first.split('?').next().filter(|_| is_table).map(|address| download(&format!("{address}?format=csv"), CSV));
+    let part = addresses.next().is_none().then(|| download(first, PARQUET));
+    table.into_iter().chain(part).collect()
 }
 
 /// A column as a property that is measured.
@@ -123,20 +140,35 @@ mod tests {
     fn search_engines_are_told_columns_and_where_the_files_are_told() {
         let croissant = json!({
             "@context": {"@vocab": "https://schema.org/"}, "@type": "sc:Dataset", "conformsTo": "x", "citeAs": "y", "name": "A", "identifier": "test.thing",
-            "creator": [{"@type": "sc:Organization", "name": "B"}], "distribution": [{"@type": "cr:FileObject"}],
+            "creator": [{"@type": "sc:Organization", "name": "B"}],
+            "distribution": [{"@type": "cr:FileObject", "contentUrl": "https://data.example.org/v1/releases/r1/datasets/test.thing?format=parquet&part=ab"}],
             "includedInDataCatalog": {"@type": "sc:DataCatalog", "url": "https://data.example.org/v1/catalog.json"},
             "recordSet": [{"field": [{"@type": "cr:Field", "name": "zcta", "description": "ZCTA.", "dataType": "sc:Text"}]}]
         });
+        let download = |query: &str, kind: &str| {
+            let address = format!("https://data.example.org/v1/releases/r1/datasets/test.thing?{query}");
+            json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind})
+        };
         let expected = json!({
             "@context": "https://schema.org/", "@type": "Dataset", "name": "A", "identifier": "test.thing", "creator": [{"@type": "Organization", "name": "B"}],
             "includedInDataCatalog": {"@type": "DataCatalog", "url": "https://data.example.org/v1/catalog.json"},
             "variableMeasured": [{"@type": "PropertyValue", "name": "zcta", "description": "ZCTA."}],
+            "distribution": [download("format=csv", "text/csv"), download("format=parquet&part=ab", "application/vnd.apache.parquet")],
+            "spatialCoverage": [{"@type": "Place", "address": {"@type": "PostalAddress", "addressCountry": "US", "addressRegion": "ZZ"}}],
             "subjectOf": {
                 "@type": "CreativeWork", "name": "Croissant 1.1", "url": "https://data.example.org/v1/datasets/test.thing/croissant.json",
                 "encodingFormat": "application/ld+json"
             }
         });
-        assert_eq!(for_search_engines(croissant), expected);
+        assert_eq!(for_search_engines(croissant, &BTreeSet::from(["ZZ".to_owned()])), expected);
+    }
+
+    #[test]
+    fn of_several_parts_the_table_is_told_and_without_columns_nothing() {
+        let parts = json!([{"contentUrl": "https://example.org/a?part=1"}, {"contentUrl": "https://example.org/a?part=2"}, {"@type": "cr:FileSet"}]);
+        let table = json!({"@type": "DataDownload", "contentUrl": "https://example.org/a?format=csv", "encodingFormat": "text/csv"});
+        assert_eq!(downloads(&parts, true), [table]);
+        assert_eq!((downloads(&parts, false), downloads(&json!([]), true)), (vec![], vec![]));
     }
 
     #[test]

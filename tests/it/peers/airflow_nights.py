@@ -1,5 +1,5 @@
 """Runs a DAG of integrations/airflow with the real Airflow, a night for each line on standard input, and prints after each what became of its tasks
-and which assets were told of. AIRFLOW_HOME is a folder of its own. First it parses all DAGs there are."""
+what they left for each other and which assets were told of. AIRFLOW_HOME is a folder of its own. First it parses all DAGs there are."""
 
 import importlib.util
 import json
@@ -11,6 +11,7 @@ subprocess.run([pathlib.Path(sys.executable).with_name("airflow"), "db", "migrat
 
 from airflow.models.asset import AssetEvent  # noqa: E402
 from airflow.models.dagbag import DagBag  # noqa: E402
+from airflow.models.xcom import XComModel  # noqa: E402
 from airflow.utils.session import create_session  # noqa: E402
 
 folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -21,7 +22,8 @@ def tell(what):
     print("\nTOLD " + json.dumps(what), flush=True)
 
 
-tell({"import_errors": {str(path): str(error) for path, error in bag.import_errors.items()}, "dags": sorted(bag.dags)})
+schedules = {dag_id: f"{dag.timetable.summary} {dag.timezone.name}" for dag_id, dag in sorted(bag.dags.items())}
+tell({"import_errors": {str(path): str(error) for path, error in bag.import_errors.items()}, "dags": schedules})
 
 spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
 module = importlib.util.module_from_spec(spec)
@@ -34,8 +36,10 @@ for _ in sys.stdin:
     run = dag.test()
     with create_session() as session:
         events = [[event.asset.uri, event.extra] for event in session.query(AssetEvent).order_by(AssetEvent.id).all()]
+        left = session.query(XComModel).filter(XComModel.run_id == run.run_id, XComModel.map_index == -1).all()
+        left = {f"{value.task_id}.{value.key}": XComModel.deserialize_value(value) for value in left}
     tasks = {}
     for task in run.get_task_instances():
         tasks.setdefault(task.task_id, []).append([str(task.state), task.try_number])
-    tell({"state": str(run.state), "tasks": tasks, "events": events[seen:]})
+    tell({"state": str(run.state), "tasks": tasks, "left": left, "events": events[seen:]})
     seen = len(events)

@@ -5,12 +5,14 @@ use std::process::Command;
 use pubdata::store::Releases;
 use serde_json::{Value, json};
 
+use super::api::Server;
 use super::{python, script};
 use crate::serve::Served;
+use crate::support::project;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mlcroissant_finds_every_document_valid_and_reads_the_records_of_the_parts() {
-    let Some(python) = python(&["mlcroissant", "pyarrow"]) else { return };
+    let Some(python) = python(&["mlcroissant", "pyarrow", "rdflib"]) else { return };
     let served = Served::new().await;
     let folder = tempfile::tempdir().unwrap();
     let manifest = Releases::open(&served.home, None).unwrap().present("nightly").await.unwrap().unwrap();
@@ -19,16 +21,24 @@ async fn mlcroissant_finds_every_document_valid_and_reads_the_records_of_the_par
     for (dataset_id, dataset) in &manifest.datasets {
         let document = folder.path().join(format!("{dataset_id}.json"));
         std::fs::write(&document, served.get(&format!("/v1/datasets/{dataset_id}/croissant.json")).await.bytes).unwrap();
-        let files: serde_json::Map<String, Value> = dataset.parts.iter().map(|part| (part.path.clone(), json!(release.join(&part.path)))).collect();
+        // As whoever has downloaded the parts keeps them.
+        std::fs::create_dir_all(folder.path().join(dataset_id)).unwrap();
+        for part in &dataset.parts {
+            std::fs::copy(release.join(&part.path), folder.path().join(&part.path)).unwrap();
+        }
+        let files: serde_json::Map<String, Value> = dataset.parts.iter().map(|part| (part.path.clone(), json!(folder.path().join(&part.path)))).collect();
         let parts: Vec<Value> = dataset.parts.iter().map(|part| json!({"path": part.path, "sha256": part.sha256.to_string()})).collect();
         cases.push(json!({"document": document, "files": files, "parts": parts}));
     }
-    let rows: u64 = manifest.datasets.values().filter(|dataset| dataset.parts.len() == 1).map(|dataset| dataset.parts[0].rows).sum();
-    assert!(rows > 100, "{rows}");
+    let rows: u64 = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.rows).sum();
+    assert!(rows > 100 && manifest.datasets.values().any(|dataset| dataset.parts.len() > 100), "{rows}");
+    let server = Server::start(served.home.root(), &project(""));
     let list = folder.path().join("cases.json");
     std::fs::write(&list, json!(cases).to_string()).unwrap();
-    let output = tokio::task::block_in_place(|| Command::new(&python).arg(script("read_croissant.py")).arg(&list).output().unwrap());
+    let output = tokio::task::block_in_place(|| {
+        Command::new(&python).arg(script("read_croissant.py")).arg(&list).arg(format!("http://{}", server.address)).output().unwrap()
+    });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let counted: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(counted, json!({"documents": cases.len(), "rows": rows}));
+    assert_eq!(counted, json!({"documents": cases.len(), "rows": rows, "linked": manifest.datasets["geo.zcta_metric"].parts.len()}));
 }

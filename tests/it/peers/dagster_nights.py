@@ -38,6 +38,6 @@ with dg.DagsterInstance.ephemeral() as instance:
             "made": made,
             "checks": sorted([check.asset_key.to_user_string(), check.severity.value] for check in failed),
             "freshness": freshness,
-            "schedules": [schedule.name for schedule in module.defs.schedules],
+            "schedules": [f"{one.name} {one.cron_schedule} {one.execution_timezone} {one.default_status.value}" for one in module.defs.schedules],
         }
         print("\nTOLD " + json.dumps(told), flush=True)

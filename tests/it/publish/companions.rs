@@ -268,8 +268,8 @@ async fn a_package_says_what_a_column_holds_and_where_it_is_from() {
     let resource = &package["resources"][0];
     assert_eq!((&resource["name"], &resource["rows"]), (&json!("test.place"), &json!(6)));
     assert_eq!(resource["path"], json!(["test.place/2023.parquet", "test.place/2024.parquet"]));
-    let home = "https://example.org/";
-    assert_eq!(resource["licenses"], json!([{"title": "CC0-1.0", "path": home}, {"title": "Own terms", "name": "notspecified"}]));
+    let (home, zero) = ("https://example.org/", "https://creativecommons.org/publicdomain/zero/1.0/");
+    assert_eq!(resource["licenses"], json!([{"title": "CC0-1.0", "path": zero}, {"title": "Own terms", "name": "notspecified"}]));
     assert_eq!(resource["sources"], json!([{"title": "Example"}, {"title": "Example", "path": home}]));
     assert_eq!(resource["schema"]["primaryKey"], json!(["year", "code"]));
     let fields = &resource["schema"]["fields"];

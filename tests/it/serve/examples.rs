@@ -64,7 +64,7 @@ const EXAMPLES: [(&str, &str); 47] = [
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
 
-const VOLATILE: [(&str, &str); 29] = [
+const VOLATILE: [(&str, &str); 30] = [
     ("manifest_sha256", HASH),
     ("records_root", HASH),
     ("root", HASH),
@@ -72,6 +72,7 @@ const VOLATILE: [(&str, &str); 29] = [
     ("checkpoint", "data.example.org/2026/nightly\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— data.example.org/2026/nightly AAAAAA==\n"),
     ("verified_as_of", "2026-08-05"),
     ("datePublished", "2026-08-05T07:00:00Z"),
+    ("dateModified", "2026-08-05"),
     ("modified", "2026-08-05"),
     ("issued", "2026-08-05"),
     // Of every dataset: a catalog names them all.

@@ -800,6 +800,7 @@ Croissant = TypedDict(
         "conformsTo": "str",
         "creator": "list[NamedOrganization]",
         "creditText": "str",
+        "dateModified": "str",
         "datePublished": "str",
         "description": "str",
         "distribution": "list[CroissantFile]",
@@ -807,6 +808,7 @@ Croissant = TypedDict(
         "inLanguage": "str",
         "includedInDataCatalog": "NamedCatalog",
         "isBasedOn": "list[str]",
+        "keywords": "list[str]",
         "license": "list[NamedWork]",
         "name": "str",
         "recordSet": "list[CroissantRecordSet]",
@@ -841,7 +843,6 @@ CroissantFile = TypedDict(
     {
         "@id": "str",
         "@type": "CroissantFileType",
-        "containedIn": "NotRequired[list[CroissantReference]]",
         "contentSize": "NotRequired[str]",
         "contentUrl": "NotRequired[str]",
         "description": "str",
@@ -1723,6 +1724,7 @@ NamedWork = TypedDict(
     {
         "@type": "str",
         "name": "str",
+        "url": "NotRequired[str]",
     },
 )
 

@@ -15,7 +15,7 @@ use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
 use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
 use super::problem::{CODES, Code};
-use super::response::{CSV, PARQUET};
+use super::response::{CSV, JSON_LD, PARQUET};
 use crate::contract::Contracts;
 
 /// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
@@ -167,6 +167,9 @@ fn responses(endpoint: &Endpoint) -> Value {
         responses["206"] = json!({"description": "The range of a part that `Range` names."});
         responses["200"]["content"][PARQUET] = file.clone();
         responses["200"]["content"][CSV] = file;
+    }
+    if endpoint.is_linked_data() {
+        responses["200"]["content"][JSON_LD] = json!({"schema": reference(&name)});
     }
     if endpoint.rows().is_some() {
         let table = json!({"type": "string", "description": "A table of the records: RFC 4180, UTF-8, with a header row."});

@@ -216,6 +216,24 @@ async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_
 }
 
 #[tokio::test]
+async fn the_catalog_of_an_earlier_release_leads_to_what_is_told_of_that_release() {
+    let (world, [first, .., last]) = world().await;
+    let catalog = world.ok(&format!("/v1/catalog.json?release={first}")).await;
+    assert_eq!(held(&catalog), Vec::<String>::new());
+    assert_eq!(catalog["@id"], format!("http://127.0.0.1:8080/v1/catalog.json?release={first}"));
+    let county = dataset(&catalog, "geo.county");
+    let told = |address: &Value| address.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+    let croissant = world.ok(&told(&county["metadataDistribution"][0]["downloadURL"])).await;
+    assert!(croissant["version"].as_str().unwrap().ends_with(&format!("+{first}")), "{}", croissant["version"]);
+    let described = world.ok(&told(&county["describedBy"]["downloadURL"])).await;
+    assert_eq!(described["meta"]["release"]["release_id"], first.as_str());
+    // By the day of a release it is told as that release, and by nothing as whatever is present.
+    assert_eq!(world.ok("/v1/catalog.json?as_of=2026-01-10").await["@id"], catalog["@id"]);
+    let present = world.ok("/v1/catalog.json").await;
+    assert_eq!((&present["@id"], first == last), (&json!("http://127.0.0.1:8080/v1/catalog.json"), false));
+}
+
+#[tokio::test]
 async fn without_a_contact_the_catalog_names_nobody() {
     for contact in [None, Some("+1 555 0100".to_owned())] {
         let world = World::with(|settings| settings.contact = contact).await;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::world;
 use crate::serve::World;
+use crate::serve::home::publish_changed;
 
 const METRICS: &str = "/v1/datasets/geo.zcta_metric/croissant.json";
 const OWN: &str = "http://127.0.0.1:8080";
@@ -31,6 +32,7 @@ async fn a_dataset_is_described_with_each_part_and_what_is_downloaded_is_what_wa
     assert_eq!(document["version"], format!("{}+{}", manifest.datasets["geo.zcta_metric"].schema_version, world.release_id));
     assert_eq!(document["creator"], json!([{"@type": "sc:Organization", "name": "U.S. Census Bureau"}]));
     assert_eq!(document["license"], json!([{"@type": "sc:CreativeWork", "name": "Public domain"}]));
+    assert_eq!((&document["keywords"], &document["dateModified"]), (&json!(["geo"]), &world.ok("/v1/datasets/geo.zcta_metric").await["data"]["source_date"]));
     assert!(document["description"].as_str().unwrap().contains(&contract.not_covered[0]), "{}", document["description"]);
     // The survey of 2022 began in 2018; years of a survey are five.
     assert_eq!(document["temporalCoverage"], "2018-01-01/2023-12-31");
@@ -45,7 +47,8 @@ async fn a_dataset_is_described_with_each_part_and_what_is_downloaded_is_what_wa
         assert_eq!(file["contentSize"], format!("{} B", downloaded.bytes.len()));
     }
     let set = by_id(&document["distribution"], "cr:FileSet")["parts"];
-    assert_eq!(set["containedIn"], json!(parts.iter().map(|part| json!({"@id": part.path})).collect::<Vec<_>>()));
+    assert_eq!((&set["includes"], set.get("containedIn")), (&json!("geo.zcta_metric/*.parquet"), None));
+    assert!(parts.iter().all(|part| part.path.strip_prefix("geo.zcta_metric/").is_some_and(|name| name.ends_with(".parquet"))));
 }
 
 #[tokio::test]
@@ -83,6 +86,7 @@ async fn addresses_are_those_that_the_server_was_told_and_the_release_is_pinned(
     let document = world.ok(&format!("{METRICS}?release={first}")).await;
     let url = document["distribution"][0]["contentUrl"].as_str().unwrap();
     assert!(url.starts_with(&format!("{OWN}/v1/releases/{first}/datasets/geo.zcta_metric?format=parquet&part=")), "{url}");
+    assert_eq!(document["includedInDataCatalog"]["url"], format!("{OWN}/v1/catalog.json?release={first}"));
     let request = Request::get(METRICS).header("host", "evil.example").header("x-forwarded-host", "evil.example");
     let answer = world.send(request.body(Body::empty()).unwrap()).await;
     assert!(!String::from_utf8_lossy(&answer.bytes).contains("evil.example"));
@@ -92,6 +96,38 @@ async fn addresses_are_those_that_the_server_was_told_and_the_release_is_pinned(
     assert!(document["distribution"][0]["contentUrl"].as_str().unwrap().starts_with("https://data.example.org/v1/releases/r"));
     let without_pages = World::with(|settings| settings.pages = pubdata::serve::Pages::Off).await;
     assert_eq!(without_pages.ok(METRICS).await["url"], format!("{OWN}/v1/datasets/geo.zcta_metric"));
+}
+
+#[tokio::test]
+async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_of_its_own() {
+    let world = World::new().await;
+    let asked = async |path: &str, accept: &str| world.send(Request::get(path).header("accept", accept).body(Body::empty()).unwrap()).await;
+    let plain = asked(METRICS, "*/*").await;
+    // The last is what rdflib sends.
+    let rdflib = "text/turtle, application/rdf+xml, application/ld+json;q=0.9, */*;q=0.1";
+    for accept in ["application/ld+json", "application/ld+json;profile=\"x\", application/json;q=0.5", rdflib] {
+        let linked = asked(METRICS, accept).await;
+        assert_eq!((linked.status.as_u16(), linked.header("content-type")), (200, "application/ld+json"), "{accept}");
+        assert!(linked.bytes == plain.bytes && linked.header("etag") != plain.header("etag"), "{accept}");
+    }
+    for accept in ["*/*", "application/*", "application/json", "application/json, application/ld+json;q=0.5"] {
+        assert_eq!(asked(METRICS, accept).await.header("content-type"), "application/json", "{accept}");
+    }
+    let refused = asked(METRICS, "text/turtle").await;
+    assert_eq!(refused.problem(), (400, "invalid_parameter".to_owned()));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("`application/json` or `application/ld+json`"), "{}", refused.json());
+    // What is no linked data is not called so.
+    assert_eq!(asked("/v1/catalog.json", "application/ld+json").await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn a_standard_licence_has_its_address() {
+    let world = World::new().await;
+    let licence = "Creative Commons Attribution 4.0";
+    publish_changed(&world.home, &world.release_id, |manifest| manifest.tasks.values_mut().for_each(|task| task.licence = licence.to_owned())).await;
+    world.service.refresh().await.unwrap();
+    let expected = json!([{"@type": "sc:CreativeWork", "name": licence, "url": "https://creativecommons.org/licenses/by/4.0/"}]);
+    assert_eq!(world.ok(METRICS).await["license"], expected);
 }
 
 #[tokio::test]

@@ -131,7 +131,11 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
     // Of parts by subject, and of a record that is not there.
     let receipt = "/v1/receipts/sec.filing:9999999999:none";
-    survey.answer("GET", receipt, &Served::of(SealedPlace::new().place).await.ok(receipt).await);
+    // And of standard licences.
+    let (served, licensed) = (Served::of(SealedPlace::new().place).await, "/v1/datasets/business.entity/croissant.json");
+    for path in [receipt, licensed] {
+        survey.answer("GET", path, &served.ok(path).await);
+    }
     let compare = "/v1/geo-demographics/locations/compare";
     survey.answer("POST", compare, &areas.post(compare, &json!({"locations": ["90210", "10001"]})).await.json());
     for (path, body) in posts() {

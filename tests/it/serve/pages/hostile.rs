@@ -100,7 +100,9 @@ async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
     assert_eq!(dataset["creator"][0]["name"], hostile);
     // The same words as in the document that it is made of.
     let croissant = world.ok("/v1/datasets/geo.zcta_metric/croissant.json").await;
-    for name in ["name", "description", "identifier", "url", "version", "datePublished", "creditText", "isBasedOn", "temporalCoverage"] {
+    for name in
+        ["name", "description", "identifier", "url", "version", "datePublished", "creditText", "isBasedOn", "temporalCoverage", "keywords", "dateModified"]
+    {
         assert_eq!(dataset[name], croissant[name], "{name}");
     }
     assert_eq!(dataset["variableMeasured"].as_array().unwrap().len(), croissant["recordSet"][0]["field"].as_array().unwrap().len());
