@@ -5,7 +5,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 use super::record::CanonicalRecords;
-use super::tree::leaf_hash;
+use super::tree::leaf_hash_of;
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 
@@ -24,7 +24,7 @@ impl Leaf {
     /// The hash of the leaf: of the number of bytes of the record's id (four bytes, most significant first), the id, and the record's digest.
     pub fn hash(&self) -> Digest {
         let length = u32::try_from(self.record_id.len()).unwrap_or(u32::MAX);
-        leaf_hash(&[&length.to_be_bytes()[..], self.record_id.as_bytes(), self.record_sha256.as_bytes()].concat())
+        leaf_hash_of(&[&length.to_be_bytes(), self.record_id.as_bytes(), self.record_sha256.as_bytes()])
     }
 }
 
@@ -40,7 +40,7 @@ pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
         let batch = batch?;
         let ids = batch.column_by_name("record_id").and_then(|ids| ids.as_string_opt::<i32>());
         let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
-        let records = CanonicalRecords::of(&batch);
+        let records = CanonicalRecords::of(&batch)?;
         for row in 0..ids.len() {
             canonical.clear();
             records.write(row, &mut canonical)?;

@@ -165,7 +165,7 @@ async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, rec
 fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<String, Value>>> {
     let Some(batch) = crate::store::row_of_record(part, record_id)? else { return Ok(None) };
     let mut canonical = Vec::new();
-    CanonicalRecords::of(&batch).write(0, &mut canonical)?;
+    CanonicalRecords::of(&batch)?.write(0, &mut canonical)?;
     Ok(Some(serde_json::from_slice(&canonical).expect("it is JSON")))
 }
 

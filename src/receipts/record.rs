@@ -3,42 +3,73 @@
 
 use std::io::Write;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;
-use crate::store::pointers_at;
 
-/// Writes the records of a batch, its columns in the order of their names.
+/// Writes the records of a batch, its columns in the order of their names. A release has millions of records: what is known of a column is found out
+/// once for a batch.
 pub struct CanonicalRecords<'a> {
-    /// What stands before the value, and the values.
-    columns: Vec<(String, &'a ArrayRef)>,
+    /// What stands before the value, with the comma or brace, and the values.
+    columns: Vec<(String, Cells<'a>)>,
+}
+
+/// The values of a column.
+enum Cells<'a> {
+    Text(&'a StringArray),
+    Boolean(&'a BooleanArray),
+    Int32(&'a PrimitiveArray<Int32Type>),
+    Int64(&'a PrimitiveArray<Int64Type>),
+    Float64(&'a PrimitiveArray<Float64Type>),
+    Date(&'a PrimitiveArray<Date32Type>),
+    Decimal(&'a PrimitiveArray<Decimal128Type>),
+    Texts(&'a ListArray, &'a StringArray),
+    Pointers(&'a ListArray, Box<Pointers<'a>>),
+}
+
+/// Places in the publishers' files, of all rows one behind the other.
+struct Pointers<'a> {
+    lengths: Numbers<'a>,
+    members: &'a StringArray,
+    offsets: Numbers<'a>,
+    snapshots: &'a StringArray,
+    source_ids: &'a StringArray,
+}
+
+/// Programs of before wrote them without a sign.
+enum Numbers<'a> {
+    Signed(&'a PrimitiveArray<Int64Type>),
+    Unsigned(&'a PrimitiveArray<UInt64Type>),
 }
 
 impl<'a> CanonicalRecords<'a> {
     /// Of all columns of a batch. Their names are plain ASCII words, whose order is that of their UTF-16 units.
-    pub fn of(batch: &'a RecordBatch) -> Self {
+    ///
+    /// # Errors
+    /// `Store`, when a column is of a type that parts do not have.
+    pub fn of(batch: &'a RecordBatch) -> Result<Self> {
         let schema = batch.schema();
         let mut columns: Vec<(String, &ArrayRef)> = schema.fields().iter().map(|field| field.name().clone()).zip(batch.columns()).collect();
         columns.sort_by(|a, b| a.0.cmp(&b.0));
-        Self { columns }
+        let prepared = columns.into_iter().enumerate().map(|(number, (name, column))| {
+            let cells = if name == POINTERS { Cells::of_pointers(column)? } else { Cells::of(column)? };
+            let mut before = Vec::from(if number == 0 { b"{" } else { b"," });
+            text(&mut before, &name);
+            Ok((format!("{}:", String::from_utf8_lossy(&before)), cells))
+        });
+        Ok(Self { columns: prepared.collect::<Result<_>>()? })
     }
 
     /// Appends the canonical form of a row.
     ///
     /// # Errors
-    /// `Store`, when a column is of a type that parts do not have.
+    /// `Store`, when a value is none that a record can have.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
-        for (number, (name, column)) in self.columns.iter().enumerate() {
-            out.push(if number == 0 { b'{' } else { b',' });
-            text(out, name);
-            out.push(b':');
-            if name == POINTERS {
-                write_pointers(column, row, out)?;
-            } else {
-                write_cell(column, row, out)?;
-            }
+        for (before, cells) in &self.columns {
+            out.extend_from_slice(before.as_bytes());
+            cells.write(row, out)?;
         }
         out.push(b'}');
         Ok(())
@@ -47,73 +78,125 @@ impl<'a> CanonicalRecords<'a> {
 
 /// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and nothing else.
 fn text(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
-}
-
-fn number(out: &mut Vec<u8>, number: impl std::fmt::Display) {
-    write!(out, "\"{number}\"").expect("memory takes it");
-}
-
-fn write_cell(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
-    if column.is_null(row) {
-        out.extend_from_slice(b"null");
-        return Ok(());
+    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
+        return;
     }
-    match column.data_type() {
-        DataType::Utf8 => text(out, column.as_string::<i32>().value(row)),
-        DataType::Boolean => out.extend_from_slice(if column.as_boolean().value(row) { b"true" } else { b"false" }),
-        DataType::Int32 => number(out, column.as_primitive::<Int32Type>().value(row)),
-        DataType::Int64 => number(out, column.as_primitive::<Int64Type>().value(row)),
-        DataType::Float64 => match column.as_primitive::<Float64Type>().value(row) {
-            finite if finite.is_finite() => number(out, finite),
-            other => return Err(Error::store(format!("{other} is no number"))),
-        },
-        DataType::Date32 => match column.as_primitive::<Date32Type>().value_as_date(row) {
-            Some(date) => number(out, date),
-            None => return Err(Error::store("a date is outside the calendar")),
-        },
-        DataType::Decimal128(..) => {
-            let digits = column.as_primitive::<Decimal128Type>().value_as_string(row);
-            number(out, if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits });
-        }
-        DataType::List(_) => {
-            let items = column.as_list::<i32>().value(row);
-            let items = items.as_string_opt::<i32>().ok_or_else(|| Error::store("a list column does not hold text"))?;
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                match item {
-                    Some(item) => text(out, item),
-                    None => out.extend_from_slice(b"null"),
-                }
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+fn integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    out.push(b'"');
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    out.push(b'"');
+}
+
+fn displayed(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+    write!(out, "\"{value}\"").expect("memory takes it");
+}
+
+impl<'a> Cells<'a> {
+    fn of(column: &'a ArrayRef) -> Result<Self> {
+        Ok(match column.data_type() {
+            DataType::Utf8 => Self::Text(column.as_string()),
+            DataType::Boolean => Self::Boolean(column.as_boolean()),
+            DataType::Int32 => Self::Int32(column.as_primitive()),
+            DataType::Int64 => Self::Int64(column.as_primitive()),
+            DataType::Float64 => Self::Float64(column.as_primitive()),
+            DataType::Date32 => Self::Date(column.as_primitive()),
+            DataType::Decimal128(..) => Self::Decimal(column.as_primitive()),
+            DataType::List(_) => {
+                let lists = column.as_list();
+                Self::Texts(lists, lists.values().as_string_opt().ok_or_else(|| Error::store("a list column does not hold text"))?)
             }
-            out.push(b']');
-        }
-        other => return Err(Error::store(format!("column type {other} is not one that parts have"))),
+            other => return Err(Error::store(format!("column type {other} is not one that parts have"))),
+        })
     }
-    Ok(())
+
+    fn of_pointers(column: &'a ArrayRef) -> Result<Self> {
+        let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
+        let lists = column.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+        let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+        let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
+        let texts = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
+        let numbers = |name: &str| {
+            let column = field(name)?;
+            let signed = column.as_primitive_opt().map(Numbers::Signed);
+            signed.or_else(|| column.as_primitive_opt().map(Numbers::Unsigned)).ok_or_else(not_pointers)
+        };
+        let (lengths, offsets) = (numbers("length")?, numbers("offset")?);
+        let (members, snapshots, source_ids) = (texts("member")?, texts("snapshot")?, texts("source_id")?);
+        Ok(Self::Pointers(lists, Box::new(Pointers { lengths, members, offsets, snapshots, source_ids })))
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Text(cells) if cells.is_valid(row) => text(out, cells.value(row)),
+            Self::Boolean(cells) if cells.is_valid(row) => out.extend_from_slice(if cells.value(row) { b"true" } else { b"false" }),
+            Self::Int32(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::Int64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::Float64(cells) if cells.is_valid(row) => match cells.value(row) {
+                finite if finite.is_finite() => displayed(out, finite),
+                other => return Err(Error::store(format!("{other} is no number"))),
+            },
+            Self::Date(cells) if cells.is_valid(row) => match cells.value_as_date(row) {
+                Some(date) => displayed(out, date),
+                None => return Err(Error::store("a date is outside the calendar")),
+            },
+            Self::Decimal(cells) if cells.is_valid(row) => {
+                let digits = cells.value_as_string(row);
+                displayed(out, if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits });
+            }
+            Self::Texts(lists, items) if lists.is_valid(row) => each(lists, row, out, |item, out| {
+                write_optional(items, item, out);
+            }),
+            Self::Pointers(lists, pointers) => each(lists, row, out, |item, out| pointers.write(item, out)),
+            _ => out.extend_from_slice(b"null"),
+        }
+        Ok(())
+    }
 }
 
-fn write_pointers(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
+/// Writes the items of a row's list.
+fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>)) {
+    let border = |row: usize| usize::try_from(lists.value_offsets()[row]).unwrap_or_default();
     out.push(b'[');
-    for (index, pointer) in pointers_at(column, row)?.into_iter().enumerate() {
-        out.extend_from_slice(if index == 0 { b"{\"length\":" } else { b",{\"length\":" });
-        number(out, pointer.length);
-        out.extend_from_slice(b",\"member\":");
-        match &pointer.member {
-            Some(member) => text(out, member),
-            None => out.extend_from_slice(b"null"),
+    for (number, item) in (border(row)..border(row + 1)).enumerate() {
+        if number > 0 {
+            out.push(b',');
         }
-        out.extend_from_slice(b",\"offset\":");
-        number(out, pointer.offset);
-        out.extend_from_slice(b",\"snapshot\":");
-        number(out, pointer.snapshot);
-        out.extend_from_slice(b",\"source_id\":");
-        text(out, &pointer.source_id);
-        out.push(b'}');
+        write(item, out);
     }
     out.push(b']');
-    Ok(())
+}
+
+fn write_optional(texts: &StringArray, item: usize, out: &mut Vec<u8>) {
+    if texts.is_valid(item) { text(out, texts.value(item)) } else { out.extend_from_slice(b"null") }
+}
+
+impl Pointers<'_> {
+    fn write(&self, item: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"length\":");
+        self.lengths.write(item, out);
+        out.extend_from_slice(b",\"member\":");
+        write_optional(self.members, item, out);
+        out.extend_from_slice(b",\"offset\":");
+        self.offsets.write(item, out);
+        out.extend_from_slice(b",\"snapshot\":");
+        text(out, self.snapshots.value(item));
+        out.extend_from_slice(b",\"source_id\":");
+        text(out, self.source_ids.value(item));
+        out.push(b'}');
+    }
+}
+
+impl Numbers<'_> {
+    fn write(&self, item: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Signed(numbers) => integer(out, numbers.value(item)),
+            Self::Unsigned(numbers) => integer(out, numbers.value(item)),
+        }
+    }
 }

@@ -142,8 +142,10 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     let known: BTreeMap<(Digest, Option<&str>), Digest> =
         known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
     let at_a_time = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let parts = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)));
-    let sealed = stream::iter(parts.map(|(id, part)| {
+    let mut parts: Vec<(&String, &Part)> = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part))).collect();
+    // The largest first: none is left for the end, when the others are done.
+    parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
+    let sealed = stream::iter(parts.into_iter().map(|(id, part)| {
         let subjects_end = subjects_end(part);
         let root = known.get(&(part.sha256, subjects_end)).copied();
         async move {

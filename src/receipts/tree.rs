@@ -7,6 +7,11 @@ pub fn leaf_hash(data: &[u8]) -> Digest {
     hash(0, &[data])
 }
 
+/// The hash of a leaf whose data is in pieces.
+pub(super) fn leaf_hash_of(pieces: &[&[u8]]) -> Digest {
+    hash(0, pieces)
+}
+
 /// The hash of a node over two others: of a one byte and both.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     hash(1, &[left.as_bytes(), right.as_bytes()])
