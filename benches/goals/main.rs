@@ -20,6 +20,7 @@ mod nights;
 mod pages;
 mod profile;
 mod ready;
+mod receipts;
 mod stream;
 mod swaps;
 mod tax;
@@ -46,7 +47,7 @@ impl Error for Skipped {}
 
 type Bench = fn() -> Result<()>;
 
-const BENCHES: [(&str, &str, Bench); 15] = [
+const BENCHES: [(&str, &str, Bench); 16] = [
     (
         "acs",
         "goal 6: one ACS vintage, ten tables with all summary levels -> release, against SHA-256 of the same bytes (pass <= 3, moonshot <= 1.3)",
@@ -86,6 +87,7 @@ const BENCHES: [(&str, &str, Bench); 15] = [
         profile::bench,
     ),
     ("ready", "goal 11: server ready after start; resident memory (pass <= 2 s, moonshot <= 0.3 s)", ready::bench),
+    ("receipts", "sealing the mirror's release, in per cent of the run that made it (limit <= 5 %)", receipts::bench),
     ("stream", "1,000 sockets with 10 subscriptions each, one of which does not read: the others unaffected, memory bounded", stream::bench),
     ("swaps", "goal 12: release swaps under load, failed or mixed answers (pass 0 of 100, moonshot 0 of 10,000)", swaps::bench),
     ("tax", "boundary file of two million records -> release, against SHA-256 of the same file, peak memory, and lookups (no goal is set)", tax::bench),

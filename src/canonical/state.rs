@@ -75,6 +75,11 @@ pub fn usps(text: &str) -> Option<&'static str> {
     STATES.iter().find(|(code, state, _)| *code == name || *state == name).map(|(code, ..)| *code)
 }
 
+/// The postal codes of all.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    STATES.iter().map(|(code, ..)| *code)
+}
+
 /// The name behind a postal code, in upper case.
 pub fn name(usps: &str) -> Option<&'static str> {
     STATES.iter().find(|(code, ..)| *code == usps).map(|(_, state, _)| *state)

@@ -3,6 +3,7 @@
 use arrow::array::{Array, AsArray};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use rayon::prelude::*;
 
 use super::record::CanonicalRecords;
 use super::tree::leaf_hash_of;
@@ -35,17 +36,17 @@ impl Leaf {
 pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
     let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?.with_batch_size(BATCH_ROWS).build()?;
     let mut leaves = Vec::new();
-    let mut canonical = Vec::new();
     for batch in reader {
         let batch = batch?;
         let ids = batch.column_by_name("record_id").and_then(|ids| ids.as_string_opt::<i32>());
         let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
         let records = CanonicalRecords::of(&batch)?;
-        for row in 0..ids.len() {
+        let leaf = |canonical: &mut Vec<u8>, row: usize| {
             canonical.clear();
-            records.write(row, &mut canonical)?;
-            leaves.push(Leaf { record_id: ids.value(row).to_owned(), record_sha256: Digest::of(&canonical) });
-        }
+            records.write(row, canonical)?;
+            Ok(Leaf { record_id: ids.value(row).to_owned(), record_sha256: Digest::of(canonical) })
+        };
+        leaves.extend((0..ids.len()).into_par_iter().map_init(Vec::new, leaf).collect::<Result<Vec<Leaf>>>()?);
     }
     if !leaves.is_sorted() {
         leaves.sort_unstable();

@@ -37,7 +37,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "q",
         kind: Kind::Line { max: 120 },
-        description: "A ZIP code, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric and a ZCTA, such as `median income 90210`. Needed.",
+        description: "A ZIP code, city, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric and a ZCTA, such as `median income 90210`. Needed.",
     },
     Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 50, default: Some(20) }, description: "The most results." },
     RELEASE,

@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
 use crate::canonical::name::{comparable, words};
-use crate::canonical::state::{by_fips, name, usps};
+use crate::canonical::state::{all, by_fips, name, usps};
 use crate::serve::geo::area::{Area, AreaKind};
 use crate::serve::geo::metric::told;
 use crate::serve::geo::tables::Geo;
@@ -18,24 +18,49 @@ const COUNTIES: &str = AreaKind::County.place_dataset();
 const WITHOUT_KIND: i32 = 9_700;
 const BEGUN: i32 = 8_500;
 
-/// Finds ZIP codes.
+/// Of a ZIP code by its city.
+const OF_CITY: i32 = 9_500;
+
+/// Finds ZIP codes, by code or city.
 pub fn find_zips(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
     let Some(zips) = found.searches("zip.zip", call.release.table::<Zips>()) else { return };
-    let Some(code) = asked.five_digits() else { return };
+    let Some(code) = asked.five_digits() else { return add_city(found, zips, asked) };
     found.read_as("zip", code);
-    let Some(row) = zips.find(code) else { return };
+    if let Some(row) = zips.find(code) {
+        found.add(zip(zips, row, EXACT, "zip"));
+    }
+}
+
+/// Finds ZIP codes of a city; where no state is said, one of each state that has a city of that name before the next of any.
+fn add_city(found: &mut Found, zips: &Zips, asked: &Asked<'_>) {
+    let in_state = asked.with_state.map(|(state, rest)| zips.of_city(state, rest)).filter(|rows| !rows.is_empty());
+    let of_states: Vec<&[u32]> = match in_state {
+        Some(rows) => vec![rows],
+        None => all().map(|state| zips.of_city(state, asked.text)).filter(|rows| !rows.is_empty()).collect(),
+    };
+    if of_states.is_empty() {
+        return;
+    }
+    found.read_as("city", asked.text);
+    let most = of_states.iter().map(|rows| rows.len()).max().unwrap_or_default();
+    let in_turn = (0..most).flat_map(|place| of_states.iter().filter_map(move |rows| rows.get(place)));
+    in_turn.take(FEW).for_each(|row| found.add(zip(zips, *row as usize, OF_CITY, "city")));
+}
+
+fn zip(zips: &Zips, row: usize, score: i32, label: &'static str) -> Hit {
+    let code = zips.codes.at(row);
     let place = joined([Some(zips.cities.at(row)), zips.states.get(row)]);
-    found.add(Hit {
+    Hit {
         kind: "zip",
         title: format!("ZIP code {code}"),
         subtitle: joined([Some("ZIP code"), Some(place.as_str())]),
         id: code.to_owned(),
         path: path("/v1/zip/", code),
         page: path("/zip/", code),
-        score: EXACT,
-        label: "zip",
+        score,
+        label,
         record_id: Some(zips.provenance.record_id(row).to_owned()),
-    });
+    }
 }
 
 /// Finds ZCTAs, counties and states, and metrics of a ZCTA.

@@ -81,4 +81,26 @@ pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
     });
     assert!(outcomes.iter().all(|(_, release_id)| *release_id == expected[1]), "{outcomes:?}");
     machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+
+    // Two homes seal with one key at once, a third proves.
+    let key = place.root().join("signing.key");
+    let key = key.to_str().unwrap();
+    let verifier = machines.ask("driver", &["keys", "signing", "--name", "data.example.org/2026", "--output", key]).expect(0).json()["key"].take();
+    let seal = |machine: &'static str| machines.ask(machine, &["seal", "--signing-key", key, "--store", &machines.store]);
+    std::thread::scope(|scope| {
+        let seal = &seal;
+        let both = [scope.spawn(move || seal("driver")), scope.spawn(move || seal("other"))];
+        for sealed in both {
+            assert_eq!(sealed.join().unwrap().expect(0).json()["size"], 2, "both releases, each once");
+        }
+    });
+    let shown = machines.ask("reader", &["releases", "show", "--store", &machines.store]).expect(0).json();
+    let mut parts = shown["manifest"]["datasets"].as_object().unwrap().values().flat_map(|dataset| dataset["parts"].as_array().unwrap());
+    let record_id = parts.find_map(|part| part["key_range"][0].as_str()).unwrap();
+    let receipt = place.root().join("receipt.json");
+    for (id, is_present) in [(record_id.to_owned(), true), (format!("{record_id}:none"), false)] {
+        std::fs::write(&receipt, machines.ask("reader", &["receipt", &id, "--store", &machines.store]).expect(0).stdout).unwrap();
+        let said = machines.ask("reader", &["verify-receipt", receipt.to_str().unwrap(), "--key", verifier.as_str().unwrap()]).expect(0).json();
+        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&true.into(), &is_present.into()), "{said}");
+    }
 }

@@ -31,6 +31,9 @@ async fn whatever_is_typed_is_found_and_leads_on() {
     let cases = [
         ("90210", ("zip", "90210", "zip")),
         (" 90210-1234 ", ("zip", "90210", "zip")),
+        ("Boston", ("zip", "02127", "city")),
+        ("adjuntas, Puerto Rico", ("zip", "00601", "city")),
+        ("ERROL NH", ("zip", "03579", "city")),
         ("90210", ("zcta", "90210", "zcta")),
         ("median income 90210", ("metric", "90210:median_household_income", "metric")),
         ("rent 95120", ("metric", "95120:median_gross_rent", "metric")),
