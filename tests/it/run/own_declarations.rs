@@ -26,7 +26,7 @@ fn folder(place: &Place) -> PathBuf {
 
 /// Changes a file of a folder. A change that changes nothing is a mistake of the test.
 #[track_caller]
-fn change(folder: &Path, file: &str, from: &str, to: &str) {
+pub(super) fn change(folder: &Path, file: &str, from: &str, to: &str) {
     let path = folder.join(file);
     let before = std::fs::read_to_string(&path).unwrap();
     assert!(before.contains(from), "{file} has no {from}");

@@ -11,6 +11,7 @@ use pubdata::ids::{Digest, ReleaseId};
 use pubdata::store::{Home, Manifest, Releases};
 use serde_json::{Value, json};
 
+use super::own_declarations::change;
 use crate::support::{Place, copy_folder, project};
 
 const TASK: &str = "permit.cincinnati";
@@ -29,14 +30,6 @@ fn published() -> (Place, PathBuf) {
 fn run(place: &Place, folder: &Path) -> String {
     place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).expect(0);
     place.current()
-}
-
-#[track_caller]
-fn change(folder: &Path, file: &str, from: &str, to: &str) {
-    let path = folder.join(file);
-    let before = std::fs::read_to_string(&path).unwrap();
-    assert!(before.contains(from), "{file} has no {from}");
-    std::fs::write(path, before.replace(from, to)).unwrap();
 }
 
 /// Another night of the city: a permit described otherwise, one with another status, one gone and one new.
