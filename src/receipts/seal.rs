@@ -141,7 +141,8 @@ impl Seal {
 pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>) -> Result<Seal> {
     let known: BTreeMap<(Digest, Option<&str>), Digest> =
         known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
-    let at_a_time = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    // While two are read, the others are hashed.
+    let at_a_time = 2 + std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut parts: Vec<(&String, &Part)> = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part))).collect();
     // The largest first: none is left for the end, when the others are done.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
