@@ -1,39 +1,41 @@
-//! What it costs to seal a release, beside the run that made it.
+//! What a run takes longer when it seals what it publishes.
 
+use std::cell::Cell;
 use std::fs;
 
 use crate::Result;
 use crate::corpus::{folder, mirror, remove};
-use crate::measure::{Figures, finish, pubdata, seconds};
+use crate::measure::{Figures, finish, in_turn, pubdata, seconds};
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
-/// Runs of the mirror from nothing, each sealed: the time of both, and by how much the first is longer with the second.
+/// Runs of the mirror from nothing, with a key and without one, in turn; then releases that were published without one are sealed.
 pub fn bench() -> Result<()> {
-    let (mirror, home, key) = (mirror()?, folder().join("sealed"), folder().join("sealed.key"));
-    let at_home = |arguments: &[&str]| {
-        let mut command = pubdata(&["--home"]);
-        command.arg(&home).args(arguments);
-        command
-    };
+    let (mirror, homes, key) = (mirror()?, folder().join("sealed"), folder().join("sealed.key"));
     if key.is_file() {
         fs::remove_file(&key)?;
     }
+    remove(&homes)?;
     finish(pubdata(&["keys", "signing", "--name", "bench.example/1", "--output"]).arg(&key), &[0])?;
-    let (mut runs, mut seals, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..=ROUNDS {
-        remove(&home)?;
-        let (run, _) = seconds(|| finish(at_home(&["run", "--mirror"]).arg(&mirror), &[0, 10, 30]))?;
-        let (seal, _) = seconds(|| finish(at_home(&["seal", "--signing-key"]).arg(&key), &[0]))?;
-        // The first brings files into memory.
-        if round > 0 {
-            runs.push(run);
-            seals.push(seal);
-            ratios.push(100.0 * seal / run);
+    // Homes are removed at the end: for minutes after thousands of files were removed, ext4 takes longer to make others.
+    let home = |kind: &str, number: usize| homes.join(format!("{kind}-{number}"));
+    let run = |kind: &str, rounds: &Cell<usize>| {
+        let mut command = pubdata(&["run", "--mirror"]);
+        command.arg(&mirror).arg("--home").arg(home(kind, rounds.replace(rounds.get() + 1)));
+        if kind == "sealed" {
+            command.arg("--signing-key").arg(&key);
         }
-    }
-    // It makes the seal again, and holds the release against it.
-    finish(&mut at_home(&["verify"]), &[0])?;
-    println!("    run from nothing {}, seal {}, longer by {}", Figures::new(runs, " s"), Figures::new(seals, " s"), Figures::new(ratios, " %"));
-    remove(&home)
+        Ok(seconds(|| finish(&mut command, &[0, 10, 30]))?.0)
+    };
+    let rounds = [Cell::new(0), Cell::new(0)];
+    let pair = in_turn(ROUNDS, " s", || run("sealed", &rounds[0]), || run("not", &rounds[1]))?;
+    // It makes the seal again from the parts, and holds the release against it.
+    finish(pubdata(&["verify", "--home"]).arg(home("sealed", ROUNDS)), &[0])?;
+    let seal = |number| Ok(seconds(|| finish(pubdata(&["seal", "--signing-key"]).arg(&key).arg("--home").arg(home("not", number)), &[0]))?.0);
+    let seals: Vec<f64> = (1..=ROUNDS).map(seal).collect::<Result<_>>()?;
+    println!("    a run that seals            {}", pair.ours);
+    println!("    a run that does not         {}", pair.peer);
+    println!("    ratio                       {}", pair.ratio);
+    println!("    sealing it afterwards       {}", Figures::new(seals, " s"));
+    remove(&homes)
 }

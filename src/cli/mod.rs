@@ -384,6 +384,7 @@ impl Global {
             chosen: self.chosen.clone(),
             is_forced: false,
             is_offline: false,
+            part_observer: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use super::receipts::{self, SigningKeyArgs};
 use super::run::{ExtentArgs, told};
 use super::{Global, output, progress::Progress};
 use crate::error::{Error, ErrorKind, Result};
+use crate::receipts::Roots;
 use crate::run::{self, PlanAddress, RunSettings, Share, SharedObserver, UnitReport, Wave};
 
 const TASK_HELP: &str = "\
@@ -155,7 +156,7 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
     let report = run::commit(&settings, &address, &observer).await;
     progress.finish();
     if let (Some(key), Ok(_)) = (&signing_key, &report) {
-        receipts::seal_after_run(&settings, key).await;
+        receipts::seal_after_run(&settings, key, &Roots::default()).await;
     }
     after_run::tell_lineage(&emitter, &report).await;
     // Nothing has happened yet of which anybody would have to be told.

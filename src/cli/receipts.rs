@@ -11,7 +11,7 @@ use super::trace::release_id;
 use super::{Global, output};
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, RecordId, ReleaseId};
-use crate::receipts::{Log, Receipt, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
+use crate::receipts::{Log, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
 use crate::run::RunSettings;
 use crate::store::{Manifest, Part, find_record};
 
@@ -78,8 +78,8 @@ fn read_key(path: &Path) -> Result<SigningKey> {
 }
 
 /// Seals the releases of a channel that are not logged yet, in the order in which it pointed at them, and logs them. Roots of parts are taken from
-/// seals that are logged: no other is known to be right.
-async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>) -> Result<Sealed> {
+/// seals that are logged, or were made by this process of the rows it wrote: no other is known to be right.
+async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>, made: &Roots) -> Result<Sealed> {
     let releases = &settings.releases;
     let log = Log::of(releases, &settings.channel);
     let signer = Signer { key, continues, home: &settings.home };
@@ -98,7 +98,7 @@ async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Optio
             Some(seal) => seal,
             None => match releases.manifest(&release_id).await {
                 Ok(manifest) => {
-                    let seal = sealed(releases, &manifest, known.as_ref()).await.context(|| format!("release {release_id}"))?;
+                    let seal = sealed(releases, &manifest, known.as_ref(), made).await.context(|| format!("release {release_id}"))?;
                     releases.put_seal_file(&release_id, seal.to_json().into()).await?;
                     seal
                 }
@@ -126,9 +126,9 @@ async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Optio
 }
 
 /// Seals what a run has published. The release is published all the same: what goes wrong is a warning, and the next run tries again.
-pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey) {
+pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey, made: &Roots) {
     let sealed = match settings.home.lock() {
-        Ok(_lock) => seal_channel(settings, key, None).await.map(drop),
+        Ok(_lock) => seal_channel(settings, key, None, made).await.map(drop),
         Err(error) => Err(error),
     };
     if let Err(error) = sealed {
@@ -141,7 +141,7 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
     let settings = global.reading(&arguments.channel)?;
     let _lock = settings.home.lock()?;
     let continues = arguments.continues.as_deref().map(verifier_key).transpose()?;
-    let sealed = seal_channel(&settings, &key, continues.as_ref()).await?;
+    let sealed = seal_channel(&settings, &key, continues.as_ref(), &Roots::default()).await?;
     if global.json {
         let Sealed { log, size, release_id, records_root, verifier } = sealed;
         let document = serde_json::json!({ "log": log, "size": size, "release_id": release_id, "records_root": records_root, "key": verifier.to_string() });

@@ -14,6 +14,7 @@ use super::{Global, output, progress::Progress};
 use crate::error::{Error, Result};
 use crate::fetch::FetchSettings;
 use crate::ids::Cik;
+use crate::receipts::RootsOfRows;
 use crate::run::{self, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WrittenPlan};
 use crate::store::{self, LedgerEntry};
 
@@ -163,15 +164,19 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     }
     settings.accepted.extend(arguments.accept.iter().cloned());
     settings.confirmed.extend(arguments.accept.iter().cloned());
-    let signing_key = arguments.signing.read()?;
+    let sealing = arguments.signing.read()?.map(|key| (key, Arc::new(RootsOfRows::start())));
+    if let Some((_, roots)) = &sealing {
+        let roots = Arc::clone(roots);
+        settings.part_observer = Some(Arc::new(move |part, rows| roots.add(part, rows)));
+    }
     let progress = Arc::new(Progress::new());
     let emitter = arguments.after.emitter(&settings, progress.clone());
     let observer: SharedObserver = emitter.clone();
     let run_before = after_run::last_run_id(&settings);
     let report = run::run(&settings, &observer).await;
     progress.finish();
-    if let (Some(key), Ok(_)) = (&signing_key, &report) {
-        receipts::seal_after_run(&settings, key).await;
+    if let (Some((key, roots)), Ok(_)) = (&sealing, &report) {
+        receipts::seal_after_run(&settings, key, &roots.finish()).await;
     }
     after_run::tell_lineage(&emitter, &report).await;
     after_run::tell(&settings, &arguments.after, run_before.as_deref(), report.as_ref().err()).await;

@@ -53,6 +53,19 @@ impl Day {
         (year, u8::try_from(month).unwrap_or(0), u8::try_from(day).unwrap_or(0))
     }
 
+    /// The day as `YYYY-MM-DD`, in ASCII; none outside of the years 0 to 9999.
+    pub fn iso(self) -> Option<[u8; 10]> {
+        // 0000-01-01 to 9999-12-31.
+        if !(-719_528..=2_932_896).contains(&self.0) {
+            return None;
+        }
+        let (year, month, day) = self.civil();
+        let digit = |number: u32| b'0' + u8::try_from(number % 10).unwrap_or(0);
+        let (year, month, day) = (year.unsigned_abs(), u32::from(month), u32::from(day));
+        let [y, m, d] = [[year / 1_000, year / 100, year / 10, year].map(digit), [0, 0, month / 10, month].map(digit), [0, 0, day / 10, day].map(digit)];
+        Some([y[0], y[1], y[2], y[3], b'-', m[2], m[3], b'-', d[2], d[3]])
+    }
+
     /// The day so many days later, or earlier when negative.
     #[must_use]
     pub fn plus(self, days: i32) -> Self {
@@ -92,10 +105,14 @@ mod tests {
         for number in first..first + 146_097 {
             let day = Day::from_number(number);
             assert_eq!(day.to_string(), date.to_string());
+            assert_eq!(day.iso().unwrap(), date.to_string().as_bytes());
             assert_eq!(Day::from_iso(date.to_string().as_bytes()), Some(day));
             date = date.tomorrow().unwrap();
         }
         assert_eq!(Day::from_iso(b"1970-01-01"), Some(Day::from_number(0)));
+        let (first, last) = (Day::from_iso(b"0000-01-01").unwrap(), Day::from_iso(b"9999-12-31").unwrap());
+        assert_eq!((first.iso(), last.iso()), (Some(*b"0000-01-01"), Some(*b"9999-12-31")));
+        assert_eq!((first.plus(-1).iso(), last.plus(1).iso()), (None, None));
     }
 
     #[test]

@@ -44,5 +44,5 @@ pub use duckdb::duckdb_views;
 pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
 pub use part::verify as verify_part;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
-pub use stage::{Build, BuiltTable, IsCompared, Lineage, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
+pub use stage::{Build, BuiltTable, IsCompared, Lineage, PartObserver, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
 pub use statistics::{Changes, ColumnStatistics, Statistics};

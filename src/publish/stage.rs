@@ -2,8 +2,9 @@
 //! written last, does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use arrow::array::RecordBatch;
 use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,9 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
 #[derive(Debug, Clone, Copy)]
 pub struct IsCompared(pub bool);
 
+/// Shown each part that is made of new rows alone, with its rows, while they are in memory.
+pub type PartObserver = Arc<dyn Fn(&Part, &RecordBatch) + Send + Sync>;
+
 /// A build that is being staged, table by table. Tables may be added from several threads.
 pub struct Stage<'a> {
     contracts: &'a Contracts,
@@ -123,6 +127,7 @@ pub struct Stage<'a> {
     parts: Mutex<BTreeMap<String, StagedPart>>,
     /// By dataset; none where there is nothing to compare with.
     compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
+    observer: Option<PartObserver>,
 }
 
 /// What a dataset looks like in the last release and in the build that is being staged.
@@ -152,12 +157,12 @@ impl<'a> Stage<'a> {
         let staging = Staging::of(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
-        Ok(Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Home(staging)), parts: Mutex::default(), compared: None })
+        Ok(Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Home(staging)), parts: Mutex::default(), compared: None, observer: None })
     }
 
     /// Of parts that other machines have made and left in the store.
     pub fn gather(contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Self {
-        Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Store(BTreeMap::new())), parts: Mutex::default(), compared: None }
+        Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Store(BTreeMap::new())), parts: Mutex::default(), compared: None, observer: None }
     }
 
     /// Takes a part that is at a key of the store.
@@ -195,6 +200,13 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub fn comparing(mut self, is_compared: IsCompared) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
+        self
+    }
+
+    /// Shows what is added from here on to an observer.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Option<&PartObserver>) -> Self {
+        self.observer = observer.cloned();
         self
     }
 
@@ -273,6 +285,9 @@ impl<'a> Stage<'a> {
             fingerprint: lineage.map(|lineage| lineage.fingerprint),
             report,
         };
+        if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
+            see(&part, &batch);
+        }
         self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
         let StagedAt::Home(staging) = self.place().clone() else {
             return Err(Error::store(format!("{path}: parts of this build are made by others")));

@@ -1,5 +1,5 @@
 //! Proof that a release holds a record, or does not, that anyone can check without this program: trees of hashes over records, and a signed,
-//! append-only log of releases. Does not decide what is published, and reads nothing but published parts.
+//! append-only log of releases. Does not decide what is published, and reads nothing but parts.
 //!
 //! ```text
 //! record ─ canonical JSON ─▶ leaf ─▶ tree of a part ─▶ tree of a dataset ─▶ tree of a release ─▶ seal ─▶ log of a channel ─▶ signed checkpoint
@@ -12,6 +12,7 @@ mod note;
 mod part;
 mod receipt;
 mod record;
+mod roots;
 mod seal;
 mod tree;
 mod unrepeated;
@@ -21,5 +22,6 @@ pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
+pub use roots::{Roots, RootsOfRows};
 pub use seal::{Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};
 pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};

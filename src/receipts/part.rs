@@ -1,14 +1,15 @@
 //! The leaves of a part: one for each record, in the order of their ids.
 
-use arrow::array::{Array, AsArray};
+use arrow::array::{Array, AsArray, RecordBatch};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use rayon::prelude::*;
 
 use super::record::CanonicalRecords;
-use super::tree::leaf_hash_of;
+use super::tree::{leaf_hash_of, root};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
+use crate::store::{BUCKET, Part};
 
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 8_192;
@@ -37,19 +38,68 @@ pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
     let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?.with_batch_size(BATCH_ROWS).build()?;
     let mut leaves = Vec::new();
     for batch in reader {
-        let batch = batch?;
-        let ids = batch.column_by_name("record_id").and_then(|ids| ids.as_string_opt::<i32>());
-        let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
-        let records = CanonicalRecords::of(&batch)?;
-        let leaf = |canonical: &mut Vec<u8>, row: usize| {
-            canonical.clear();
-            records.write(row, canonical)?;
-            Ok(Leaf { record_id: ids.value(row).to_owned(), record_sha256: Digest::of(canonical) })
-        };
-        leaves.extend((0..ids.len()).into_par_iter().map_init(Vec::new, leaf).collect::<Result<Vec<Leaf>>>()?);
+        leaves.extend(leaves_of_rows(&batch?)?);
     }
+    Ok(sorted(leaves))
+}
+
+/// The leaves of rows, in their order.
+fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf>> {
+    let ids = rows.column_by_name("record_id").and_then(|ids| ids.as_string_opt::<i32>());
+    let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
+    let records = CanonicalRecords::of(rows)?;
+    let leaf = |canonical: &mut Vec<u8>, row: usize| {
+        canonical.clear();
+        records.write(row, canonical)?;
+        Ok(Leaf { record_id: ids.value(row).to_owned(), record_sha256: Digest::of(canonical) })
+    };
+    (0..ids.len()).into_par_iter().map_init(Vec::new, leaf).collect()
+}
+
+fn sorted(mut leaves: Vec<Leaf>) -> Vec<Leaf> {
     if !leaves.is_sorted() {
         leaves.sort_unstable();
     }
-    Ok(leaves)
+    leaves
+}
+
+/// The root over the records of a part that is read.
+///
+/// # Errors
+/// `Store`, when the bytes are not those of the part, or it has not as many records as it says, one of them twice, or one that belongs elsewhere.
+pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
+    if Digest::of(&bytes) != part.sha256 {
+        return Err(Error::store("it is damaged").hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
+    }
+    root_of(part, &leaves_of_part(bytes)?)
+}
+
+/// The root over the records of a part whose rows are in memory.
+///
+/// # Errors
+/// As [`root_of_part`].
+pub fn root_of_rows(part: &Part, rows: &RecordBatch) -> Result<Digest> {
+    root_of(part, &sorted(leaves_of_rows(rows)?))
+}
+
+fn root_of(part: &Part, leaves: &[Leaf]) -> Result<Digest> {
+    if leaves.len() as u64 != part.rows {
+        return Err(Error::store(format!("it has {} records, and the manifest says {}", leaves.len(), part.rows)));
+    }
+    // What is shown of absent records rests on both.
+    if let Some(pair) = leaves.windows(2).find(|pair| pair[0].record_id == pair[1].record_id) {
+        return Err(Error::store(format!("it has the record {} twice", pair[0].record_id)));
+    }
+    let subjects_end = subjects_end(part);
+    let is_elsewhere = |leaf: &&Leaf| leaf.record_id.split(':').nth(1).is_some_and(|subject| subjects_end.is_some_and(|end| !subject.ends_with(end)));
+    if let Some(leaf) = leaves.iter().find(is_elsewhere) {
+        return Err(Error::store(format!("it has the record {}, which belongs into another part", leaf.record_id)));
+    }
+    Ok(root(&leaves.iter().map(Leaf::hash).collect::<Vec<_>>()))
+}
+
+/// Where parts are built by subject, what the keys of a part's subjects end with.
+pub fn subjects_end(part: &Part) -> Option<&str> {
+    // Records that were set aside begin with the dataset that they are not in.
+    part.fingerprint.filter(|_| part.set_aside_from().is_none()).and(part.partition.get(BUCKET)).map(String::as_str)
 }

@@ -6,6 +6,7 @@ use std::io::Write;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 
+use crate::contract::Day;
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;
 
@@ -24,7 +25,8 @@ enum Cells<'a> {
     Int64(&'a PrimitiveArray<Int64Type>),
     Float64(&'a PrimitiveArray<Float64Type>),
     Date(&'a PrimitiveArray<Date32Type>),
-    Decimal(&'a PrimitiveArray<Decimal128Type>),
+    /// With the number of digits behind the point.
+    Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
     Texts(&'a ListArray, &'a StringArray),
     Pointers(&'a ListArray, Box<Pointers<'a>>),
 }
@@ -78,23 +80,46 @@ impl<'a> CanonicalRecords<'a> {
 
 /// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and nothing else.
 fn text(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    // Looked at to the end, so that many bytes are looked at at once.
+    let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'));
+    if !is_plain {
         serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
         return;
     }
+    quoted(out, text.as_bytes());
+}
+
+fn quoted(out: &mut Vec<u8>, plain: &[u8]) {
     out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(plain);
     out.push(b'"');
 }
 
 fn integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
-    out.push(b'"');
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-    out.push(b'"');
+    quoted(out, itoa::Buffer::new().format(number).as_bytes());
 }
 
 fn displayed(out: &mut Vec<u8>, value: impl std::fmt::Display) {
     write!(out, "\"{value}\"").expect("memory takes it");
+}
+
+/// A number that has so many digits behind its point, without zeros at their end.
+fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
+    let one = 10_u128.pow(scale);
+    let (whole, rest) = (number.unsigned_abs() / one, number.unsigned_abs() % one);
+    out.push(b'"');
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+    if rest > 0 {
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(rest);
+        out.push(b'.');
+        out.extend(std::iter::repeat_n(b'0', scale as usize - digits.len()));
+        out.extend_from_slice(digits.trim_end_matches('0').as_bytes());
+    }
+    out.push(b'"');
 }
 
 impl<'a> Cells<'a> {
@@ -106,7 +131,10 @@ impl<'a> Cells<'a> {
             DataType::Int64 => Self::Int64(column.as_primitive()),
             DataType::Float64 => Self::Float64(column.as_primitive()),
             DataType::Date32 => Self::Date(column.as_primitive()),
-            DataType::Decimal128(..) => Self::Decimal(column.as_primitive()),
+            DataType::Decimal128(_, scale) => {
+                let digits = u32::try_from(*scale).map_err(|_| Error::store(format!("column type {} is not one that parts have", column.data_type())))?;
+                Self::Decimal(column.as_primitive(), digits)
+            }
             DataType::List(_) => {
                 let lists = column.as_list();
                 Self::Texts(lists, lists.values().as_string_opt().ok_or_else(|| Error::store("a list column does not hold text"))?)
@@ -141,14 +169,12 @@ impl<'a> Cells<'a> {
                 finite if finite.is_finite() => displayed(out, finite),
                 other => return Err(Error::store(format!("{other} is no number"))),
             },
-            Self::Date(cells) if cells.is_valid(row) => match cells.value_as_date(row) {
-                Some(date) => displayed(out, date),
-                None => return Err(Error::store("a date is outside the calendar")),
+            Self::Date(cells) if cells.is_valid(row) => match (Day::from_number(cells.value(row)).iso(), cells.value_as_date(row)) {
+                (Some(iso), _) => quoted(out, &iso),
+                (None, Some(beyond)) => displayed(out, beyond),
+                (None, None) => return Err(Error::store("a date is outside the calendar")),
             },
-            Self::Decimal(cells) if cells.is_valid(row) => {
-                let digits = cells.value_as_string(row);
-                displayed(out, if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits });
-            }
+            Self::Decimal(cells, scale) if cells.is_valid(row) => decimal(out, cells.value(row), *scale),
             Self::Texts(lists, items) if lists.is_valid(row) => each(lists, row, out, |item, out| {
                 write_optional(items, item, out);
             }),
@@ -198,5 +224,50 @@ impl Numbers<'_> {
             Self::Signed(numbers) => integer(out, numbers.value(item)),
             Self::Unsigned(numbers) => integer(out, numbers.value(item)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Date32Array, Decimal128Array, RecordBatch};
+
+    use super::CanonicalRecords;
+
+    fn written(column: ArrayRef) -> Vec<String> {
+        let rows = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let records = CanonicalRecords::of(&rows).unwrap();
+        let record = |row| {
+            let mut out = Vec::new();
+            records.write(row, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        (0..rows.num_rows()).map(record).collect()
+    }
+
+    #[test]
+    fn decimals_are_written_as_arrow_writes_them_without_zeros_at_the_end() {
+        let most = 10_i128.pow(28) - 1;
+        let numbers = [0, 1, 9, 10, 100, 99_999_999_999, 10_000_000_000, 12_500_000_000, 120_000_000_001, 1_230_000_000_000, most, most - 9];
+        let numbers: Vec<i128> = numbers.into_iter().flat_map(|number| [number, -number]).collect();
+        for scale in [0, 2, 10, 28] {
+            let column = Decimal128Array::from(numbers.clone()).with_precision_and_scale(28, scale).unwrap();
+            let expected = |row: usize| {
+                let digits = column.value_as_string(row);
+                let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+                format!("{{\"a\":\"{digits}\"}}")
+            };
+            let expected: Vec<String> = (0..numbers.len()).map(expected).collect();
+            assert_eq!(written(Arc::new(column)), expected, "{scale}");
+        }
+        assert_eq!(written(Arc::new(Decimal128Array::from(vec![-120_500]).with_precision_and_scale(10, 3).unwrap())), [r#"{"a":"-120.5"}"#]);
+    }
+
+    #[test]
+    fn days_are_written_as_arrow_writes_them() {
+        let column = Date32Array::from(vec![0, 19_782, -719_528, -719_529, 2_932_896, 2_932_897, -25_567]);
+        let expected: Vec<String> = (0..column.values().len()).map(|row| format!("{{\"a\":\"{}\"}}", column.value_as_date(row).unwrap())).collect();
+        assert_eq!(written(Arc::new(column)), expected);
     }
 }

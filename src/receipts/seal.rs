@@ -7,11 +7,12 @@ use std::num::NonZeroUsize;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use super::part::{Leaf, leaves_of_part};
+use super::part::{root_of_part, subjects_end};
+use super::roots::Roots;
 use super::tree::{leaf_hash, root};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{BUCKET, Manifest, Part, Releases};
+use crate::store::{Manifest, Part, Releases};
 
 /// Format of the file of a seal; readers refuse a newer one.
 const SEAL_FORMAT_VERSION: u32 = 1;
@@ -134,11 +135,12 @@ impl Seal {
     }
 }
 
-/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, are taken from there; the others are read, a few at a time.
+/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, or `made`, by digest, are taken from there; the others are read, a
+/// few at a time.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or has not as many records as the manifest says.
-pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>) -> Result<Seal> {
+pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>, made: &Roots) -> Result<Seal> {
     let known: BTreeMap<(Digest, Option<&str>), Digest> =
         known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
     // While two are read, the others are hashed.
@@ -148,7 +150,7 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
     let sealed = stream::iter(parts.into_iter().map(|(id, part)| {
         let subjects_end = subjects_end(part);
-        let root = known.get(&(part.sha256, subjects_end)).copied();
+        let root = known.get(&(part.sha256, subjects_end)).copied().or_else(|| made.of(part));
         async move {
             let root = match root {
                 Some(root) => root,
@@ -173,7 +175,7 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
 /// `Store`, when it cannot be read.
 pub async fn seal_problem(releases: &Releases, manifest: &Manifest) -> Result<Option<String>> {
     let Some(bytes) = releases.seal_file(&manifest.release_id).await? else { return Ok(None) };
-    let wrong = match (Seal::from_json(&bytes), seal(releases, manifest, None).await) {
+    let wrong = match (Seal::from_json(&bytes), seal(releases, manifest, None, &Roots::default()).await) {
         (Err(error), _) | (_, Err(error)) => error.to_string(),
         (Ok(known), Ok(made)) if known == made => return Ok(None),
         _ => "it is not the seal of these parts".to_owned(),
@@ -181,36 +183,11 @@ pub async fn seal_problem(releases: &Releases, manifest: &Manifest) -> Result<Op
     Ok(Some(format!("records.json: {wrong}; `pubdata seal` makes it again, and what is signed tells which of the two was published")))
 }
 
-/// Where parts are built by subject, what the keys of a part's subjects end with.
-fn subjects_end(part: &Part) -> Option<&str> {
-    // Records that were set aside begin with the dataset that they are not in.
-    part.fingerprint.filter(|_| part.set_aside_from().is_none()).and(part.partition.get(BUCKET)).map(String::as_str)
-}
-
 async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {
     let bytes = releases.part(&manifest.release_id, part).await?;
-    let (sha256, rows) = (part.sha256, part.rows);
-    let subjects_end = subjects_end(part).map(str::to_owned);
-    let work = move || {
-        if Digest::of(&bytes) != sha256 {
-            return Err(Error::store("it is damaged").hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
-        }
-        let leaves = leaves_of_part(bytes)?;
-        if leaves.len() as u64 != rows {
-            return Err(Error::store(format!("it has {} records, and the manifest says {rows}", leaves.len())));
-        }
-        // What is shown of absent records rests on both.
-        if let Some(pair) = leaves.windows(2).find(|pair| pair[0].record_id == pair[1].record_id) {
-            return Err(Error::store(format!("it has the record {} twice", pair[0].record_id)));
-        }
-        let is_elsewhere =
-            |leaf: &&Leaf| leaf.record_id.split(':').nth(1).is_some_and(|subject| subjects_end.as_ref().is_some_and(|end| !subject.ends_with(end)));
-        if let Some(leaf) = leaves.iter().find(is_elsewhere) {
-            return Err(Error::store(format!("it has the record {}, which belongs into another part", leaf.record_id)));
-        }
-        Ok(root(&leaves.iter().map(Leaf::hash).collect::<Vec<_>>()))
-    };
-    tokio::task::spawn_blocking(work).await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+    let part = part.clone();
+    let root = tokio::task::spawn_blocking(move || root_of_part(&part, bytes)).await;
+    root.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
 /// A number as the text of its digits.

@@ -83,6 +83,7 @@ use jiff::Timestamp;
 use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
 use crate::pipeline::Declarations;
+use crate::publish::PartObserver;
 use crate::store::{Home, Manifest, Releases};
 use crate::validate::{DRIFT, FLOOR, QUARANTINED, WARNED};
 
@@ -107,6 +108,8 @@ pub struct RunSettings {
     pub accepted: Vec<String>,
     /// Sources and pipelines whose layout, known from documentation, a person has confirmed.
     pub confirmed: Vec<String>,
+    /// Shown the parts that are built.
+    pub part_observer: Option<PartObserver>,
 }
 
 /// Accepted of a release that is made again: it was published.

@@ -59,7 +59,7 @@ pub(super) fn build_and_stage(
     };
     let in_units = in_units(believed);
     let stage = Stage::begin(&settings.home, &settings.declarations.contracts, task.task_id.clone(), entry.clone())?;
-    let stage = stage.comparing(IsCompared(in_units.compared().is_some()));
+    let stage = stage.comparing(IsCompared(in_units.compared().is_some())).observed_by(settings.part_observer.as_ref());
     let unit = in_units.add_whole(&stage, tables, &inputs, &read)?;
     in_units.finish_whole(stage, unit, &read.by_source(), &issues_file)
 }

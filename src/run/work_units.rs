@@ -124,7 +124,7 @@ impl TaskInUnits<'_> {
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
-        self.fill(stage, units, read, build, issues_file)
+        self.fill(stage.observed_by(self.settings.part_observer.as_ref()), units, read, build, issues_file)
     }
 
     /// Has all units added to a stage, and judges them.

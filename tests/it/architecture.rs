@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("datasets", "canonical contract decode error ids issue normalise pipeline provenance"),
     ("validate", "contract decode error ids issue normalise pipeline provenance store"),
     ("publish", "contract error ids issue pipeline provenance store"),
-    ("receipts", "error ids provenance store"),
+    ("receipts", "contract error ids provenance store"),
     ("witness", "error fetch ids pipeline provenance receipts store"),
     ("run", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish store validate"),
     ("follow", "datasets error fetch ids issue normalise pipeline provenance store"),

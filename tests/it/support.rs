@@ -379,6 +379,7 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
         is_offline: false,
         accepted: Vec::new(),
         confirmed: Vec::new(),
+        part_observer: None,
         home,
     }
 }

@@ -198,6 +198,7 @@ impl<'p> ProbeContext<'p> {
             is_offline: false,
             accepted: accepted.losses,
             confirmed: accepted.layouts,
+            part_observer: None,
         };
         Ok(Self { given, run, fetcher, snapshots: given.home.as_ref().map(Snapshots::look), temporary, observer })
     }

@@ -42,6 +42,7 @@ pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declaration
         is_offline: false,
         accepted: context.run.accepted.clone(),
         confirmed: context.run.confirmed.clone(),
+        part_observer: None,
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(Silent);

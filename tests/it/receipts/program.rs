@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
+use arrow::array::RecordBatchReader;
+use arrow::compute::concat_batches;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata::ids::Digest;
-use pubdata::receipts::leaf_hash;
+use pubdata::receipts::{RootsOfRows, leaf_hash};
+use pubdata::store::{Home, Part, Releases};
 use serde_json::{Value, json};
 
 use super::SealedPlace;
-use crate::support::files_below;
+use crate::support::{Place, files_below};
 
 /// One record of every dataset, and one beside it that is not there.
 #[test]
@@ -99,9 +103,52 @@ fn the_seal_of_a_release_depends_on_the_release_alone() {
     assert_eq!(std::fs::read(seal()).unwrap(), with_roots_of_before);
 }
 
+/// The rows that a build has in memory give the roots of the parts that are read again, whatever the dataset.
+#[test]
+fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
+    let place = Place::new();
+    let secret = place.root().join("signing.key");
+    let secret = secret.to_str().unwrap();
+    place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
+    place.run(&["--signing-key", secret]).expect(0);
+    let seal = place.home().join("releases").join(place.current()).join("records.json");
+    let while_built = std::fs::read(&seal).unwrap();
+    assert!(serde_json::from_slice::<Value>(&while_built).unwrap()["datasets"].as_object().unwrap().len() > 20);
+    std::fs::remove_file(&seal).unwrap();
+    place.pubdata(&["seal", "--signing-key", secret]).expect(0);
+    assert_eq!(std::fs::read(&seal).unwrap(), while_built);
+}
+
+/// Rows that are not those that the part says have no root: whoever seals it reads it, and says what is wrong.
+#[test]
+fn rows_make_the_root_of_their_part_and_of_no_other() {
+    let sealed = SealedPlace::new();
+    let releases = Releases::open(&Home::open(&sealed.place.home()).unwrap(), None).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let manifest = runtime.block_on(releases.manifest(&sealed.place.current().parse().unwrap())).unwrap();
+    let seal = runtime.block_on(releases.seal_file(&manifest.release_id)).unwrap().unwrap();
+    let seal: Value = serde_json::from_slice(&seal).unwrap();
+    let (made, wrong) = (RootsOfRows::start(), RootsOfRows::start());
+    let parts = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)));
+    let parts: Vec<(&String, &Part)> = parts.filter(|(_, part)| part.rows > 0).collect();
+    for (_, part) in &parts {
+        let bytes = runtime.block_on(releases.part(&manifest.release_id, part)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap().with_batch_size(1 << 20).build().unwrap();
+        let rows = concat_batches(&reader.schema(), &reader.map(Result::unwrap).collect::<Vec<_>>()).unwrap();
+        made.add(part, &rows);
+        wrong.add(part, &rows.slice(0, rows.num_rows() - 1));
+    }
+    let (made, wrong) = (made.finish(), wrong.finish());
+    for (dataset_id, part) in parts {
+        let of_part = seal["datasets"][dataset_id].as_array().unwrap().iter().find(|sealed| sealed["path"] == part.path).unwrap();
+        assert_eq!(made.of(part).unwrap().to_string(), of_part["root"].as_str().unwrap(), "{}", part.path);
+        assert_eq!(wrong.of(part), None, "{}", part.path);
+    }
+}
+
 #[test]
 fn what_is_not_sealed_or_was_damaged_is_told() {
-    let place = crate::support::Place::published();
+    let place = Place::published();
     let none = place.pubdata(&["receipt", "geo.zcta_metric:2023:90210:population"]).expect(60);
     assert!(none.stderr.contains("is not sealed") && none.stderr.contains("pubdata seal --channel nightly --signing-key FILE"), "{}", none.stderr);
     let sealed = SealedPlace::of(place);
