@@ -33,6 +33,7 @@ pub mod fault;
 mod operations;
 mod part;
 mod row_groups;
+mod set_aside;
 mod snapshots;
 mod stage;
 mod statistics;
@@ -43,6 +44,7 @@ pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, re
 pub use duckdb::duckdb_views;
 pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
 pub use part::verify as verify_part;
+pub use set_aside::findings_of_subjects;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
 pub use stage::{Build, BuiltTable, IsCompared, Lineage, PartObserver, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
 pub use statistics::{Changes, ColumnStatistics, Statistics};

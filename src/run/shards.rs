@@ -12,9 +12,11 @@ use crate::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
 use crate::decode::Member;
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
+use crate::issue::{Issue, Severity};
 use crate::provenance::Inputs;
 use crate::publish::{self, CarriedRows, Lineage, Stage};
 use crate::store::{BUCKET, Home, Part, TaskEntry};
+use crate::validate::MAX_RECORD;
 
 /// A part that is not built with its shard but known from the last release.
 pub(super) struct Known<'a> {
@@ -109,15 +111,20 @@ impl TaskInUnits<'_> {
             publish::verify_part(known.part, &bytes)?;
             before.insert(known.dataset_id, bytes);
         }
-        let carried = carried_subjects(shard, &before)?;
+        let mut inputs = Inputs::new(self.entry.inputs.clone());
+        let mut carried = carried_subjects(shard, &before)?;
+        let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
         self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
-        let mut inputs = Inputs::new(self.entry.inputs.clone());
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
         for (archive, members) in members_of(sharded, &changed)? {
             archive.expect(members.into_iter())?;
         }
-        let tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        let mut tables = guarded(&self.declaration.pipeline_id, || sharded.build(shard, &changed, &mut inputs))?;
+        for finding in findings {
+            let table = tables.iter_mut().find(|table| table.dataset_id == finding.dataset_id);
+            table.ok_or_else(|| Error::store(format!("{}: no table to carry a finding into", finding.dataset_id)))?.issues.push(finding);
+        }
         let mut kept = BTreeMap::new();
         if !carried.is_empty() {
             for table in &tables {
@@ -129,6 +136,34 @@ impl TaskInUnits<'_> {
         let built = changed.len();
         let unit = self.finish_shard(shard, fingerprint, tables, &kept, &inputs, stage)?;
         Ok(WorkUnit { built_subjects: built, carried_subjects: carried, ..unit })
+    }
+
+    /// Findings of the last release about subjects that are carried over, their places numbered. Subjects of which one points to what is no input of
+    /// this build are not carried over.
+    fn carried_findings(
+        &self,
+        known: &KnownShard<'_>,
+        carried: &mut BTreeSet<String>,
+        inputs: &mut Inputs,
+        runtime: &tokio::runtime::Handle,
+    ) -> Result<Vec<Issue>> {
+        let mut findings = Vec::new();
+        for known in known.0.iter().filter(|known| known.dataset_id == QUARANTINE && !carried.is_empty()) {
+            let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
+            publish::verify_part(known.part, &bytes)?;
+            findings.extend(publish::findings_of_subjects(bytes, |subject| carried.contains(subject)).context(|| known.part.path.clone())?);
+        }
+        for pointer in findings.iter().filter_map(|finding| finding.pointer.as_ref()) {
+            if let Some(member) = pointer.member.as_ref().filter(|_| inputs.numbers_of(pointer).is_none()) {
+                inputs.number_document(member, pointer.snapshot);
+            }
+        }
+        let is_lost = |finding: &&Issue| finding.pointer.as_ref().is_some_and(|pointer| inputs.numbers_of(pointer).is_none());
+        for subject in findings.iter().filter(is_lost).filter_map(subject_of_finding) {
+            carried.remove(subject);
+        }
+        findings.retain(|finding| subject_of_finding(finding).is_some_and(|subject| carried.contains(subject)));
+        Ok(findings)
     }
 
     /// Adds to what the build is compared with what the last release has of the subjects of a shard that are built, in whatever version of the code.
@@ -167,10 +202,17 @@ impl TaskInUnits<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
+        // Of findings only those are carried over that are published, whole, among the records set aside, and that no person has had a word on. A
+        // subject with others is built again when its shard is.
+        let is_published =
+            |issue: &&Issue| issue.severity == Severity::Quarantine && issue.record.as_ref().is_some_and(|record| record.chars().count() <= MAX_RECORD);
+        let others = |issues: &[Issue]| -> BTreeSet<String> {
+            issues.iter().filter(|issue| !is_published(issue)).filter_map(subject_of_finding).map(str::to_owned).collect()
+        };
+        let mut with_others: BTreeSet<String> = tables.iter().flat_map(|table| others(&table.issues)).collect();
         let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, self.task_id, tables, inputs, None, self.is_sample)?;
-        // What a subject's findings were is not in its rows: one with findings is built again when its shard is.
-        let with_findings: BTreeSet<&str> = issues.iter().filter_map(|issue| issue.record.as_deref()?.split(':').nth(1)).collect();
-        let line = |subject: &Subject| match with_findings.contains(subject.key.as_str()) {
+        with_others.extend(others(&issues));
+        let line = |subject: &Subject| match with_others.contains(&subject.key) {
             true => format!("{} -\n", subject.key),
             false => format!("{} {}\n", subject.key, subject.fingerprint),
         };
@@ -194,6 +236,11 @@ pub(super) fn members_of<'s>(sharded: &'s dyn Sharded, subjects: &[&Subject]) ->
         }
     }
     Ok(members)
+}
+
+/// Whom a finding is about.
+fn subject_of_finding(finding: &Issue) -> Option<&str> {
+    finding.record.as_deref()?.split(':').nth(1)
 }
 
 /// Of a shard's subjects and their fingerprints.

@@ -25,7 +25,7 @@ use crate::provenance::{Inputs, POINTERS};
 use crate::store::PartReport;
 
 pub use expectations::{Counts, DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED, example_of, is_above_warning_level, judge_totals};
-pub use quarantine::quarantine_table;
+pub use quarantine::{MAX_RECORD, quarantine_table};
 
 /// A built table before its contract was checked.
 pub struct Candidate {

@@ -10,7 +10,7 @@ use super::{Breach, Contract, Error, Inputs, Issue, POINTERS, Result, Severity};
 const MAX_SOURCE_TEXT: usize = 2000;
 
 /// Longest source key kept in a `record_id`, in characters; ids stay below 512.
-const MAX_RECORD: usize = 300;
+pub const MAX_RECORD: usize = 300;
 
 /// Turns broken rules into findings that name the record and the first place in the source it was made from.
 ///

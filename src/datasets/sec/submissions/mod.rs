@@ -32,7 +32,7 @@ const FILING: &str = "sec.filing";
 const ARCHIVE: &str = "sec.submissions";
 const NOW: &str = "sec.submissions_api";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// There are no settings to check.
 fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
