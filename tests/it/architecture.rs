@@ -104,7 +104,7 @@ const CRATES: &[(&str, &str)] = &[
     ("hyper-util", "serve"),
     ("indicatif", "cli"),
     ("jiff", "cli fetch follow lineage monitor normalise pipeline publish run serve store validate witness"),
-    ("itoa", "receipts serve"),
+    ("itoa", "datasets receipts serve"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),
