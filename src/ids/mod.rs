@@ -9,6 +9,7 @@ mod digest;
 mod licence;
 mod record_id;
 mod release_id;
+mod two_digests;
 mod zcta;
 
 pub use accession_number::AccessionNumber;

@@ -2,12 +2,14 @@
 
 mod day;
 mod dictionary_texts;
+mod few_texts;
 mod instant;
 
 use polars::prelude::*;
 
 pub use day::{Day, without_time};
 pub use dictionary_texts::DictionaryTexts;
+pub use few_texts::{FewTexts, few_texts};
 pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
 
 use crate::error::{Error, Result};
@@ -174,8 +176,9 @@ pub fn text_column<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = Option
 }
 
 /// Builds a pointer column from the numbers of each row.
-pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]>) -> Column {
-    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), rows.len(), rows.len() * 8, DataType::UInt64);
+pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]> + Clone) -> Column {
+    let numbers = rows.clone().map(<[u64]>::len).sum();
+    let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(POINTERS.into(), rows.len(), numbers, DataType::UInt64);
     rows.for_each(|numbers| list.append_slice(numbers));
     list.finish().into_column()
 }

@@ -29,7 +29,9 @@ impl PointerRows {
             numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?.u64()?.slice(first, usize::try_from(count).unwrap_or_default());
             borders = array.offsets().as_slice().iter().map(|border| usize::try_from(border - first).unwrap_or_default()).collect();
         }
-        if let Some(place) = numbers.iter().position(|number| number.is_none()) {
+        if numbers.null_count() > 0
+            && let Some(place) = numbers.iter().position(|number| number.is_none())
+        {
             let row = borders.partition_point(|border| *border <= place) - 1;
             return Err(Error::contract(format!("row {row} holds source pointers with a null number")));
         }

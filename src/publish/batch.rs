@@ -5,17 +5,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringBuilder,
-    StructArray, UInt32Array,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch,
+    StringArray, StringBuilder, StructArray, UInt32Array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, Fields};
-use polars::prelude::{DataFrame, DataType as FrameType, Series, StringChunked};
+use arrow::compute::{cast, take};
+use arrow::datatypes::{DataType, Field, Fields, Schema, UInt32Type};
+use polars::prelude::{
+    ChunkedArray, DataFrame, DataType as FrameType, Int32Type as FrameInt32, Int64Type as FrameInt64, PolarsNumericType, Series, StringChunked,
+};
 use rayon::prelude::*;
 
 use crate::contract::{Column, Contract, Day, LIST_SEPARATOR, Physical, arrow_schema, parse_decimal, pointer_fields};
 use crate::error::{Error, Result, ResultExt};
+use crate::normalise::FewTexts;
 use crate::provenance::{Inputs, PointerRows, SourcePointer};
 
 /// Turns a frame into a record batch of the contract's schema. Nothing is cast or mended: a cell that is not as the contract says is an error.
@@ -24,7 +27,25 @@ use crate::provenance::{Inputs, PointerRows, SourcePointer};
 /// `Contract`, naming dataset, column and record, for a missing or unknown column, another type, a null that is not allowed, text
 /// that is not a date, a list with an empty item, a figure that is not finite or has too many digits.
 pub fn record_batch(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
+    plain(contract, &coded_batch(contract, frame, inputs)?)
+}
+
+/// As [`record_batch`], but columns of which few texts differ are dictionaries: a text is there once and rows name it.
+///
+/// # Errors
+/// As there.
+pub fn coded_batch(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
     convert(contract, frame, inputs).context(|| contract.dataset_id.clone())
+}
+
+/// The same rows without dictionaries, as the contract's schema has them.
+///
+/// # Errors
+/// `Store`, when Arrow fails: a programming error.
+pub fn plain(contract: &Contract, batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = Arc::new(arrow_schema(contract));
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| Ok(cast(column, field.data_type())?)).collect::<Result<_>>()?;
+    Ok(RecordBatch::try_new(schema, columns)?)
 }
 
 fn convert(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
@@ -38,7 +59,9 @@ fn convert(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<Re
         Cells { column, series: &series, ids: ids.as_ref() }.array(inputs)
     };
     let arrays = contract.columns.par_iter().map(array).collect::<Result<Vec<_>>>()?;
-    Ok(RecordBatch::try_new(Arc::new(arrow_schema(contract)), arrays)?)
+    let schema = arrow_schema(contract);
+    let fields = schema.fields().iter().zip(&arrays).map(|(field, array)| field.as_ref().clone().with_data_type(array.data_type().clone()));
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays)?)
 }
 
 /// One column of the frame, with what is needed to say where in it something is wrong.
@@ -70,12 +93,14 @@ impl Cells<'_> {
             return Err(self.at(row, "is null, and the contract does not allow it"));
         }
         Ok(match physical {
-            Physical::String => Arc::new(texts(series.str()?)?),
-            Physical::Int32 => Arc::new(series.i32()?.iter().collect::<Int32Array>()),
-            Physical::Int64 => Arc::new(series.i64()?.iter().collect::<Int64Array>()),
+            // Each record id occurs once.
+            Physical::String if self.column.name == "record_id" => plain_texts(series.str()?)?,
+            Physical::String => texts(series.str()?)?,
+            Physical::Int32 => numbers::<FrameInt32, Int32Array>(series.i32()?),
+            Physical::Int64 => numbers::<FrameInt64, Int64Array>(series.i64()?),
             Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
             Physical::Float64 => Arc::new(self.finite()?),
-            Physical::Date if series.dtype() == &FrameType::Date => Arc::new(series.to_physical_repr().i32()?.iter().collect::<Date32Array>()),
+            Physical::Date if series.dtype() == &FrameType::Date => numbers::<FrameInt32, Date32Array>(series.to_physical_repr().i32()?),
             Physical::Date => Arc::new(self.dates(series.str()?)?),
             Physical::Decimal if self.column.column_type.is_decimal_text() => Arc::new(self.decimal_texts(series.str()?)?),
             Physical::Decimal => Arc::new(self.decimals()?),
@@ -156,7 +181,8 @@ impl Cells<'_> {
         let mut places: HashMap<(u64, u64), u32> = HashMap::new();
         let mut resolved: Vec<SourcePointer> = Vec::new();
         let mut last = None;
-        let (mut of_pointers, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        let count = rows.iter().flatten().map(<[u64]>::len).sum::<usize>() / 4;
+        let (mut of_pointers, mut offsets, mut lengths) = (Vec::with_capacity(count), Vec::with_capacity(count), Vec::with_capacity(count));
         let mut list_lengths = Vec::with_capacity(rows.iter().len());
         for (row, numbers) in rows.iter().enumerate() {
             let (pointers, rest) = numbers.unwrap_or_default().as_chunks::<4>();
@@ -180,17 +206,29 @@ impl Cells<'_> {
             list_lengths.push(pointers.len());
         }
         let places = UInt32Array::from(of_pointers);
-        let texts = |texts: StringArray| Ok::<_, Error>(take(&texts, &places, None)?);
-        let fields: Fields = pointer_fields();
+        let texts = |text: &dyn Fn(&SourcePointer) -> Option<String>| {
+            let of_pair: StringArray = resolved.iter().map(text).collect();
+            let texts: StringChunked = of_pair.iter().collect();
+            // Equal texts of two pairs become one.
+            match FewTexts::of(&texts) {
+                Some(FewTexts { values, places: of_pair }) => {
+                    let keys: UInt32Array = of_pair.into_iter().map(|place| (place != FewTexts::NONE).then_some(place)).collect();
+                    dictionary(take(&keys, &places, None)?, values)
+                }
+                None => Ok(take(&of_pair, &places, None)?),
+            }
+        };
         let arrays: Vec<ArrayRef> = vec![
-            texts(resolved.iter().map(|pointer| Some(pointer.source_id.as_str())).collect())?,
-            texts(resolved.iter().map(|pointer| Some(pointer.snapshot.to_string())).collect())?,
-            texts(resolved.iter().map(|pointer| pointer.member.as_deref()).collect())?,
+            texts(&|pointer| Some(pointer.source_id.clone()))?,
+            texts(&|pointer| Some(pointer.snapshot.to_string()))?,
+            texts(&|pointer| pointer.member.clone())?,
             Arc::new(Int64Array::from(offsets)),
             Arc::new(Int64Array::from(lengths)),
         ];
-        let structs = StructArray::try_new(fields.clone(), arrays, None)?;
-        let field = Field::new_list_field(DataType::Struct(fields), false);
+        let fields = pointer_fields();
+        let fields: Fields = fields.iter().zip(&arrays).map(|(field, array)| field.as_ref().clone().with_data_type(array.data_type().clone())).collect();
+        let structs = StructArray::try_new(fields, arrays, None)?;
+        let field = Field::new_list_field(structs.data_type().clone(), false);
         Ok(ListArray::try_new(Arc::new(field), OffsetBuffer::from_lengths(list_lengths), Arc::new(structs), self.nulls())?)
     }
 
@@ -199,8 +237,31 @@ impl Cells<'_> {
     }
 }
 
-/// A column of texts, in buffers that are as large as they must be.
-fn texts(cells: &StringChunked) -> Result<StringArray> {
+/// A column of numbers, which has their bytes as they are where none is null.
+fn numbers<F, A>(cells: &ChunkedArray<F>) -> ArrayRef
+where
+    F: PolarsNumericType,
+    A: Array + From<Vec<F::Native>> + FromIterator<Option<F::Native>> + 'static,
+{
+    match cells.cont_slice() {
+        Ok(numbers) => Arc::new(A::from(numbers.to_vec())),
+        Err(_) => Arc::new(cells.iter().collect::<A>()),
+    }
+}
+
+/// A column of texts: a dictionary where few of them differ, otherwise in buffers that are as large as they must be.
+fn texts(cells: &StringChunked) -> Result<ArrayRef> {
+    if let Some(FewTexts { values, places }) = FewTexts::of(cells) {
+        let keys = match cells.null_count() {
+            0 => UInt32Array::from(places),
+            _ => places.into_iter().map(|place| (place != FewTexts::NONE).then_some(place)).collect(),
+        };
+        return dictionary(Arc::new(keys), values);
+    }
+    plain_texts(cells)
+}
+
+fn plain_texts(cells: &StringChunked) -> Result<ArrayRef> {
     let mut bytes = Vec::with_capacity(cells.iter().flatten().map(str::len).sum());
     let mut borders = Vec::with_capacity(cells.len() + 1);
     borders.push(0);
@@ -209,5 +270,10 @@ fn texts(cells: &StringChunked) -> Result<StringArray> {
         borders.push(i32::try_from(bytes.len()).map_err(|_| Error::contract(format!("column `{}` holds more than 2 GiB of text", cells.name())))?);
     }
     let nulls = (cells.null_count() > 0).then(|| cells.is_not_null().iter().map(|is_there| is_there == Some(true)).collect::<Vec<bool>>().into());
-    Ok(StringArray::try_new(OffsetBuffer::new(borders.into()), bytes.into(), nulls)?)
+    Ok(Arc::new(StringArray::try_new(OffsetBuffer::new(borders.into()), bytes.into(), nulls)?))
+}
+
+fn dictionary(keys: ArrayRef, values: Vec<&str>) -> Result<ArrayRef> {
+    let keys = keys.as_primitive::<UInt32Type>().clone();
+    Ok(Arc::new(DictionaryArray::try_new(keys, Arc::new(StringArray::from(values)))?))
 }

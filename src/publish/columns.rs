@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::DataType;
 
 use crate::error::{Error, Result};
 
@@ -18,6 +19,11 @@ pub const SUBJECTS: &str = "subjects";
 pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
+}
+
+/// Whether a column is a dictionary of texts.
+pub fn is_coded(column: &ArrayRef) -> bool {
+    matches!(column.data_type(), DataType::Dictionary(..))
 }
 
 /// Returns a column by its name.

@@ -22,6 +22,7 @@
 
 mod batch;
 mod carried;
+mod coded;
 mod columns;
 mod commit;
 mod companions;

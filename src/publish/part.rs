@@ -3,25 +3,31 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use arrow::array::{Array, DynComparator, RecordBatch, StringArray, make_comparator};
-use arrow::compute::SortOptions;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, ArrayRef, AsArray, DynComparator, ListArray, RecordBatch, StringArray, StructArray, make_comparator};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{SortOptions, cast};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::SerializedRowGroupWriter;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
+use zstd::bulk::Compressor;
 
-use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, record_ids};
+use super::coded::{self, CodedTexts};
+use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, is_coded, record_ids};
 use super::row_groups::Group;
-use crate::contract::{Contract, Physical};
+use crate::contract::{Contract, Physical, arrow_schema};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::provenance::POINTERS;
@@ -31,6 +37,7 @@ use crate::store::Part;
 const PAGE_ROWS: usize = 4_096;
 /// Rows of which each is compared with each other; more are put into a table.
 const FEW: usize = 16;
+const ZSTD_LEVEL: i32 = 3;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -64,7 +71,7 @@ fn check(contract: &Contract, partition: &BTreeMap<String, String>, batch: &Reco
         return Err(Error::contract(format!("record {} has the primary key ({}) of an earlier one", ids.value(row), contract.primary_key.join(", "))));
     }
     for (column, value) in partition.iter().filter(|(column, _)| contract.partition_by.contains(column)) {
-        let cells = arrow::compute::cast(column_of(batch, column)?, &arrow::datatypes::DataType::Utf8)?;
+        let cells = cast(column_of(batch, column)?, &DataType::Utf8)?;
         let cells = cells.as_any().downcast_ref::<StringArray>().expect("just cast to text");
         if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
             return Err(Error::contract(format!("record {} is in the partition {column}={value}, and its own value is another", ids.value(row))));
@@ -89,7 +96,7 @@ pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
 ///
 /// # Errors
 /// `Store`, when the rows cannot be put into Parquet, or a copied row group cannot be read.
-pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Option<&str>, schema: &SchemaRef, groups: &[Group<'_>]) -> Result<Vec<u8>> {
+pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Option<&str>, groups: &[Group<'_>]) -> Result<Vec<u8>> {
     let contract_json = serde_json::to_value(contract).expect("a contract is plain data").to_string();
     let mut footer = vec![
         ("dataset_id", contract.dataset_id.clone()),
@@ -100,9 +107,10 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
     ];
     footer.extend(subjects.map(|subjects| (SUBJECTS, subjects.to_owned())));
     let record_id = || ColumnPath::from("record_id");
+    let level = ZstdLevel::try_new(ZSTD_LEVEL)?;
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_compression(Compression::ZSTD(level))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_key_value_metadata(Some(footer.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()))
@@ -120,34 +128,128 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
         let path = ColumnPath::from(name.as_str());
         properties = properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, ROW_GROUP_ROWS as u64);
     }
-    let (mut writer, columns) = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?.into_serialized_writer()?;
-    let encode = |(number, group): (usize, &Group<'_>)| match group {
-        Group::Encoded(rows) => encode_group(rows, columns.create_column_writers(number)?).map(Some),
+    let properties = properties.build();
+    let schema = Arc::new(arrow_schema(contract));
+    let (mut writer, _) = ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone()))?.into_serialized_writer()?;
+    let encode = |group: &Group<'_>| match group {
+        Group::Encoded(rows) => encode_group(rows, writer.schema_descr(), &properties, level).map(Some),
         Group::Copied(..) => Ok(None),
     };
-    let encoded: Vec<Option<Vec<ArrowColumnChunk>>> = groups.par_iter().enumerate().map(encode).collect::<Result<_>>()?;
+    let encoded: Vec<Option<Vec<Chunk>>> = groups.par_iter().map(encode).collect::<Result<_>>()?;
     for (group, chunks) in groups.iter().zip(encoded) {
         let mut row_group = writer.next_row_group()?;
         match group {
             Group::Copied(part, number) => part.copy_group(*number, &mut row_group)?,
-            Group::Encoded(_) => chunks.into_iter().flatten().try_for_each(|chunk| chunk.append_to_row_group(&mut row_group))?,
+            Group::Encoded(_) => chunks.into_iter().flatten().try_for_each(|chunk| chunk.append(&mut row_group))?,
         }
         row_group.close()?;
     }
     Ok(writer.into_inner()?)
 }
 
-/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
-fn encode_group(rows: &RecordBatch, writers: Vec<ArrowColumnWriter>) -> Result<Vec<ArrowColumnChunk>> {
-    let mut leaves = Vec::with_capacity(writers.len());
-    for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
-        leaves.extend(compute_leaves(field, column)?);
+/// A column chunk that is encoded.
+pub enum Chunk {
+    Coded(Bytes, ColumnCloseResult),
+    Other(ArrowColumnChunk),
+}
+
+impl Chunk {
+    /// Puts it behind those before it.
+    ///
+    /// # Errors
+    /// `Store`, when it is not the next one of the file.
+    pub fn append(self, row_group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
+        match self {
+            Self::Coded(bytes, close) => row_group.append_column(&bytes, close)?,
+            Self::Other(chunk) => chunk.append_to_row_group(row_group)?,
+        }
+        Ok(())
     }
-    let encode = |(mut writer, leaf): (ArrowColumnWriter, ArrowLeafColumn)| {
-        writer.write(&leaf)?;
-        Ok(writer.close()?)
+}
+
+/// A leaf of a row group before it is encoded.
+enum Leaf {
+    /// By its place in the file.
+    Coded(usize, ArrayRef),
+    Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
+}
+
+/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
+///
+/// # Errors
+/// `Store`, when the rows cannot be put into Parquet.
+pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &WriterProperties, level: ZstdLevel) -> Result<Vec<Chunk>> {
+    let mut leaves: Vec<Option<ArrayRef>> = Vec::with_capacity(file.num_columns());
+    let (mut other_fields, mut others) = (Vec::new(), Vec::new());
+    for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
+        let (coded, other) = split(column)?;
+        if let Some(other) = other {
+            let field = field.as_ref().clone().with_data_type(other.data_type().clone());
+            others.extend(compute_leaves(&field, &other)?);
+            other_fields.push(field);
+        }
+        leaves.extend(coded);
+    }
+    // The crate makes a writer for each leaf of a file: of one that has the others alone.
+    let schema = Arc::new(Schema::new(other_fields));
+    let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone()))?.into_serialized_writer()?;
+    let mut writers = writers.create_column_writers(0)?.into_iter().zip(others);
+    let leaves = leaves.into_iter().enumerate().map(|(place, coded)| match coded {
+        Some(coded) => Ok(Leaf::Coded(place, coded)),
+        None => writers.next().map(|other| Leaf::Other(Box::new(other))).ok_or_else(|| Error::store("a leaf of the file has no column")),
+    });
+    let leaves = leaves.collect::<Result<Vec<_>>>()?;
+    let encode = |compressor: &mut Option<Compressor<'static>>, leaf: Leaf| match leaf {
+        Leaf::Coded(place, column) => {
+            let texts = CodedTexts::of(&column).ok_or_else(|| Error::store("a dictionary of texts is not of the simple form"))?;
+            let compressor = match compressor {
+                Some(compressor) => compressor,
+                None => compressor.insert(coded::compressor(level)?),
+            };
+            let (bytes, close) = coded::encode(&file.column(place), properties, level, &texts, compressor)?;
+            Ok(Chunk::Coded(bytes, close))
+        }
+        Leaf::Other(other) => {
+            let (mut writer, leaf) = *other;
+            writer.write(&leaf)?;
+            Ok(Chunk::Other(writer.close()?))
+        }
     };
-    writers.into_par_iter().zip(leaves).map(encode).collect()
+    leaves.into_par_iter().map_init(|| None, encode).collect()
+}
+
+/// The leaves of a column, in order: dictionaries that are encoded here, and none for each of those that the crate encodes, with the column they make up.
+fn split(column: &ArrayRef) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
+    if is_coded(column) {
+        return Ok(match CodedTexts::of(column) {
+            Some(_) => (vec![Some(column.clone())], None),
+            None => (vec![None], Some(cast(column, &DataType::Utf8)?)),
+        });
+    }
+    let Some(lists) = column.as_list_opt::<i32>() else { return Ok((vec![None], Some(column.clone()))) };
+    let Some(items) = lists.values().as_struct_opt() else { return Ok((vec![None], Some(column.clone()))) };
+    let first = lists.value_offsets().first().map_or(0, |first| *first as usize);
+    let is_one_each = lists.null_count() == 0 && lists.value_offsets().windows(2).all(|border| border[1] - border[0] == 1);
+    let (mut leaves, mut fields, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for (field, item) in items.fields().iter().zip(items.columns()) {
+        let item = item.slice(first, lists.value_offsets()[lists.len()] as usize - first);
+        if is_one_each && is_coded(&item) && CodedTexts::of(&item).is_some() {
+            leaves.push(Some(item));
+            continue;
+        }
+        let item = if is_coded(&item) { cast(&item, &DataType::Utf8)? } else { item };
+        leaves.push(None);
+        fields.push(field.as_ref().clone().with_data_type(item.data_type().clone()));
+        others.push(item);
+    }
+    if others.is_empty() {
+        return Ok((leaves, None));
+    }
+    let items = StructArray::try_new(fields.into(), others, None)?;
+    let field = Field::new_list_field(items.data_type().clone(), false);
+    let borders = OffsetBuffer::from_lengths(lists.value_offsets().windows(2).map(|border| (border[1] - border[0]) as usize));
+    let lists = ListArray::try_new(Arc::new(field), borders, Arc::new(items), lists.nulls().cloned())?;
+    Ok((leaves, Some(Arc::new(lists))))
 }
 
 /// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of rows.
@@ -206,9 +308,28 @@ fn repeated_row(batch: &RecordBatch, names: &[String]) -> Result<Option<usize>> 
 fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparator>> {
     let compare = |name: &String| {
         let column = column_of(batch, name)?;
-        Ok(make_comparator(column, column, SortOptions::default())?)
+        match ranks(column) {
+            Some(ranks) => Ok(Box::new(move |a: usize, b: usize| ranks[a].cmp(&ranks[b])) as DynComparator),
+            None => Ok(make_comparator(column, column, SortOptions::default())?),
+        }
     };
     names.iter().map(compare).collect()
+}
+
+/// For each row of a dictionary of texts the rank of its text, from one on; zero of a row without one.
+fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
+    let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
+    let values = dictionary.values().as_string_opt::<i32>()?;
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by_key(|place| values.value(*place));
+    let mut of_place = vec![0; values.len()];
+    let (mut rank, mut last) = (0, None);
+    for place in order {
+        let text = values.value(place);
+        rank += u32::from(last.replace(text) != Some(text));
+        of_place[place] = rank;
+    }
+    Some(dictionary.keys().iter().map(|place| place.map_or(0, |place| of_place[place as usize])).collect())
 }
 
 /// The columns as bytes that compare as the values do.

@@ -245,11 +245,11 @@ impl<'a> Stage<'a> {
         let contract = contract.ok_or_else(|| Error::contract(format!("`{}` has no contract", table.dataset_id)).context(self.task_id.clone()))?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
-        let batch = batch::record_batch(contract, &table.frame, inputs)?;
+        let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
         part::check_rows(contract, &table.partition, &batch)?;
         if self.is_comparing() {
-            let statistics = Statistics::of(contract, &batch)?;
+            let statistics = Statistics::of(contract, &batch::plain(contract, &batch)?)?;
             let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
             self.compare(&table.dataset_id, |builds| {
                 builds.now.merge(statistics);
@@ -263,6 +263,8 @@ impl<'a> Stage<'a> {
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
         if let Some(carried) = carried {
+            // Rows of the last release have no dictionaries.
+            batch = batch::plain(contract, &batch)?;
             carried.warnings()?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
             rows += carried.rows();
             key_range = carried.key_range(key_range)?;
@@ -270,8 +272,8 @@ impl<'a> Stage<'a> {
         let program = self.entry.program();
         let bytes = match lineage {
             Some(lineage) => row_groups::groups_by_subject(&batch, carried, inputs)
-                .and_then(|groups| part::encode(contract, &self.task_id, program, Some(&lineage.subjects), &batch.schema(), &groups)),
-            None => part::encode(contract, &self.task_id, program, None, &batch.schema(), &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
+                .and_then(|groups| part::encode(contract, &self.task_id, program, Some(&lineage.subjects), &groups)),
+            None => part::encode(contract, &self.task_id, program, None, &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
         };
         let bytes = bytes.context(|| path.clone())?;
         let part = Part {
@@ -286,7 +288,7 @@ impl<'a> Stage<'a> {
             report,
         };
         if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
-            see(&part, &batch);
+            see(&part, &batch::plain(contract, &batch)?);
         }
         self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
         let StagedAt::Home(staging) = self.place().clone() else {

@@ -65,7 +65,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
         }
         Physical::StringList => {
             let has_items = |list: &str| list.is_empty() || list.split(LIST_SEPARATOR).all(|item| !item.is_empty());
-            let rows = range::rows_that(cells.str()?.iter(), |list| !has_items(list));
+            let rows = range::texts_that(cells.str()?, |list| !has_items(list));
             broken.push(("empty_list_item", rows, "a list without empty items".to_owned()));
         }
         Physical::Float64 => broken.push(("not_finite", range::rows_that(cells.f64()?.iter(), |value| !value.is_finite()), "a finite number".to_owned())),
@@ -82,8 +82,8 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
 /// The rows whose text, or one text of whose list, is not accepted; nulls are.
 fn rows_unlike(column: &Column, cells: &Series, is_accepted: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
     match column.column_type.physical {
-        Physical::String | Physical::Date => Ok(range::rows_that(cells.str()?.iter(), |text| !is_accepted(text))),
-        Physical::StringList => Ok(range::rows_that(cells.str()?.iter(), |list| !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted))),
+        Physical::String | Physical::Date => Ok(range::texts_that(cells.str()?, |text| !is_accepted(text))),
+        Physical::StringList => Ok(range::texts_that(cells.str()?, |list| !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted))),
         other => Err(Error::config(format!("column `{}` is {other:?}: `digits` and `values` are for texts", column.name))),
     }
 }

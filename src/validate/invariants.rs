@@ -6,6 +6,7 @@ use polars::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, ResultExt, range, rows_where, show, show_key};
 use crate::contract::{Column, Condition, Invariant, Rule};
+use crate::normalise::FewTexts;
 
 /// Checks every invariant of the contract.
 ///
@@ -64,11 +65,19 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
         Rule::RangeWhere => {
             let mut rows = Vec::new();
             for name in &invariant.columns {
-                rows.extend(range::rows_outside(column_of(contract, name)?, frame.column(name)?.as_materialized_series(), invariant.min, invariant.max)?);
+                let (column, cells) = (column_of(contract, name)?, frame.column(name)?.as_materialized_series());
+                if invariant.condition.is_none() {
+                    rows.extend(range::rows_outside(column, cells, invariant.min, invariant.max)?);
+                    continue;
+                }
+                let outside = range::rows_outside(column, &cells.filter(&applies)?, invariant.min, invariant.max)?;
+                if !outside.is_empty() {
+                    let places = rows_where(&applies);
+                    rows.extend(outside.into_iter().map(|row| places[row]));
+                }
             }
             rows.sort_unstable();
             rows.dedup();
-            rows.retain(|row| applies.get(*row) == Some(true));
             rows
         }
         Rule::SumWithin => unreachable!("checked by groups, not by rows"),
@@ -143,6 +152,11 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
     }
     let texts = frame.column(&condition.column)?.as_materialized_series().cast(&DataType::String)?;
     let is_wanted = |text: &str| condition.equals.as_deref() == Some(text) || condition.any_of.iter().any(|value| value == text);
+    if let Some(FewTexts { values, places }) = FewTexts::of(texts.str()?) {
+        let wanted: Vec<bool> = values.into_iter().map(is_wanted).collect();
+        // A row without a text has a place beyond all of them.
+        return Ok(BooleanChunked::from_iter_values("holds".into(), places.into_iter().map(|place| wanted.get(place as usize) == Some(&true))));
+    }
     Ok(BooleanChunked::from_iter_values("holds".into(), texts.str()?.iter().map(|text| text.is_some_and(is_wanted))))
 }
 

@@ -17,6 +17,8 @@ pub struct Distinct {
     pub frame: DataFrame,
     /// Pointers of the rows that were dropped.
     pub dropped: Vec<u64>,
+    /// Whether no row had the key of another before any was dropped.
+    are_keys_distinct: bool,
     /// How many rows said the same, by the row that was kept of them; one, where it is not here.
     said: HashMap<usize, usize>,
 }
@@ -30,7 +32,7 @@ pub struct Distinct {
 pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
     let suspects = repeated_rows(&frame, &contract.primary_key)?;
     if suspects.is_empty() {
-        return Ok(Distinct { frame, dropped: Vec::new(), said: HashMap::new() });
+        return Ok(Distinct { frame, dropped: Vec::new(), are_keys_distinct: true, said: HashMap::new() });
     }
     let content: Vec<PlSmallStr> = frame.get_column_names_owned().into_iter().filter(|name| *name != POINTERS).collect();
     let suspect_rows = IdxCa::from_vec("row".into(), suspects.iter().flatten().map(|row| *row as IdxSize).collect());
@@ -55,7 +57,8 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
     }
     let before: Vec<usize> = is_kept.iter().scan(0, |kept, is_kept| Some(std::mem::replace(kept, *kept + usize::from(*is_kept)))).collect();
     let said = said.into_iter().map(|(row, count)| (before[row], count)).collect();
-    Ok(Distinct { frame: frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?, dropped, said })
+    let frame = frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?;
+    Ok(Distinct { frame, dropped, are_keys_distinct: false, said })
 }
 
 /// Finds different rows under one primary key, and different keys under one record id. Where more than half of the rows of a key say the same, that is
@@ -64,11 +67,12 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
 /// # Errors
 /// `Format`, when the frame lacks a key column or `record_id`: a programming error.
 pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
-    let Distinct { frame, said, .. } = distinct;
+    let Distinct { frame, said, are_keys_distinct, .. } = distinct;
     let mut breaches = Vec::new();
     let mut add = |code: &str, row: usize, detail: String| breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
     let mut is_judged = vec![false; frame.height()];
-    for rows in repeated_rows(frame, &contract.primary_key)? {
+    let repeated = if *are_keys_distinct { Vec::new() } else { repeated_rows(frame, &contract.primary_key)? };
+    for rows in repeated {
         let key = show_key(contract, frame, &contract.primary_key, rows[0])?;
         let count = |row: usize| said.get(&row).copied().unwrap_or(1);
         let all: usize = rows.iter().map(|row| count(*row)).sum();
@@ -95,7 +99,7 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
 /// Groups of two and more rows that are equal in the columns, all of them there; a missing key is another rule's finding.
 fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if are_distinct(&keys)? || !keys.is_duplicated()?.any() {
+    if are_distinct(&keys)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any() {
         return Ok(Vec::new());
     }
     let names: Vec<PlSmallStr> = keys.get_column_names_owned();
@@ -129,6 +133,14 @@ fn are_distinct(frame: &DataFrame) -> Result<bool> {
     Ok(true)
 }
 
+/// Whether the only column is one of texts, and no two of them are equal.
+fn are_texts_distinct(keys: &DataFrame) -> bool {
+    let [column] = keys.columns() else { return false };
+    let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else { return false };
+    let mut seen = PlHashSet::with_capacity(texts.len());
+    texts.iter().all(|text| seen.insert(text))
+}
+
 /// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are.
 fn neighbours(frame: &DataFrame) -> Result<(Vec<Ordering>, usize)> {
     let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
@@ -136,10 +148,10 @@ fn neighbours(frame: &DataFrame) -> Result<(Vec<Ordering>, usize)> {
         let series = column.as_materialized_series();
         let before = order.clone();
         let do_rise = match series.dtype() {
-            DataType::String => refine(&mut order, series.str()?.iter()),
-            DataType::Int32 => refine(&mut order, series.i32()?.iter()),
-            DataType::Int64 => refine(&mut order, series.i64()?.iter()),
-            DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter()),
+            DataType::String => refine(&mut order, series.str()?.iter(), compare_texts),
+            DataType::Int32 => refine(&mut order, series.i32()?.iter(), Ord::cmp),
+            DataType::Int64 => refine(&mut order, series.i64()?.iter(), Ord::cmp),
+            DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter(), Ord::cmp),
             _ => false,
         };
         if !do_rise {
@@ -166,16 +178,24 @@ fn equality(column: &Column) -> Result<IsEqual<'_>> {
 }
 
 /// Settles the order of neighbours that are equal so far; false as soon as one falls.
-fn refine<T: Ord + Copy>(order: &mut [Ordering], mut cells: impl Iterator<Item = T>) -> bool {
+fn refine<T: Copy>(order: &mut [Ordering], mut cells: impl Iterator<Item = T>, compare: impl Fn(&T, &T) -> Ordering) -> bool {
     let Some(mut above) = cells.next() else { return true };
     for (order, below) in order.iter_mut().zip(cells) {
-        *order = order.then_with(|| above.cmp(&below));
+        *order = order.then_with(|| compare(&above, &below));
         if order.is_gt() {
             return false;
         }
         above = below;
     }
     true
+}
+
+/// Cells of equal texts often share their bytes.
+fn compare_texts(above: &Option<&str>, below: &Option<&str>) -> Ordering {
+    match (above, below) {
+        (Some(above), Some(below)) if std::ptr::eq(*above, *below) => Ordering::Equal,
+        _ => above.cmp(below),
+    }
 }
 
 fn groups(frame: &DataFrame, names: &[PlSmallStr]) -> Result<Vec<Vec<usize>>> {

@@ -4,6 +4,7 @@ use polars::prelude::*;
 
 use super::{Error, Physical, Result};
 use crate::contract::{Column, Day, parse_decimal};
+use crate::normalise::few_texts;
 
 /// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside. Decimals are compared as unscaled units,
 /// exactly; bounds of decimals carried as text are whole numbers, those of dates are years.
@@ -43,6 +44,14 @@ pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Opti
     }
 }
 
+/// The rows whose text is there and fulfils a condition. Where few texts differ each of them is looked at once, and mostly none fulfils it.
+pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
+    match few_texts(cells) {
+        Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
+        _ => rows_that(cells.iter(), is_broken),
+    }
+}
+
 /// The rows whose value is there and fulfils a condition.
 pub fn rows_that<T>(cells: impl Iterator<Item = Option<T>>, is_broken: impl Fn(T) -> bool) -> Vec<usize> {
     cells.enumerate().filter_map(|(row, value)| value.is_some_and(&is_broken).then_some(row)).collect()
@@ -76,4 +85,24 @@ pub fn power_of_ten(scale: i8) -> f64 {
 fn up(bound: f64) -> i64 {
     let nearest = bound.round();
     if (bound - nearest).abs() < 1e-6 { nearest as i64 } else { bound.ceil() as i64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::*;
+
+    use super::{rows_that, texts_that};
+
+    #[test]
+    fn each_row_of_a_broken_text_is_found_whether_few_texts_differ_or_many() {
+        let few = StringChunked::from_iter_options("few".into(), (0..10_000).map(|row| (row % 11 > 0).then_some(["good", "bad"][usize::from(row % 7 == 0)])));
+        let many = StringChunked::from_iter_values("many".into(), (0..10_000).map(|row| format!("{row} is {}", ["good", "bad"][usize::from(row % 7 == 0)])));
+        for cells in [&few, &many] {
+            let is_bad = |text: &str| text.ends_with("bad");
+            let rows = texts_that(cells, is_bad);
+            assert_eq!(rows, rows_that(cells.iter(), is_bad));
+            assert!(rows.len() > 1_000 && rows.contains(&7));
+            assert!(texts_that(cells, str::is_empty).is_empty());
+        }
+    }
 }

@@ -7,6 +7,7 @@ use polars::prelude::*;
 use super::{Breach, Contract, Result};
 use crate::contract::LIST_SEPARATOR;
 use crate::issue::{Issue, Severity};
+use crate::normalise::DictionaryTexts;
 
 /// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows' `warnings`: joined as lists are, sorted,
 /// each once. A warning about no row of the frame becomes a note; one about a row of a source that no record was made from is told by the account
@@ -88,8 +89,11 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 /// # Errors
 /// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
-    let status_of = |codes: Option<&str>| if codes.unwrap_or_default().is_empty() { "passed" } else { "passed_with_warnings" };
-    let statuses = StringChunked::from_iter_values("validation_status".into(), frame.column("warnings")?.str()?.iter().map(status_of));
-    frame.with_column(statuses.into_column())?;
+    let mut statuses = DictionaryTexts::with_capacity(frame.height());
+    let (passed, passed_with_warnings) = (statuses.add_value("passed"), statuses.add_value("passed_with_warnings"));
+    for codes in frame.column("warnings")?.str()?.iter() {
+        statuses.push_place(if codes.unwrap_or_default().is_empty() { passed } else { passed_with_warnings });
+    }
+    frame.with_column(statuses.finish("validation_status")?)?;
     Ok(frame.select(contract.columns.iter().map(|column| column.name.as_str()))?)
 }

@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("normalise", "canonical contract error ids issue pipeline provenance"),
     ("datasets", "canonical contract decode error ids issue normalise pipeline provenance"),
     ("validate", "contract decode error ids issue normalise pipeline provenance store"),
-    ("publish", "contract error ids issue pipeline provenance store"),
+    ("publish", "contract error ids issue normalise pipeline provenance store"),
     ("receipts", "contract error ids provenance store"),
     ("witness", "error fetch ids pipeline provenance receipts store"),
     ("run", "contract datasets declared decode error fetch ids issue normalise pipeline provenance publish store validate"),
@@ -104,7 +104,7 @@ const CRATES: &[(&str, &str)] = &[
     ("hyper-util", "serve"),
     ("indicatif", "cli"),
     ("jiff", "cli fetch follow lineage monitor normalise pipeline publish run serve store validate witness"),
-    ("itoa", "receipts serve"),
+    ("itoa", "datasets receipts serve"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),
@@ -146,6 +146,7 @@ const CRATES: &[(&str, &str)] = &[
     ("unicode-normalization", "canonical"),
     ("uuid", "publish"),
     ("zip", "decode"),
+    ("zstd", "publish"),
 ];
 
 /// Folders whose result depends on their arguments only: no clock, no environment, no network, and no disk except the file that `decode` is given.

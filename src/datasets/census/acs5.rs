@@ -147,7 +147,7 @@ fn build_level(
     metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
     let (codes, names, name_pointers) = (text(&areas, "code")?, text(&areas, "name")?, pointers(&areas, "name_pointers")?);
     let build_areas = |first: usize| {
-        let mut rows = MetricRows::new(level, vintage);
+        let mut rows = MetricRows::new(level, vintage, AREAS_AT_A_TIME.min(areas.height() - first) * metrics.len());
         for (area, name_pointer) in name_pointers.iter().enumerate().skip(first).take(AREAS_AT_A_TIME) {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);

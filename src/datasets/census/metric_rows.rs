@@ -10,7 +10,7 @@ use crate::contract::LIST_SEPARATOR;
 use crate::datasets::context::finding;
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{left_join, pointer_column, pointers, text};
+use crate::normalise::{DictionaryTexts, left_join, pointer_column, pointers, text};
 use crate::provenance::POINTERS;
 
 /// A table with one row per area, in the order of the areas.
@@ -121,7 +121,11 @@ impl<'s> MetricSource<'s> {
 pub(super) struct MetricRows<'l> {
     level: &'l Level<'l>,
     vintage: i32,
-    text: [StringChunkedBuilder; TEXT_COLUMNS.len()],
+    record_ids: StringChunkedBuilder,
+    area: DictionaryTexts,
+    area_name: DictionaryTexts,
+    /// Columns of which few texts differ, in the order of their names.
+    few: [DictionaryTexts; FEW_COLUMNS.len()],
     value: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
     moe_approximate: Vec<Option<i64>>,
@@ -134,35 +138,29 @@ pub(super) struct MetricRows<'l> {
     record_id: String,
 }
 
-const TEXT_COLUMNS: [&str; 14] = [
-    "record_id",
-    "area",
-    "area_name",
-    "metric",
-    "unit",
-    "moe_status",
-    "qualifier",
-    "null_reason",
-    "universe",
-    "table_id",
-    "variables",
-    "moe_variable",
-    "warnings",
-    "unknown_values",
-];
+/// Most rows point to a row of their table, to their area's name and to their universe.
+const NUMBERS_OF_A_ROW: usize = 12;
+
+const FEW_COLUMNS: [&str; 11] =
+    ["metric", "unit", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable", "warnings", "unknown_values"];
 
 impl<'l> MetricRows<'l> {
-    pub(super) fn new(level: &'l Level<'l>, vintage: i32) -> Self {
+    /// With room for so many rows.
+    pub(super) fn new(level: &'l Level<'l>, vintage: i32, rows: usize) -> Self {
+        let texts = || DictionaryTexts::with_capacity(rows);
         Self {
             level,
             vintage,
-            text: TEXT_COLUMNS.map(|name| StringChunkedBuilder::new(if name == "area" { level.area_column } else { name }.into(), 0)),
-            value: Vec::new(),
-            moe: Vec::new(),
-            moe_approximate: Vec::new(),
-            is_derived: Vec::new(),
-            pointers: Vec::new(),
-            pointer_ends: Vec::new(),
+            record_ids: StringChunkedBuilder::new("record_id".into(), rows),
+            area: texts(),
+            area_name: texts(),
+            few: FEW_COLUMNS.map(|_| texts()),
+            value: Vec::with_capacity(rows),
+            moe: Vec::with_capacity(rows),
+            moe_approximate: Vec::with_capacity(rows),
+            is_derived: Vec::with_capacity(rows),
+            pointers: Vec::with_capacity(rows * NUMBERS_OF_A_ROW),
+            pointer_ends: Vec::with_capacity(rows),
             issues: Vec::new(),
             record_id: String::new(),
         }
@@ -190,10 +188,7 @@ impl<'l> MetricRows<'l> {
         });
         let table_universe = metric.universe.as_ref().unwrap_or(&source.universe.0);
         let cells = [
-            Some(self.record_id.as_str()),
-            Some(code),
-            area_name,
-            Some(&metric.key),
+            Some(metric.key.as_str()),
             Some(&metric.unit),
             Some(reading.moe_status),
             reading.qualifier.as_deref(),
@@ -205,8 +200,12 @@ impl<'l> MetricRows<'l> {
             Some(reading.warning.unwrap_or_default()),
             Some(&unknown_values),
         ];
-        for (column, cell) in self.text.iter_mut().zip(cells) {
-            column.append_option(cell);
+        self.record_ids.append_value(&self.record_id);
+        for (column, text) in [(&mut self.area, Some(code)), (&mut self.area_name, area_name)] {
+            column.push_next(text);
+        }
+        for (column, cell) in self.few.iter_mut().zip(cells) {
+            column.push_option(cell);
         }
         self.value.push(reading.value);
         self.moe.push(reading.moe);
@@ -220,7 +219,10 @@ impl<'l> MetricRows<'l> {
 
     pub(super) fn finish(self) -> Result<(DataFrame, Vec<Issue>)> {
         let height = self.value.len();
-        let mut columns: Vec<Column> = self.text.into_iter().map(|builder| builder.finish().into_column()).collect();
+        let mut columns = vec![self.record_ids.finish().into_column(), self.area.finish(self.level.area_column)?, self.area_name.finish("area_name")?];
+        for (column, name) in self.few.into_iter().zip(FEW_COLUMNS) {
+            columns.push(column.finish(name)?);
+        }
         columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
         columns.push(Column::new("value".into(), self.value));
         columns.push(Column::new("moe".into(), self.moe));

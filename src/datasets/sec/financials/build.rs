@@ -67,6 +67,15 @@ struct Financials {
     shards: Vec<Shard>,
 }
 
+/// Where the facts of a registrant are.
+struct FactsDocument {
+    source_id: &'static str,
+    /// Name of the member or of the document's URL.
+    name: String,
+    input: u64,
+    is_member: bool,
+}
+
 /// What a registrant's figures are made from, and what came of it.
 struct Company {
     source_id: &'static str,
@@ -98,23 +107,31 @@ impl Sharded for Financials {
     fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
         let mut companies = Vec::with_capacity(subjects.len());
         let (mut of_values, mut of_members) = (Vec::new(), Vec::new());
-        let mut content = Vec::new();
-        for subject in subjects {
-            let cik = subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))?;
-            match self.company(cik, &mut content, inputs)? {
-                Ok(company) => {
-                    let pointer = SourcePointer {
-                        source_id: company.source_id.to_owned(),
-                        snapshot: company.digest,
-                        member: (company.member != 0).then(|| company.name.clone()),
-                        offset: 0,
-                        length: 0,
-                    };
-                    of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
-                    of_values.extend(self.malformed_facts(cik, &company, &pointer));
-                    companies.push(company);
+        // Two documents are hashed in little more time than one.
+        let mut contents = [Vec::new(), Vec::new()];
+        for pair in subjects.chunks(2) {
+            let mut documents = Vec::with_capacity(2);
+            for (subject, content) in pair.iter().zip(&mut contents) {
+                let cik = subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))?;
+                documents.push((cik, self.read_facts(cik, content)?));
+            }
+            let digests = Digest::of_two(if pair.len() == 2 { [&contents[0], &contents[1]] } else { [&contents[0], &[]] });
+            for (((cik, document), content), digest) in documents.into_iter().zip(&contents).zip(digests) {
+                match self.company(cik, document, (content, digest), inputs)? {
+                    Ok(company) => {
+                        let pointer = SourcePointer {
+                            source_id: company.source_id.to_owned(),
+                            snapshot: company.digest,
+                            member: (company.member != 0).then(|| company.name.clone()),
+                            offset: 0,
+                            length: 0,
+                        };
+                        of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
+                        of_values.extend(self.malformed_facts(cik, &company, &pointer));
+                        companies.push(company);
+                    }
+                    Err(issue) => of_members.push(issue),
                 }
-                Err(issue) => of_members.push(issue),
             }
         }
         let sources: Vec<Source<'_>> = companies
@@ -177,20 +194,30 @@ impl Financials {
         &members[from..from + count]
     }
 
-    /// Reads what there is about a registrant and selects its figures; an issue, when its facts cannot be read.
-    fn company(&self, cik: Cik, content: &mut Vec<u8>, inputs: &mut Inputs) -> Result<std::result::Result<Company, Issue>> {
-        let (source_id, name, input, document);
+    /// Reads the facts of a registrant, and says where they are.
+    fn read_facts(&self, cik: Cik, content: &mut Vec<u8>) -> Result<FactsDocument> {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => {
                 content.clone_from(&now.content);
-                (source_id, name, input, document) = (FACTS_NOW, now.snapshot.url.clone(), now.number, false);
+                Ok(FactsDocument { source_id: FACTS_NOW, name: now.snapshot.url.clone(), input: now.number, is_member: false })
             }
             (None, Some(member)) => {
                 self.facts.read(member, content)?;
-                (source_id, name, input, document) = (FACTS, member.name.clone(), self.facts.number, true);
+                Ok(FactsDocument { source_id: FACTS, name: member.name.clone(), input: self.facts.number, is_member: true })
             }
-            (None, None) => return Err(Error::format(format!("registrant {cik} has no facts"))),
+            (None, None) => Err(Error::format(format!("registrant {cik} has no facts"))),
         }
+    }
+
+    /// Reads what else there is about a registrant and selects its figures; an issue, when its facts cannot be read.
+    fn company(
+        &self,
+        cik: Cik,
+        document: FactsDocument,
+        (content, digest): (&[u8], Digest),
+        inputs: &mut Inputs,
+    ) -> Result<std::result::Result<Company, Issue>> {
+        let FactsDocument { source_id, name, input, is_member } = document;
         let unreadable = |detail: String| finding("member_unreadable", Severity::Block, MEMBERS, &format!("{MEMBERS}:{cik}"), format!("{name}: {detail}"));
         let filings = match self.filings(cik)? {
             Ok(filings) => filings,
@@ -203,8 +230,7 @@ impl Financials {
         if facts.cik != cik.number() {
             return Ok(Err(unreadable(format!("says that its CIK is {}", facts.cik))));
         }
-        let digest = Digest::of(content);
-        let member = if document { inputs.number_document(&name, digest) } else { 0 };
+        let member = if is_member { inputs.number_document(&name, digest) } else { 0 };
         let selected = select(cik, &facts, &filings, &self.rules);
         Ok(Ok(Company { source_id, size_bytes: content.len() as u64, name, digest, decoder, input, member, facts, selected }))
     }

@@ -28,7 +28,7 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
         for (place, line) in rules.lines.iter().enumerate() {
             let from = periods.partition_point(|period| period.measure < line.measure);
             for period in periods[from..].iter().take_while(|period| period.measure == line.measure) {
-                period.observations().for_each(|position| rows.add(rules, source, &texts, (place, line), period, position));
+                rows.add(rules, source, &texts, (place, line), period);
             }
         }
     }
@@ -44,22 +44,22 @@ struct LineRows {
 }
 
 impl LineRows {
-    /// `position` is the observation's among the registrant's.
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, (place, line): (usize, &Line), period: &Period, position: usize) {
+    /// Adds the rows of a period.
+    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, (place, line): (usize, &Line), period: &Period) {
         let id = self.common.begin_id(LINES, &texts.cik);
         for part in [line.statement, ":", period.series.name(), ":"] {
             id.push_str(part);
         }
         push_period(id, period.start, period.end);
-        for part in [":", &line.key, ":", &texts.accessions[source.selected.observations[position].report as usize]] {
+        for part in [":", &line.key, ":"] {
             id.push_str(part);
         }
-        self.common.finish_id();
         self.common.add_period(rules.measures[line.measure].unit, period);
-        self.common.add_observation(source, period, position);
-        self.statement.push(line.statement);
-        self.line.push_place(place);
-        self.label.push_place(place);
+        period.observations().for_each(|position| self.common.add_observation(source, texts, period, position));
+        let rows = period.observations().len();
+        self.statement.push_times(line.statement, rows);
+        self.line.push_places(place, rows);
+        self.label.push_places(place, rows);
     }
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {

@@ -4,6 +4,8 @@ mod lines;
 mod text;
 mod values;
 
+use std::iter::repeat_n;
+
 use polars::prelude::*;
 
 use crate::datasets::sec::fact::Unit;
@@ -102,7 +104,9 @@ struct Common {
     reported_start: Vec<Option<i32>>,
     reported_end: Vec<Option<i32>>,
     pointers: Vec<[u64; 4]>,
-    /// Rows without a pointer hold none: a figure that was never reported is nowhere.
+    /// A record id on its way.
+    id: String,
+    /// Another text on its way.
     text: String,
 }
 
@@ -142,6 +146,7 @@ impl Common {
             reported_start: Vec::with_capacity(rows),
             reported_end: Vec::with_capacity(rows),
             pointers: Vec::with_capacity(rows),
+            id: String::with_capacity(128),
             text: String::with_capacity(128),
         }
     }
@@ -152,35 +157,41 @@ impl Common {
         self.first_accession = texts.accessions.iter().map(|accession| self.accession_number.add_value(accession.as_str())).min().unwrap_or_default();
     }
 
-    /// Begins a record id with dataset and registrant; `finish_id` adds it.
+    /// Begins record ids with dataset and registrant; `finish_id` adds one that is whole.
     fn begin_id(&mut self, dataset_id: &str, cik: &str) -> &mut String {
-        self.text.clear();
-        self.text.push_str(dataset_id);
-        self.text.push(':');
-        self.text.push_str(cik);
-        self.text.push(':');
-        &mut self.text
+        self.id.clear();
+        for part in [dataset_id, ":", cik, ":"] {
+            self.id.push_str(part);
+        }
+        &mut self.id
     }
 
     fn finish_id(&mut self) {
-        self.record_id.append_value(&self.text);
+        self.record_id.append_value(&self.id);
         self.cik.push_place(self.cik_place);
     }
 
+    /// Adds what the rows of a period share.
     fn add_period(&mut self, unit: Unit, period: &Period) {
-        self.unit.push(unit_name(unit));
-        self.series.push(period.series.name());
-        self.fiscal_year.push(Some(period.fiscal_year));
-        self.fiscal_period.push(period.fiscal_period.name());
-        self.period_start.push((period.start != NO_START).then(|| period.start.number()));
-        self.period_end.push(Some(period.end.number()));
-        self.is_ytd.push(period.is_ytd);
+        let rows = period.observations().len();
+        self.cik.push_places(self.cik_place, rows);
+        self.unit.push_times(unit_name(unit), rows);
+        self.series.push_times(period.series.name(), rows);
+        self.fiscal_year.extend(repeat_n(Some(period.fiscal_year), rows));
+        self.fiscal_period.push_times(period.fiscal_period.name(), rows);
+        self.period_start.extend(repeat_n((period.start != NO_START).then(|| period.start.number()), rows));
+        self.period_end.extend(repeat_n(Some(period.end.number()), rows));
+        self.is_ytd.extend(repeat_n(period.is_ytd, rows));
     }
 
-    /// `position` is the observation's among the registrant's.
-    fn add_observation(&mut self, source: &Source<'_>, period: &Period, position: usize) {
+    /// Adds the rest of a period's row; its record id has been begun up to the report. `position` is the observation's among the registrant's.
+    fn add_observation(&mut self, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
         let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
+        let begun = self.id.len();
+        self.id.push_str(&texts.accessions[observation.report as usize]);
+        self.record_id.append_value(&self.id);
+        self.id.truncate(begun);
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);

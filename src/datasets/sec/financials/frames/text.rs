@@ -40,21 +40,36 @@ fn push_digits(text: &mut String, number: u32) {
     }
 }
 
+const ONE: u128 = 10_000_000_000;
+
+/// What stands before and behind the point of a number in ten-thousand-millionths.
+///
+/// Every row has one: ten thousand million is 2^10 times 5^10, and after the shift nearly all numbers fit a machine word.
+fn parts(magnitude: u128) -> (u128, u128) {
+    const FIVES: u64 = 5_u64.pow(10);
+    match u64::try_from(magnitude >> 10) {
+        Ok(shifted) => {
+            let whole = u128::from(shifted / FIVES);
+            (whole, magnitude - whole * ONE)
+        }
+        Err(_) => (magnitude / ONE, magnitude % ONE),
+    }
+}
+
 /// Adds a decimal number without exponent and without zeros at the end of its fraction.
 pub fn push_amount(text: &mut String, amount: Amount) {
     use std::fmt::Write;
-    const ONE: u128 = 10_000_000_000;
     if amount.0 < 0 {
         text.push('-');
     }
     let magnitude = amount.0.unsigned_abs();
-    let (whole, fraction) = (magnitude / ONE, magnitude % ONE);
-    // Writing to a string does not fail; a number of 64 bits is written faster.
-    let _ = match u64::try_from(whole) {
-        Ok(whole) => write!(text, "{whole}"),
-        Err(_) => write!(text, "{whole}"),
-    };
+    let (whole, fraction) = parts(magnitude);
+    match u64::try_from(whole) {
+        Ok(whole) => text.push_str(itoa::Buffer::new().format(whole)),
+        Err(_) => text.push_str(itoa::Buffer::new().format(whole)),
+    }
     if fraction > 0 {
+        // Writing to a string does not fail.
         let _ = write!(text, ".{fraction:010}");
         text.truncate(text.trim_end_matches('0').len());
     }
@@ -76,6 +91,11 @@ mod tests {
         assert_eq!(written(60_000), "0.000006");
         assert_eq!(written(0), "0");
         assert_eq!(written(100_000_000_000), "10");
+        assert_eq!(written(-20_000_000_001), "-2.0000000001");
+        // The largest whose shifted magnitude fits a machine word, the next one, and the largest of all.
+        assert_eq!(written((i128::from(u64::MAX) << 10) + 1_023), "1888946593147.8580854783");
+        assert_eq!(written((i128::from(u64::MAX) << 10) + 1_024), "1888946593147.8580854784");
+        assert_eq!(written(i128::MAX), "17014118346046923173168730371.5884105727");
         let mut text = String::new();
         let day = |iso: &str| Day::from_iso(iso.as_bytes()).unwrap();
         push_period(&mut text, day("2019-09-29"), day("2020-09-26"));

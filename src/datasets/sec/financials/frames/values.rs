@@ -34,7 +34,7 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
             while let Some(none) = missing.next_if(|none| (none.measure, none.series) < (period.measure, period.series)) {
                 rows.add_missing(rules, source, &texts, none);
             }
-            period.observations().for_each(|position| rows.add(rules, source, &texts, period, position));
+            rows.add(rules, source, &texts, period);
         }
         missing.for_each(|none| rows.add_missing(rules, source, &texts, none));
     }
@@ -50,30 +50,31 @@ struct ValueRows {
 }
 
 impl ValueRows {
-    /// `position` is the observation's among the registrant's.
-    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
+    /// Adds the rows of a period.
+    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period) {
         let measure = &rules.measures[period.measure];
-        let observation = &source.selected.observations[position];
         let id = self.common.begin_id(VALUES, &texts.cik);
         id.push_str(&measure.key);
         id.push(':');
         push_period(id, period.start, period.end);
         id.push(':');
-        id.push_str(&texts.accessions[observation.report as usize]);
-        self.common.finish_id();
         self.common.add_period(measure.unit, period);
-        self.common.add_observation(source, period, position);
-        self.metric.push(&measure.key);
-        self.as_of_date.push(observation.as_of.map(Day::number));
-        self.null_reason.push_null();
-        let text = &mut self.common.text;
-        text.clear();
-        for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
-            push_item(text, rules.concept(*concept));
-            text.push('=');
-            push_amount(text, *value);
+        let rows = period.observations().len();
+        self.metric.push_times(&measure.key, rows);
+        self.null_reason.push_nulls(rows);
+        for position in period.observations() {
+            self.common.add_observation(source, texts, period, position);
+            let observation = &source.selected.observations[position];
+            self.as_of_date.push(observation.as_of.map(Day::number));
+            let text = &mut self.common.text;
+            text.clear();
+            for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
+                push_item(text, rules.concept(*concept));
+                text.push('=');
+                push_amount(text, *value);
+            }
+            self.conflicts.append_value(&*text);
         }
-        self.conflicts.append_value(&*text);
     }
 
     fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {

@@ -1,0 +1,598 @@
+//! Encodes column chunks of texts of which few differ, from dictionaries of Arrow: the bytes are those that the `parquet` crate writes, which looks up
+//! every row's text anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
+
+use std::cmp::Ordering;
+
+use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
+use arrow::datatypes::UInt32Type;
+use bytes::Bytes;
+use parquet::basic::{BoundaryOrder, Compression, Encoding, EncodingMask, PageType, ZstdLevel};
+use parquet::bloom_filter::Sbbf;
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, LevelHistogram, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::properties::{
+    DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH, DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, DEFAULT_STATISTICS_TRUNCATE_LENGTH, WriterProperties,
+};
+use parquet::file::statistics::{Statistics, ValueStatistics};
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use zstd::bulk::Compressor;
+
+use crate::error::{Error, Result};
+
+/// Values of which a run is written as one.
+const GROUP: usize = 8;
+/// Groups that stand behind one header at most.
+const MOST_GROUPS: usize = 63;
+/// No place in the chunk's dictionary yet.
+const NEW: u32 = u32::MAX;
+
+/// The rows of a column chunk, as places in a dictionary.
+pub struct CodedTexts<'a> {
+    keys: &'a UInt32Array,
+    values: &'a StringArray,
+}
+
+impl<'a> CodedTexts<'a> {
+    /// Of a dictionary that has each text once, and whose texts are not too long for statistics, nor together for a dictionary page.
+    pub fn of(column: &'a ArrayRef) -> Option<Self> {
+        let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
+        let values = dictionary.values().as_string_opt::<i32>()?;
+        let longest = DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH.min(DEFAULT_STATISTICS_TRUNCATE_LENGTH)?;
+        let is_short = values.null_count() == 0 && values.iter().flatten().all(|text| text.len() <= longest);
+        let is_small = values.value_data().len() + values.len() * size_of::<u32>() < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
+        (is_short && is_small && !column.is_empty()).then_some(Self { keys: dictionary.keys(), values })
+    }
+}
+
+/// Something that compresses pages as the crate does; one for many chunks, since it takes a megabyte.
+///
+/// # Errors
+/// `Store`, when there is no memory for it.
+pub fn compressor(level: ZstdLevel) -> Result<Compressor<'static>> {
+    Compressor::new(level.compression_level()).map_err(|error| Error::store(format!("zstd: {error}")))
+}
+
+/// Encodes the chunk of a leaf that has one value, or none, for each row.
+///
+/// # Errors
+/// `Store`, when it cannot be compressed or described.
+pub fn encode(
+    leaf: &ColumnDescPtr,
+    properties: &WriterProperties,
+    level: ZstdLevel,
+    texts: &CodedTexts<'_>,
+    compressor: &mut Compressor<'static>,
+) -> Result<(Bytes, ColumnCloseResult)> {
+    let page_rows = properties.column_data_page_row_count_limit(leaf.path());
+    let compress = |compressor: &mut Compressor<'static>, bytes: &[u8]| compressor.compress(bytes).map_err(|error| Error::store(format!("zstd: {error}")));
+    let rows = texts.keys.len();
+    let mut dictionary = Dictionary::new(texts.values);
+    let mut pages = Vec::with_capacity(rows.div_ceil(page_rows));
+    for start in (0..rows).step_by(page_rows) {
+        let keys = texts.keys.slice(start, page_rows.min(rows - start));
+        pages.push(dictionary.page(&keys));
+    }
+    let mut described = Described::new(leaf);
+    let mut sink = TrackedWrite::new(Vec::new());
+    let mut writer = SerializedPageWriter::new(&mut sink);
+    let buf = compress(compressor, &dictionary.bytes)?.into();
+    let page = Page::DictionaryPage { buf, num_values: dictionary.used.len() as u32, encoding: properties.dictionary_page_encoding(), is_sorted: false };
+    described.add_spec(&writer.write_page(CompressedPage::new(page, dictionary.bytes.len()))?);
+    let mut body = Vec::new();
+    for page in &pages {
+        body.clear();
+        page.write(leaf, &mut body);
+        let data = Page::DataPage {
+            buf: compress(compressor, &body)?.into(),
+            num_values: page.rows() as u32,
+            encoding: Encoding::RLE_DICTIONARY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        described.add_page(leaf, page, texts.values);
+        let spec = writer.write_page(CompressedPage::new(data, body.len()))?;
+        described.offsets.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
+        described.add_spec(&spec);
+    }
+    writer.close()?;
+    let bytes = Bytes::from(sink.into_inner()?);
+    let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
+        Some(wanted) => {
+            let mut filter = Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp())?;
+            dictionary.used.iter().for_each(|place| filter.insert(texts.values.value(*place as usize)));
+            filter.fold_to_target_fpp(wanted.fpp());
+            Some(filter)
+        }
+        None => None,
+    };
+    let close = described.close(leaf, Compression::ZSTD(level), properties.dictionary_page_encoding(), pages.len(), texts.values, bloom_filter)?;
+    Ok((bytes, close))
+}
+
+/// The dictionary of a chunk: values in the order of their first rows.
+struct Dictionary<'a> {
+    values: &'a StringArray,
+    /// By place in the values, the place in the chunk's dictionary.
+    codes: Vec<u32>,
+    used: Vec<u32>,
+    bytes: Vec<u8>,
+    /// By place in the values, the last page that had it.
+    last_pages: Vec<usize>,
+    pages: usize,
+}
+
+/// A page on its way.
+struct Coded {
+    codes: Vec<u32>,
+    /// For each row whether it has a value; absent where all have.
+    validity: Option<Vec<bool>>,
+    nulls: usize,
+    /// Bits of a code.
+    width: u8,
+    /// Places of the least and the greatest value.
+    ends: Option<(u32, u32)>,
+    /// Of all values, one behind the other.
+    text_bytes: i64,
+}
+
+impl<'a> Dictionary<'a> {
+    fn new(values: &'a StringArray) -> Self {
+        Self { values, codes: vec![NEW; values.len()], used: Vec::new(), bytes: Vec::new(), last_pages: vec![0; values.len()], pages: 0 }
+    }
+
+    fn page(&mut self, keys: &UInt32Array) -> Coded {
+        self.pages += 1;
+        let nulls = keys.null_count();
+        let mut page = Coded { codes: Vec::with_capacity(keys.len() - nulls), validity: None, nulls, width: 0, ends: None, text_bytes: 0 };
+        if nulls == 0 {
+            keys.values().iter().for_each(|key| self.add(*key, &mut page));
+        } else {
+            page.validity = Some((0..keys.len()).map(|row| keys.is_valid(row)).collect());
+            keys.iter().flatten().for_each(|key| self.add(key, &mut page));
+        }
+        page.width = bits(self.used.len().saturating_sub(1) as u32);
+        page
+    }
+
+    fn add(&mut self, key: u32, page: &mut Coded) {
+        let place = key as usize;
+        if self.last_pages[place] != self.pages {
+            self.last_pages[place] = self.pages;
+            let text = self.values.value(place);
+            if self.codes[place] == NEW {
+                self.codes[place] = self.used.len() as u32;
+                self.used.push(key);
+                self.bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+                self.bytes.extend_from_slice(text.as_bytes());
+            }
+            let text_of = |key: u32| self.values.value(key as usize);
+            page.ends = Some(match page.ends {
+                None => (key, key),
+                Some((least, greatest)) => (if text < text_of(least) { key } else { least }, if text > text_of(greatest) { key } else { greatest }),
+            });
+        }
+        page.codes.push(self.codes[place]);
+        page.text_bytes += i64::from(self.values.value_length(place));
+    }
+}
+
+impl Coded {
+    fn rows(&self) -> usize {
+        self.codes.len() + self.nulls
+    }
+
+    /// Levels of repetition and definition, where the leaf has them, and the codes.
+    fn write(&self, leaf: &ColumnDescPtr, body: &mut Vec<u8>) {
+        if leaf.max_rep_level() > 0 {
+            write_levels(leaf.max_rep_level(), body, |runs| runs.put_run(0, self.rows()));
+        }
+        if leaf.max_def_level() > 0 {
+            let whole = u32::from(leaf.max_def_level().unsigned_abs());
+            write_levels(leaf.max_def_level(), body, |runs| match &self.validity {
+                None => runs.put_run(whole, self.rows()),
+                Some(validity) => validity.iter().for_each(|is_there| runs.put(if *is_there { whole } else { whole - 1 })),
+            });
+        }
+        body.push(self.width);
+        let mut runs = Runs::new(self.width, body);
+        runs.put_all(&self.codes);
+        runs.finish();
+    }
+}
+
+fn write_levels(most: i16, body: &mut Vec<u8>, put: impl FnOnce(&mut Runs<'_>)) {
+    let start = body.len();
+    body.extend_from_slice(&[0; 4]);
+    let mut runs = Runs::new(bits(u32::from(most.unsigned_abs())), body);
+    put(&mut runs);
+    runs.finish();
+    let length = (body.len() - start - 4) as u32;
+    body[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Bits that a number takes.
+fn bits(number: u32) -> u8 {
+    (u32::BITS - number.leading_zeros()) as u8
+}
+
+/// Writes numbers as runs of equal ones and groups of packed ones, deciding as the crate does: by eight.
+///
+/// Source: Apache Parquet, "Encodings", Run Length Encoding / Bit-Packing Hybrid.
+struct Runs<'b> {
+    width: u8,
+    body: &'b mut Vec<u8>,
+    /// Of groups that are packed together.
+    pending: Vec<u32>,
+    current: u32,
+    /// How often `current` has come, one after the other, since the last group.
+    repeated: usize,
+}
+
+impl<'b> Runs<'b> {
+    fn new(width: u8, body: &'b mut Vec<u8>) -> Self {
+        Self { width, body, pending: Vec::with_capacity(GROUP * (MOST_GROUPS + 1)), current: 0, repeated: 0 }
+    }
+
+    fn put_all(&mut self, numbers: &[u32]) {
+        let mut rest = numbers;
+        while let Some((number, behind)) = rest.split_first() {
+            if self.repeated >= GROUP && *number == self.current {
+                let run = rest.iter().take_while(|number| **number == self.current).count();
+                self.repeated += run;
+                rest = &rest[run..];
+            } else {
+                self.put(*number);
+                rest = behind;
+            }
+        }
+    }
+
+    fn put_run(&mut self, number: u32, count: usize) {
+        let mut left = count;
+        while left > 0 && !(self.repeated >= GROUP && self.current == number) {
+            self.put(number);
+            left -= 1;
+        }
+        self.repeated += left;
+    }
+
+    fn put(&mut self, number: u32) {
+        if self.current == number {
+            self.repeated += 1;
+            if self.repeated > GROUP {
+                return;
+            }
+        } else {
+            if self.repeated >= GROUP {
+                self.close_run();
+            }
+            self.repeated = 1;
+            self.current = number;
+        }
+        self.pending.push(number);
+        if !self.pending.len().is_multiple_of(GROUP) {
+            return;
+        }
+        if self.repeated >= GROUP {
+            // The group is the beginning of a run.
+            self.pending.truncate(self.pending.len() - GROUP);
+            self.close_groups();
+        } else {
+            if self.pending.len() / GROUP >= MOST_GROUPS {
+                self.close_groups();
+            }
+            self.repeated = 0;
+        }
+    }
+
+    fn close_run(&mut self) {
+        let mut header = (self.repeated as u64) << 1;
+        while header >= 0x80 {
+            self.body.push((header & 0x7f) as u8 | 0x80);
+            header >>= 7;
+        }
+        self.body.push(header as u8);
+        self.body.extend_from_slice(&self.current.to_le_bytes()[..usize::from(self.width).div_ceil(8)]);
+        self.repeated = 0;
+    }
+
+    fn close_groups(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        self.body.push(((self.pending.len() / GROUP) << 1) as u8 | 1);
+        for group in self.pending.chunks(GROUP) {
+            let (mut word, mut filled) = (0_u64, 0);
+            for number in group {
+                word |= u64::from(*number) << filled;
+                filled += u32::from(self.width);
+                while filled >= u8::BITS {
+                    self.body.push(word as u8);
+                    word >>= u8::BITS;
+                    filled -= u8::BITS;
+                }
+            }
+        }
+        self.pending.clear();
+    }
+
+    fn finish(mut self) {
+        let tail = self.pending.len() % GROUP;
+        let is_run = self.pending.len() == tail && (self.repeated == tail || tail == 0);
+        if self.repeated > 0 && is_run {
+            self.close_run();
+        } else {
+            let whole = self.pending.len().next_multiple_of(GROUP);
+            self.pending.resize(whole, 0);
+            self.close_groups();
+        }
+    }
+}
+
+/// What is said of a chunk and of its pages.
+struct Described {
+    index: ColumnIndexBuilder,
+    offsets: OffsetIndexBuilder,
+    rows: usize,
+    nulls: usize,
+    text_bytes: i64,
+    ends: Option<(u32, u32)>,
+    /// The ends of the last page that has a value.
+    last: Option<(u32, u32)>,
+    is_ascending: bool,
+    is_descending: bool,
+    uncompressed: usize,
+    compressed: usize,
+    /// Where the first data page begins: behind the dictionary.
+    data_start: usize,
+}
+
+impl Described {
+    fn new(leaf: &ColumnDescPtr) -> Self {
+        Self {
+            index: ColumnIndexBuilder::new(leaf.physical_type()),
+            offsets: OffsetIndexBuilder::new(),
+            rows: 0,
+            nulls: 0,
+            text_bytes: 0,
+            ends: None,
+            last: None,
+            is_ascending: true,
+            is_descending: true,
+            uncompressed: 0,
+            compressed: 0,
+            data_start: 0,
+        }
+    }
+
+    fn add_spec(&mut self, spec: &parquet::column::page::PageWriteSpec) {
+        self.uncompressed += spec.uncompressed_size;
+        self.compressed += spec.compressed_size;
+        if spec.page_type == PageType::DICTIONARY_PAGE {
+            self.data_start = spec.compressed_size;
+        }
+    }
+
+    fn add_page(&mut self, leaf: &ColumnDescPtr, page: &Coded, values: &StringArray) {
+        let text = |place: u32| values.value(place as usize);
+        let bytes = |place: u32| text(place).as_bytes().to_vec();
+        let is_null = page.nulls == page.rows();
+        let (least, greatest) = page.ends.map_or_else(Default::default, |(least, greatest)| (bytes(least), bytes(greatest)));
+        self.index.append(is_null, least, greatest, page.nulls as i64, None);
+        self.index.append_histograms(&repetitions(leaf, page.rows()), &definitions(leaf, page.rows(), page.nulls));
+        self.offsets.append_row_count(page.rows() as i64);
+        self.offsets.append_unencoded_byte_array_data_bytes(Some(page.text_bytes));
+        if let Some((least, greatest)) = page.ends {
+            if let Some((last_least, last_greatest)) = self.last {
+                let orders = [text(last_least).cmp(text(least)), text(last_greatest).cmp(text(greatest))];
+                self.is_ascending &= !orders.contains(&Ordering::Greater);
+                self.is_descending &= !orders.contains(&Ordering::Less);
+            }
+            self.last = page.ends;
+            self.ends = Some(match self.ends {
+                None => (least, greatest),
+                Some((of_all, greatest_of_all)) => {
+                    (if text(least) < text(of_all) { least } else { of_all }, if text(greatest) > text(greatest_of_all) { greatest } else { greatest_of_all })
+                }
+            });
+        }
+        self.rows += page.rows();
+        self.nulls += page.nulls;
+        self.text_bytes += page.text_bytes;
+    }
+
+    fn close(
+        mut self,
+        leaf: &ColumnDescPtr,
+        compression: Compression,
+        dictionary_encoding: Encoding,
+        pages: usize,
+        values: &StringArray,
+        bloom_filter: Option<Sbbf>,
+    ) -> Result<ColumnCloseResult> {
+        let end = |place: u32| ByteArray::from(values.value(place as usize));
+        let (least, greatest) = (self.ends.map(|ends| end(ends.0)), self.ends.map(|ends| end(ends.1)));
+        let is_of_old_form = false;
+        let statistics = ValueStatistics::new(least, greatest, None, Some(self.nulls as u64), is_of_old_form);
+        let statistics = statistics.with_backwards_compatible_min_max(leaf.sort_order().is_signed());
+        let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
+        let metadata = ColumnChunkMetaData::builder(leaf.clone())
+            .set_compression(compression)
+            .set_encodings_mask(EncodingMask::new_from_encodings([Encoding::RLE, dictionary_encoding, Encoding::RLE_DICTIONARY].iter()))
+            .set_page_encoding_stats(vec![
+                stats(PageType::DICTIONARY_PAGE, dictionary_encoding, 1),
+                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, pages as i32),
+            ])
+            .set_total_compressed_size(self.compressed as i64)
+            .set_total_uncompressed_size(self.uncompressed as i64)
+            .set_num_values(self.rows as i64)
+            .set_data_page_offset(self.data_start as i64)
+            .set_dictionary_page_offset(Some(0))
+            .set_statistics(Statistics::ByteArray(statistics))
+            .set_unencoded_byte_array_data_bytes(Some(self.text_bytes))
+            .set_repetition_level_histogram(repetitions(leaf, self.rows))
+            .set_definition_level_histogram(definitions(leaf, self.rows, self.nulls))
+            .build()?;
+        self.index.set_boundary_order(match (self.is_ascending, self.is_descending) {
+            (true, _) => BoundaryOrder::ASCENDING,
+            (false, true) => BoundaryOrder::DESCENDING,
+            (false, false) => BoundaryOrder::UNORDERED,
+        });
+        Ok(ColumnCloseResult {
+            bytes_written: self.compressed as u64,
+            rows_written: self.rows as u64,
+            bloom_filter,
+            metadata,
+            column_index: Some(self.index.build()?),
+            offset_index: Some(self.offsets.build()),
+        })
+    }
+}
+
+/// How many values have each level of repetition: every one begins a row.
+fn repetitions(leaf: &ColumnDescPtr, rows: usize) -> Option<LevelHistogram> {
+    let mut histogram = LevelHistogram::try_new(leaf.max_rep_level())?;
+    histogram.increment_by(0, rows as i64);
+    Some(histogram)
+}
+
+/// How many values have each level of definition: what is null lacks the last one.
+fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelHistogram> {
+    let mut histogram = LevelHistogram::try_new(leaf.max_def_level())?;
+    histogram.increment_by(leaf.max_def_level(), (rows - nulls) as i64);
+    if nulls > 0 {
+        histogram.increment_by(leaf.max_def_level() - 1, nulls as i64);
+    }
+    Some(histogram)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{Array, ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
+    use arrow::buffer::OffsetBuffer;
+    use arrow::compute::cast;
+    use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::file::properties::WriterProperties;
+    use parquet::schema::types::ColumnPath;
+    use proptest::prelude::*;
+
+    use super::super::part::encode_group;
+
+    fn properties() -> WriterProperties {
+        let id = ColumnPath::from("must");
+        WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap()))
+            .set_data_page_row_count_limit(4_096)
+            .set_column_bloom_filter_fpp(id.clone(), 0.01)
+            .set_column_bloom_filter_max_ndv(id, 65_536)
+            .build()
+    }
+
+    fn coded(rows: &[Option<u32>], values: &[String]) -> ArrayRef {
+        Arc::new(DictionaryArray::new(UInt32Array::from(rows.to_vec()), Arc::new(StringArray::from_iter_values(values))))
+    }
+
+    /// A column that must be there, one that may be null, and a list that has one item with each for each row of `lengths`.
+    fn batch(rows: &[Option<u32>], values: &[String], lengths: &[usize]) -> RecordBatch {
+        let must: Vec<Option<u32>> = rows.iter().map(|place| Some(place.unwrap_or_default())).collect();
+        let items = lengths.iter().sum();
+        let of_items = |rows: &[Option<u32>]| coded(&rows.iter().copied().cycle().take(items).collect::<Vec<_>>(), values);
+        let number: ArrayRef = Arc::new(Int64Array::from_iter_values((0..items as i64).map(|number| number * 7)));
+        let columns = [("must", of_items(&must), false), ("may", of_items(rows), true), ("number", number, false)];
+        let structs = StructArray::from(columns.map(|(name, array, is_null)| (Arc::new(Field::new(name, array.data_type().clone(), is_null)), array)).to_vec());
+        let item = Arc::new(Field::new_list_field(structs.data_type().clone(), false));
+        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(lengths.iter().copied()), Arc::new(structs), None));
+        let id: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows.len()).map(|row| row.to_string())));
+        let columns = [("id", id, false), ("must", coded(&must, values), false), ("may", coded(rows, values), true), ("list", list, false)];
+        let schema = Schema::new(columns.iter().map(|(name, array, is_null)| Field::new(*name, array.data_type().clone(), *is_null)).collect::<Vec<_>>());
+        RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array, _)| array).collect()).unwrap()
+    }
+
+    fn without_dictionaries(data_type: &DataType) -> DataType {
+        let field = |field: &Field| field.clone().with_data_type(without_dictionaries(field.data_type()));
+        match data_type {
+            DataType::Dictionary(_, value) => value.as_ref().clone(),
+            DataType::List(item) => DataType::List(Arc::new(field(item))),
+            DataType::Struct(fields) => DataType::Struct(fields.iter().map(|inner| field(inner)).collect()),
+            other => other.clone(),
+        }
+    }
+
+    fn plain_schema(batch: &RecordBatch) -> SchemaRef {
+        let field = |field: &Arc<Field>| field.as_ref().clone().with_data_type(without_dictionaries(field.data_type()));
+        Arc::new(Schema::new(batch.schema().fields().iter().map(field).collect::<Vec<_>>()))
+    }
+
+    /// The file that the crate writes of the rows.
+    fn of_the_crate(groups: &[RecordBatch]) -> Vec<u8> {
+        let schema = plain_schema(&groups[0]);
+        let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties())).unwrap();
+        for rows in groups {
+            let columns = rows.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()).unwrap()).collect();
+            writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    fn ours(groups: &[RecordBatch]) -> Vec<u8> {
+        let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties())).unwrap().into_serialized_writer().unwrap();
+        for rows in groups {
+            let chunks = encode_group(rows, writer.schema_descr(), &properties(), ZstdLevel::try_new(3).unwrap()).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
+            group.close().unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn files_are_byte_for_byte_those_of_the_crate(
+            values in proptest::collection::hash_set("[a-zé:.]{0,32}", 1..300),
+            runs in proptest::collection::vec((any::<Option<u32>>(), prop_oneof![Just(1_usize), Just(1), 2_usize..12, 500_usize..5_000]), 1..400),
+            border in any::<proptest::sample::Index>(),
+        ) {
+            let values: Vec<String> = values.into_iter().collect();
+            let of_run = |(place, length): &(Option<u32>, usize)| std::iter::repeat_n(place.map(|place| place % values.len() as u32), *length);
+            let rows: Vec<Option<u32>> = runs.iter().flat_map(of_run).take(30_000).collect();
+            let batch = batch(&rows, &values, &vec![1; rows.len()]);
+            // Row groups are pieces of a part's rows, whose dictionaries they share.
+            let border = 1 + border.index(rows.len());
+            let groups = [batch.slice(0, border), batch.slice(border, rows.len() - border)];
+            let groups = &groups[..if border < rows.len() { 2 } else { 1 }];
+            prop_assert!(of_the_crate(groups) == ours(groups));
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_simple_form_is_left_to_the_crate() {
+        let short = ["a".to_owned(), "b".to_owned()];
+        let rows = |count: usize| (0..count).map(|row| (row % 5 > 0).then_some(row as u32 % 2)).collect::<Vec<_>>();
+        let long = ["a".repeat(65), "é".repeat(40)];
+        let many: Vec<String> = (0..20_000).map(|number| format!("{number:060}")).collect();
+        let of_many: Vec<Option<u32>> = (0..20_000).map(Some).collect();
+        let nulls = vec![None; 5_000];
+        let lengths = [0, 1, 2, 1].repeat(25);
+        let cases = [
+            batch(&rows(100), &short, &lengths),
+            batch(&rows(100), &long, &[1; 100]),
+            batch(&of_many, &many, &[1; 20_000]),
+            batch(&nulls, &short, &[1; 5_000]),
+            batch(&rows(65_536), &short, &[1; 65_536]),
+        ];
+        for (number, case) in cases.into_iter().enumerate() {
+            let groups = [case];
+            assert!(of_the_crate(&groups) == ours(&groups), "case {number}");
+        }
+    }
+}
