@@ -115,7 +115,7 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
 #[derive(Debug, Clone, Copy)]
 pub struct IsCompared(pub bool);
 
-/// Shown each part that is made of new rows alone, with its rows, while they are in memory.
+/// Shown each part that is made of new rows alone, with its rows, while they are in memory. Texts of which few differ are dictionaries.
 pub type PartObserver = Arc<dyn Fn(&Part, &RecordBatch) + Send + Sync>;
 
 /// A build that is being staged, table by table. Tables may be added from several threads.
@@ -288,7 +288,7 @@ impl<'a> Stage<'a> {
             report,
         };
         if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
-            see(&part, &batch::plain(contract, &batch)?);
+            see(&part, &batch);
         }
         self.enter(StagedPart { dataset_id: table.dataset_id, schema_version: contract.version.clone(), is_carried: false, part })?;
         let StagedAt::Home(staging) = self.place().clone() else {

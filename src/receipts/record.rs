@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::contract::Day;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub struct CanonicalRecords<'a> {
 
 /// The values of a column.
 enum Cells<'a> {
-    Text(&'a StringArray),
+    Text(Texts<'a>),
     Boolean(&'a BooleanArray),
     Int32(&'a PrimitiveArray<Int32Type>),
     Int64(&'a PrimitiveArray<Int64Type>),
@@ -27,17 +27,23 @@ enum Cells<'a> {
     Date(&'a PrimitiveArray<Date32Type>),
     /// With the number of digits behind the point.
     Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
-    Texts(&'a ListArray, &'a StringArray),
+    Lists(&'a ListArray, Texts<'a>),
     Pointers(&'a ListArray, Box<Pointers<'a>>),
 }
 
 /// Places in the publishers' files, of all rows one behind the other.
 struct Pointers<'a> {
     lengths: Numbers<'a>,
-    members: &'a StringArray,
+    members: Texts<'a>,
     offsets: Numbers<'a>,
-    snapshots: &'a StringArray,
-    source_ids: &'a StringArray,
+    snapshots: Texts<'a>,
+    source_ids: Texts<'a>,
+}
+
+/// Texts, as a part has them, or as places in a dictionary of their canonical forms.
+enum Texts<'a> {
+    Plain(&'a StringArray),
+    Coded(&'a PrimitiveArray<UInt32Type>, Vec<Vec<u8>>),
 }
 
 /// Programs of before wrote them without a sign.
@@ -125,21 +131,21 @@ fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
 impl<'a> Cells<'a> {
     fn of(column: &'a ArrayRef) -> Result<Self> {
         Ok(match column.data_type() {
-            DataType::Utf8 => Self::Text(column.as_string()),
+            DataType::Utf8 | DataType::Dictionary(..) => Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?),
             DataType::Boolean => Self::Boolean(column.as_boolean()),
             DataType::Int32 => Self::Int32(column.as_primitive()),
             DataType::Int64 => Self::Int64(column.as_primitive()),
             DataType::Float64 => Self::Float64(column.as_primitive()),
             DataType::Date32 => Self::Date(column.as_primitive()),
             DataType::Decimal128(_, scale) => {
-                let digits = u32::try_from(*scale).map_err(|_| Error::store(format!("column type {} is not one that parts have", column.data_type())))?;
+                let digits = u32::try_from(*scale).map_err(|_| not_of_parts(column))?;
                 Self::Decimal(column.as_primitive(), digits)
             }
             DataType::List(_) => {
                 let lists = column.as_list();
-                Self::Texts(lists, lists.values().as_string_opt().ok_or_else(|| Error::store("a list column does not hold text"))?)
+                Self::Lists(lists, Texts::of(lists.values()).ok_or_else(|| not_of_parts(column))?)
             }
-            other => return Err(Error::store(format!("column type {other} is not one that parts have"))),
+            _ => return Err(not_of_parts(column)),
         })
     }
 
@@ -148,7 +154,7 @@ impl<'a> Cells<'a> {
         let lists = column.as_list_opt::<i32>().ok_or_else(not_pointers)?;
         let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
         let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
-        let texts = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
+        let texts = |name: &str| Texts::of(field(name)?).ok_or_else(not_pointers);
         let numbers = |name: &str| {
             let column = field(name)?;
             let signed = column.as_primitive_opt().map(Numbers::Signed);
@@ -161,7 +167,7 @@ impl<'a> Cells<'a> {
 
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Self::Text(cells) if cells.is_valid(row) => text(out, cells.value(row)),
+            Self::Text(cells) => cells.write(row, out),
             Self::Boolean(cells) if cells.is_valid(row) => out.extend_from_slice(if cells.value(row) { b"true" } else { b"false" }),
             Self::Int32(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
             Self::Int64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
@@ -175,9 +181,7 @@ impl<'a> Cells<'a> {
                 (None, None) => return Err(Error::store("a date is outside the calendar")),
             },
             Self::Decimal(cells, scale) if cells.is_valid(row) => decimal(out, cells.value(row), *scale),
-            Self::Texts(lists, items) if lists.is_valid(row) => each(lists, row, out, |item, out| {
-                write_optional(items, item, out);
-            }),
+            Self::Lists(lists, items) if lists.is_valid(row) => each(lists, row, out, |item, out| items.write(item, out)),
             Self::Pointers(lists, pointers) => each(lists, row, out, |item, out| pointers.write(item, out)),
             _ => out.extend_from_slice(b"null"),
         }
@@ -198,8 +202,31 @@ fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, 
     out.push(b']');
 }
 
-fn write_optional(texts: &StringArray, item: usize, out: &mut Vec<u8>) {
-    if texts.is_valid(item) { text(out, texts.value(item)) } else { out.extend_from_slice(b"null") }
+fn not_of_parts(column: &ArrayRef) -> Error {
+    Error::store(format!("column type {} is not one that parts have", column.data_type()))
+}
+
+impl<'a> Texts<'a> {
+    fn of(column: &'a ArrayRef) -> Option<Self> {
+        if let Some(texts) = column.as_string_opt::<i32>() {
+            return Some(Self::Plain(texts));
+        }
+        let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
+        let canonical = |value: Option<&str>| {
+            let mut out = Vec::new();
+            text(&mut out, value.unwrap_or_default());
+            out
+        };
+        Some(Self::Coded(dictionary.keys(), dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).collect()))
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(texts) if texts.is_valid(row) => text(out, texts.value(row)),
+            Self::Coded(places, texts) if places.is_valid(row) => out.extend_from_slice(&texts[places.value(row) as usize]),
+            _ => out.extend_from_slice(b"null"),
+        }
+    }
 }
 
 impl Pointers<'_> {
@@ -207,13 +234,13 @@ impl Pointers<'_> {
         out.extend_from_slice(b"{\"length\":");
         self.lengths.write(item, out);
         out.extend_from_slice(b",\"member\":");
-        write_optional(self.members, item, out);
+        self.members.write(item, out);
         out.extend_from_slice(b",\"offset\":");
         self.offsets.write(item, out);
         out.extend_from_slice(b",\"snapshot\":");
-        text(out, self.snapshots.value(item));
+        self.snapshots.write(item, out);
         out.extend_from_slice(b",\"source_id\":");
-        text(out, self.source_ids.value(item));
+        self.source_ids.write(item, out);
         out.push(b'}');
     }
 }
@@ -231,7 +258,8 @@ impl Numbers<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Date32Array, Decimal128Array, RecordBatch};
+    use arrow::array::{ArrayRef, Date32Array, Decimal128Array, DictionaryArray, RecordBatch, StringArray};
+    use arrow::datatypes::UInt32Type;
 
     use super::CanonicalRecords;
 
@@ -262,6 +290,15 @@ mod tests {
             assert_eq!(written(Arc::new(column)), expected, "{scale}");
         }
         assert_eq!(written(Arc::new(Decimal128Array::from(vec![-120_500]).with_precision_and_scale(10, 3).unwrap())), [r#"{"a":"-120.5"}"#]);
+    }
+
+    #[test]
+    fn texts_of_a_dictionary_are_written_as_those_of_a_column() {
+        let texts = [Some("plain"), None, Some("with \"quotes\" and \\"), Some("plain"), Some(""), Some("\u{1}é\n"), None];
+        let coded: DictionaryArray<UInt32Type> = texts.into_iter().collect();
+        let plain = written(Arc::new(StringArray::from(texts.to_vec())));
+        assert_eq!(written(Arc::new(coded)), plain);
+        assert_eq!((plain[1].as_str(), plain[2].as_str()), (r#"{"a":null}"#, r#"{"a":"with \"quotes\" and \\"}"#));
     }
 
     #[test]

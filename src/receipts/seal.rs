@@ -148,9 +148,12 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     let mut parts: Vec<(&String, &Part)> = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part))).collect();
     // The largest first: none is left for the end, when the others are done.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
+    let root = |part: &Part| known.get(&(part.sha256, subjects_end(part))).copied().or_else(|| made.of(part));
+    let to_read = parts.iter().filter(|(_, part)| root(part).is_none()).count();
+    tracing::debug!(release.id = %manifest.release_id, parts = parts.len(), to_read, "sealing");
     let sealed = stream::iter(parts.into_iter().map(|(id, part)| {
         let subjects_end = subjects_end(part);
-        let root = known.get(&(part.sha256, subjects_end)).copied().or_else(|| made.of(part));
+        let root = root(part);
         async move {
             let root = match root {
                 Some(root) => root,

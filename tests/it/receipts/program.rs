@@ -110,7 +110,10 @@ fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
     let secret = place.root().join("signing.key");
     let secret = secret.to_str().unwrap();
     place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
-    place.run(&["--signing-key", secret]).expect(0);
+    let run = place.run_command(&["--signing-key", secret]).env("PUBDATA_LOG", "debug").output().unwrap();
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    let sealing = told.lines().find(|line| line.contains("sealing")).unwrap_or_default();
+    assert!(run.status.code() == Some(0) && sealing.contains("to_read=0"), "{sealing}");
     let seal = place.home().join("releases").join(place.current()).join("records.json");
     let while_built = std::fs::read(&seal).unwrap();
     assert!(serde_json::from_slice::<Value>(&while_built).unwrap()["datasets"].as_object().unwrap().len() > 20);
