@@ -8,7 +8,8 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use parquet::file::metadata::PageIndexPolicy;
 
 use super::columns::{column_of, record_ids, subject_of};
 use crate::contract::Contract;
@@ -201,16 +202,16 @@ impl Statistics {
     /// # Errors
     /// `Store`, when the bytes are not a readable part.
     pub fn of_part(contract: &Contract, bytes: Bytes, without: &BTreeSet<String>) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+        let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional))?;
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
+        if !without.is_empty() {
+            builder = builder.with_row_selection(rows_without(bytes, metadata, without)?);
+        }
         let roots = builder.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != POINTERS).map(|(place, _)| place);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
         let mut statistics = Self::default();
         for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()? {
-            let mut batch = batch?;
-            if !without.is_empty() {
-                let wanted = record_ids(&batch)?.iter().map(|id| Some(!id.is_some_and(|id| without.contains(subject_of(id))))).collect();
-                batch = arrow::compute::filter_record_batch(&batch, &wanted)?;
-            }
+            let batch = batch?;
             let last = statistics.sample.last_key_value().filter(|_| statistics.sample.len() == SAMPLE).map_or(u64::MAX, |(hash, _)| *hash);
             statistics.merge(Self::of_batch(contract, &batch, last)?);
         }
@@ -383,4 +384,16 @@ fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)
+}
+
+/// The rows of a part but for those of some subjects, of which nothing is read but the ids.
+fn rows_without(bytes: Bytes, metadata: ArrowReaderMetadata, without: &BTreeSet<String>) -> Result<RowSelection> {
+    let ids = ProjectionMask::columns(metadata.parquet_schema(), ["record_id"]);
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata).with_projection(ids).with_batch_size(BATCH_ROWS).build()?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        let is_left_out = |id: Option<&str>| id.is_some_and(|id| without.contains(subject_of(id)));
+        rows.extend(record_ids(&batch?)?.iter().map(|id| RowSelector { row_count: 1, skip: is_left_out(id) }));
+    }
+    Ok(rows.into())
 }
