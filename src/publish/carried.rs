@@ -23,7 +23,7 @@ use crate::provenance::{Inputs, POINTERS};
 pub struct CarriedRows {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
-    /// Of all rows the columns that are looked at when they are taken over: ids, warnings, and what they point to.
+    /// Of all rows the columns that are looked at when they are taken over: ids and warnings.
     pub(super) looked_at: RecordBatch,
     /// The rows of each subject that is taken over.
     pub(super) runs: Vec<Range<usize>>,
@@ -52,9 +52,7 @@ fn reader_options() -> ArrowReaderOptions {
 /// `Store`, when the bytes are not a readable part.
 pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
     let metadata = ArrowReaderMetadata::load(&bytes, reader_options())?;
-    let leaf = |name: &str| format!("{POINTERS}.list.item.{name}");
-    let looked_at = ["record_id".to_owned(), "warnings".to_owned(), leaf("source_id"), leaf("snapshot"), leaf("member")];
-    let mask = ProjectionMask::columns(metadata.metadata().file_metadata().schema_descr(), looked_at.iter().map(String::as_str));
+    let mask = ProjectionMask::columns(metadata.parquet_schema(), ["record_id", "warnings"]);
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
     let looked_at = read(builder.with_projection(mask))?;
     let runs = runs_by_subject(&looked_at)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
@@ -66,13 +64,52 @@ pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Resul
 }
 
 fn read(builder: ParquetRecordBatchReaderBuilder<Bytes>) -> Result<RecordBatch> {
-    let reader = builder.with_batch_size(ROW_GROUP_ROWS).build()?;
+    // In one piece: pieces would be copied into one.
+    let rows = builder.metadata().file_metadata().num_rows();
+    let reader = builder.with_batch_size(usize::try_from(rows).unwrap_or(ROW_GROUP_ROWS).max(1)).build()?;
     let schema = reader.schema();
     let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
     Ok(if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? })
 }
 
 impl CarriedRows {
+    /// Checks that the rows point to inputs of this build: to its snapshots, or to members that carry their own digest. Row groups of which the
+    /// statistics say so are not read for it.
+    ///
+    /// # Errors
+    /// `Store`, when one points to what is not among `inputs`, or holds no pointers.
+    pub(super) fn check_pointers(&self, inputs: &Inputs) -> Result<()> {
+        let leaf = |name: &str| format!("{POINTERS}.list.item.{name}");
+        let leaves = ["source_id", "snapshot", "member"].map(leaf);
+        for (group, border) in self.borders.windows(2).enumerate() {
+            let in_group = |rows: &Range<usize>| rows.start.max(border[0])..rows.end.min(border[1]);
+            let mut runs = self.runs.iter().map(in_group).filter(|rows| !rows.is_empty()).peekable();
+            if runs.peek().is_none() || self.do_all_point_to_members(group, inputs) {
+                continue;
+            }
+            let mask = ProjectionMask::columns(self.metadata.parquet_schema(), leaves.iter().map(String::as_str));
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
+            let pointers = read(builder.with_projection(mask).with_row_groups(vec![group]))?;
+            runs.try_for_each(|rows| check_pointers(&pointers.slice(rows.start - border[0], rows.len()), inputs))?;
+        }
+        Ok(())
+    }
+
+    /// Whether each pointer of a row group leads into a member of one source, which is among the inputs.
+    fn do_all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
+        let statistics = |name: &str| {
+            let path = [POINTERS, "list", "item", name];
+            let chunks = self.metadata.metadata().row_group(group).columns();
+            chunks.iter().find(|chunk| chunk.column_path().parts() == path).and_then(ColumnChunkMetaData::statistics)
+        };
+        let (Some(Statistics::ByteArray(sources)), Some(members)) = (statistics("source_id"), statistics("member")) else { return false };
+        // Rows without pointers count as null in either column.
+        let has_each_member = sources.null_count_opt().is_some() && sources.null_count_opt() == members.null_count_opt();
+        let is_one = sources.min_is_exact() && sources.max_is_exact() && sources.min_opt() == sources.max_opt();
+        let source_id = sources.min_opt().and_then(|source_id| source_id.as_utf8().ok());
+        has_each_member && is_one && source_id.is_some_and(|source_id| inputs.of_source(source_id).next().is_some())
+    }
+
     /// The row groups that some rows stand in.
     pub(super) fn groups_with(&self, rows: &Range<usize>) -> Range<usize> {
         self.borders.partition_point(|border| *border <= rows.start) - 1..self.borders.partition_point(|border| *border < rows.end)
@@ -186,7 +223,7 @@ impl OldRows {
 }
 
 /// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.
-pub(super) fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
+fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
     let not_pointers = || Error::store("the last release's rows hold no pointers");
     let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
     let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;

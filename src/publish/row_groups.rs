@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 
-use super::carried::{CarriedRows, check_pointers};
+use super::carried::CarriedRows;
 use super::columns::{ROW_GROUP_ROWS, record_ids, runs_by_subject, subject_of};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -46,9 +46,9 @@ impl Run {
 pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>, inputs: &Inputs) -> Result<Vec<Group<'c>>> {
     let mut runs: Vec<(&str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
     if let Some(carried) = carried {
+        carried.check_pointers(inputs)?;
         let ids = record_ids(&carried.looked_at)?;
         for rows in &carried.runs {
-            check_pointers(&carried.looked_at.slice(rows.start, rows.len()), inputs)?;
             runs.push((subject_of(ids.value(rows.start)), Run::Kept(rows.clone())));
         }
     }
