@@ -4,6 +4,8 @@ use polars::prelude::*;
 
 use crate::error::Result;
 
+/// Values among which one is looked for. Where a file brings another text in each row, a row costs no more for it.
+const NEWEST: usize = 256;
 /// The place of a row without a value.
 const NONE: IdxSize = IdxSize::MAX;
 
@@ -50,8 +52,8 @@ impl DictionaryTexts {
         self.rows.extend(std::iter::repeat_n(place, rows));
     }
 
-    /// Adds a row. The value is looked for where it is expected, as in rows that come in turn, and then among all that are there, from the newest on: for
-    /// columns of a dozen values.
+    /// Adds a row. The value is looked for where it is expected, as in rows that come in turn, and then among the newest; what is not among
+    /// them is there twice, which costs its bytes and changes nothing. For columns of a dozen values.
     pub fn push(&mut self, value: &str) {
         self.push_times(value, 1);
     }
@@ -59,7 +61,9 @@ impl DictionaryTexts {
     /// Adds so many rows with a value, which is looked for as by [`DictionaryTexts::push`].
     pub fn push_times(&mut self, value: &str, rows: usize) {
         let expected = self.followers.get(self.last).copied().filter(|place| self.values[*place] == value);
-        let place = expected.or_else(|| self.values.iter().rposition(|known| known == value)).unwrap_or_else(|| self.add_value(value));
+        let oldest = self.values.len().saturating_sub(NEWEST);
+        let known = || Some(oldest + self.values[oldest..].iter().rposition(|known| known == value)?);
+        let place = expected.or_else(known).unwrap_or_else(|| self.add_value(value));
         self.followers[self.last] = place;
         self.last = place;
         self.push_places(place, rows);
@@ -112,7 +116,7 @@ impl DictionaryTexts {
 
 #[cfg(test)]
 mod tests {
-    use super::DictionaryTexts;
+    use super::{DictionaryTexts, NEWEST};
 
     #[test]
     fn rows_have_the_texts_that_were_pushed() {
@@ -135,5 +139,15 @@ mod tests {
         let pushed = ["b", long, "-", "b", "b", "c", "c", "-", "d", "b", "d", "b", "c", long, long];
         assert_eq!((column.name().as_str(), cells), ("name", pushed.map(|text| (text != "-").then_some(text)).to_vec()));
         assert_eq!(DictionaryTexts::default().finish("name").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_text_that_is_no_longer_looked_for_is_there_again() {
+        let pushed: Vec<String> = (0..=NEWEST).chain([0, 0, NEWEST]).map(|number| format!("text {number}")).collect();
+        let mut texts = DictionaryTexts::default();
+        pushed.iter().for_each(|text| texts.push(text));
+        assert_eq!(texts.values.len(), NEWEST + 2, "the first one twice");
+        let column = texts.finish("name").unwrap();
+        assert!(column.str().unwrap().iter().flatten().eq(pushed.iter().map(String::as_str)));
     }
 }
