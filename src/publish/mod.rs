@@ -34,6 +34,7 @@ pub mod fault;
 mod operations;
 mod part;
 mod row_groups;
+mod runs;
 mod set_aside;
 mod snapshots;
 mod stage;
