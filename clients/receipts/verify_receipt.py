@@ -72,6 +72,7 @@ def root(hashes):
 
 
 def signed_checkpoint(note, key):
+    demand(key.count("+") >= 2, "KEY is no key to verify with, name+hash+base64")
     name, key_hash, encoded = key.strip().split("+", 2)
     public = base64.b64decode(encoded)
     demand(public[:1] == b"\x01" and sha256(name.encode(), b"\n", public)[:4].hex() == key_hash, "no such key")
