@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use arrow::array::RecordBatch;
+use rayon::ThreadPoolBuilder;
 
 use super::part::{root_of_rows, subjects_end};
 use crate::ids::Digest;
@@ -14,6 +15,10 @@ use crate::store::Part;
 
 /// Bytes of rows that wait at most. Who comes when they are more makes the root himself.
 const WAITING_BYTES: usize = 128 << 20;
+
+/// Of `setpriority(2)`.
+#[cfg(target_os = "linux")]
+const LOWEST_PRIORITY: i32 = 19;
 
 /// What a root belongs to: the bytes, and the rule that its records were held to.
 type Key = (Digest, Option<String>);
@@ -36,7 +41,7 @@ impl Roots {
     }
 }
 
-/// Makes roots on a thread of its own: a build waits for files and for the slowest of its threads, and roots take what is idle meanwhile.
+/// Makes roots behind a build: a build waits for files and for the slowest of its threads, and roots take what is idle meanwhile.
 pub struct RootsOfRows {
     shared: Arc<Shared>,
     thread: Mutex<Option<Worker>>,
@@ -62,6 +67,14 @@ impl Shared {
     }
 }
 
+/// Has this thread run when no other wants to.
+fn let_builders_go_first() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LOWEST_PRIORITY) {
+        tracing::debug!(%error, "roots are made with the priority of a build");
+    }
+}
+
 impl RootsOfRows {
     /// Begins without any.
     pub fn start() -> Self {
@@ -74,8 +87,10 @@ impl RootsOfRows {
                 of_thread.waiting.fetch_sub(rows.get_array_memory_size(), Ordering::Relaxed);
             }
         };
-        // Without a thread each root is made where its rows are.
-        let thread = thread::Builder::new().name("roots".to_owned()).spawn(work).ok().map(|thread| Worker { parts, thread });
+        // Without threads each root is made where its rows are.
+        let pool = ThreadPoolBuilder::new().thread_name(|number| format!("roots-{number}")).start_handler(|_| let_builders_go_first()).build().ok();
+        let thread = pool.and_then(|pool| thread::Builder::new().name("roots".to_owned()).spawn(move || pool.install(work)).ok());
+        let thread = thread.map(|thread| Worker { parts, thread });
         Self { shared, thread: Mutex::new(thread) }
     }
 

@@ -125,7 +125,7 @@ const CRATES: &[(&str, &str)] = &[
     ("russh", "fetch"),
     ("russh-sftp", "fetch"),
     ("rust-embed", "declared serve"),
-    ("rustix", "store"),
+    ("rustix", "receipts store"),
     ("rustls", "fetch serve"),
     ("serde", ANYWHERE),
     ("serde_json", ANYWHERE),
