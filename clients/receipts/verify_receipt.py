@@ -64,13 +64,6 @@ def root_of_path(leaf, index, leaves, path):  # RFC 9162, 2.1.3.2
     return result
 
 
-def root(hashes):
-    if len(hashes) < 2:
-        return hashes[0] if hashes else sha256()
-    half = 1 << (len(hashes) - 1).bit_length() - 1
-    return sha256(b"\x01", root(hashes[:half]), root(hashes[half:]))
-
-
 def signed_checkpoint(note, key):
     demand(key.count("+") >= 2, "KEY is no key to verify with, name+hash+base64")
     name, key_hash, encoded = key.strip().split("+", 2)
@@ -92,11 +85,37 @@ def signed_checkpoint(note, key):
     raise ValueError(f"the checkpoint is not signed by {name}")
 
 
+def absent(wanted, parts, groups):
+    """In each group of parts, whose subjects end with as many bytes, those are shown that could have the record, and their neighbours."""
+    subject, first, seen = wanted.split(":")[1].encode(), 0, 0
+    for group in groups:
+        length, behind = number(group["subjects_end_bytes"]), first + number(group["parts"])
+        end = subject[max(0, len(subject) - length):]
+        run = [(proof["index"], proof["part"].get("subjects_end", "").encode()) for proof in parts if first <= proof["index"] < behind]
+        demand(run and [index for index, _ in run] == list(range(run[0][0], run[0][0] + len(run))), "parts are missing")
+        demand(all(len(ends) == length for _, ends in run), "a part is in another group")
+        demand(run[0][0] == first or run[0][1] < end, "a part before those shown could have the record")
+        demand(run[-1][0] == behind - 1 or run[-1][1] > end, "a part behind those shown could have the record")
+        first, seen = behind, seen + len(run)
+    demand(seen == len(parts), "a part is shown twice")
+    for proof in parts:
+        part, records = proof["part"], number(proof["part"]["records"])
+        around = [(shown["index"], shown["record_id"].encode() > wanted.encode(), shown["record_id"] == wanted) for shown in proof["leaves"]]
+        encloses = {
+            0: lambda: records == 0 or not subject.endswith(part.get("subjects_end", "").encode()),
+            1: lambda: around[0] == (0, True, False) or around[0] == (records - 1, False, False),
+            2: lambda: around[0][0] + 1 == around[1][0] and around[0][1:] == (False, False) and around[1][1],
+        }
+        demand(encloses.get(len(around), lambda: False)(), f"{part['path']} is not shown to lack the record")
+
+
 def verify(receipt, key):
     paths = "dataset_index dataset_inclusion_proof log_index log_inclusion_proof"
     members(receipt, f"format_version record_id record parts dataset release checkpoint {paths}")
     demand(receipt["format_version"] == 1 and type(receipt["format_version"]) is int, "a receipt of another format")
-    members(receipt["dataset"], "dataset_id parts root"), members(receipt["release"], "datasets manifest_sha256 records_root release_id")
+    members(receipt["dataset"], "dataset_id groups root"), members(receipt["release"], "datasets manifest_sha256 records_root release_id")
+    for group in receipt["dataset"]["groups"]:
+        members(group, "parts subjects_end_bytes")
     for proof in receipt["parts"]:
         members(proof, "part index inclusion_proof leaves"), members(proof["part"], "path records root sha256", "subjects_end")
         for shown in proof["leaves"]:
@@ -110,33 +129,24 @@ def verify(receipt, key):
     records_root = root_of_path(sha256(b"\x00", canonical(dataset)), receipt["dataset_index"], number(release["datasets"]), receipt["dataset_inclusion_proof"])
     demand(records_root.hex() == release["records_root"], "the release does not have this dataset")
     parts, record, subject = receipt["parts"], receipt["record"], wanted.split(":")[1]
-    leaves = [sha256(b"\x00", canonical(proof["part"])) for proof in parts]
-    if record is None:
-        paths = [proof["part"]["path"] for proof in parts]
-        demand(paths == sorted(set(paths)) and len(paths) == number(dataset["parts"]) and root(leaves).hex() == dataset["root"], "not all parts are shown")
-    else:
-        demand(len(parts) == 1 and len(parts[0]["leaves"]) == 1, "a record is in one part")
-        dataset_root = root_of_path(leaves[0], parts[0]["index"], number(dataset["parts"]), parts[0]["inclusion_proof"])
-        demand(dataset_root.hex() == dataset["root"], "the dataset does not have this part")
-        shown = parts[0]["leaves"][0]
-        demand(record["record_id"] == shown["record_id"] == wanted, "the record is another one")
-        demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
     for proof in parts:
-        part, records = proof["part"], number(proof["part"]["records"])
-        if records == 0 or not subject.endswith(part.get("subjects_end", "")):
-            demand(record is None, "the record is in a part of other subjects")
-            continue
+        path = proof["part"]["path"]
+        leaf = sha256(b"\x00", canonical(proof["part"]))
+        dataset_root = root_of_path(leaf, proof["index"], sum(number(group["parts"]) for group in dataset["groups"]), proof["inclusion_proof"])
+        demand(dataset_root.hex() == dataset["root"], f"the dataset does not have {path} at that place")
         for shown in proof["leaves"]:
             name = shown["record_id"].encode()
             leaf = sha256(b"\x00", len(name).to_bytes(4, "big"), name, digest(shown["record_sha256"]))
-            demand(root_of_path(leaf, shown["index"], records, shown["inclusion_proof"]).hex() == part["root"], "the part does not have this record there")
-        if record is None:
-            around = [(shown["index"], shown["record_id"].encode() > wanted.encode(), shown["record_id"] == wanted) for shown in proof["leaves"]]
-            encloses = {
-                1: lambda: around[0] == (0, True, False) or around[0] == (records - 1, False, False),
-                2: lambda: around[0][0] + 1 == around[1][0] and around[0][1:] == (False, False) and around[1][1],
-            }
-            demand(encloses.get(len(around), lambda: False)(), f"{part['path']} is not shown to lack the record")
+            part_root = root_of_path(leaf, shown["index"], number(proof["part"]["records"]), shown["inclusion_proof"])
+            demand(part_root.hex() == proof["part"]["root"], f"{path} does not have this record there")
+    if record is None:
+        absent(wanted, parts, dataset["groups"])
+    else:
+        demand(len(parts) == 1 and len(parts[0]["leaves"]) == 1, "a record is in one part")
+        shown = parts[0]["leaves"][0]
+        demand(record["record_id"] == shown["record_id"] == wanted, "the record is another one")
+        demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
+        demand(subject.endswith(parts[0]["part"].get("subjects_end", "")), "the record is in a part of other subjects")
     return f"{ascii(wanted)[1:-1]} {'is not' if record is None else 'is'} in release {release['release_id']}"
 
 

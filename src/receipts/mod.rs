@@ -23,5 +23,5 @@ pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
 pub use roots::{Roots, RootsOfRows};
-pub use seal::{Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};
+pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};
 pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};

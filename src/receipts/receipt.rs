@@ -26,7 +26,7 @@ pub struct Receipt {
     /// The record in its canonical form; none where the release has no such record.
     #[serde(deserialize_with = "stated")]
     pub record: Option<Map<String, Value>>,
-    /// The record's part; without a record all parts of the dataset, by their paths.
+    /// The record's part; without a record, of each group the parts that could hold it and the neighbours that show that there are no others.
     pub parts: Vec<PartProof>,
     pub dataset: SealedDataset,
     pub dataset_index: u64,
@@ -44,7 +44,6 @@ pub struct Receipt {
 pub struct PartProof {
     pub part: SealedPart,
     pub index: u64,
-    /// Empty where all parts are shown.
     pub inclusion_proof: Vec<Digest>,
     pub leaves: Vec<LeafProof>,
 }
@@ -105,20 +104,39 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
         log_inclusion_proof: inclusion_path(&logged.leaves(), log_index),
         checkpoint: logged.note,
     };
-    for (index, sealed) in sealed.iter().enumerate() {
-        let shown = |inclusion_proof: Vec<Digest>, leaves| PartProof { part: sealed.clone(), index: index as u64, inclusion_proof, leaves };
-        match part {
-            Some(part) if part.path == sealed.path => {
-                let (leaves, record) = read(releases, manifest, sealed, record_id, Wanted::Record).await?;
-                receipt.record = record;
-                receipt.parts.push(shown(inclusion_path(&part_leaves, index), leaves));
-            }
-            Some(_) => {}
-            None if sealed.records == 0 || !sealed.may_hold(record_id.subject()) => receipt.parts.push(shown(Vec::new(), Vec::new())),
-            None => receipt.parts.push(shown(Vec::new(), read(releases, manifest, sealed, record_id, Wanted::Neighbours).await?.0)),
-        }
+    let subject = record_id.subject();
+    let shown: Vec<usize> = match part {
+        Some(part) => sealed.iter().position(|sealed| sealed.path == part.path).into_iter().collect(),
+        None => around(&receipt.dataset, sealed, subject),
+    };
+    for index in shown {
+        let sealed = &sealed[index];
+        let leaves = if part.is_some() {
+            let (leaves, record) = read(releases, manifest, sealed, record_id, Wanted::Record).await?;
+            receipt.record = record;
+            leaves
+        } else if sealed.records > 0 && sealed.may_hold(subject) {
+            read(releases, manifest, sealed, record_id, Wanted::Neighbours).await?.0
+        } else {
+            Vec::new()
+        };
+        receipt.parts.push(PartProof { part: sealed.clone(), index: index as u64, inclusion_proof: inclusion_path(&part_leaves, index), leaves });
     }
     Ok(Some(receipt))
+}
+
+/// The parts that could hold records of a subject, each group's with the part before and the one behind them.
+fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<usize> {
+    let mut shown = Vec::new();
+    let groups = dataset.groups.iter().zip(sealed.chunk_by(|a, b| a.end().len() == b.end().len()));
+    groups.fold(0, |first, (group, parts)| {
+        let end = group.end_of(subject);
+        let from = parts.partition_point(|part| part.end() < end).saturating_sub(1);
+        let to = parts.len().min(parts.partition_point(|part| part.end() <= end) + 1);
+        shown.extend(first + from..first + to);
+        first + parts.len()
+    });
+    shown
 }
 
 /// What is read of a part.
@@ -263,24 +281,44 @@ impl Receipt {
             return Err("the record is in a part of other subjects".to_owned());
         }
         leaf.verify(part)?;
-        if root_of_path(part.leaf(), *index, self.dataset.parts, inclusion_proof) != Some(self.dataset.root) {
-            return Err("the dataset does not have this part at that place".to_owned());
-        }
-        Ok(())
+        self.verify_part(part, *index, inclusion_proof)
+    }
+
+    fn verify_part(&self, part: &SealedPart, index: u64, inclusion_proof: &[Digest]) -> std::result::Result<(), String> {
+        let root = self.dataset.parts().and_then(|parts| root_of_path(part.leaf(), index, parts, inclusion_proof));
+        if root == Some(self.dataset.root) { Ok(()) } else { Err(format!("the dataset does not have part {} at that place", part.path)) }
     }
 
     fn verify_absence(&self, record_id: &RecordId) -> std::result::Result<(), String> {
-        let leaves: Vec<Digest> = self.parts.iter().map(|proof| proof.part.leaf()).collect();
-        let is_whole = leaves.len() as u64 == self.dataset.parts && self.parts.windows(2).all(|pair| pair[0].part.path < pair[1].part.path);
-        if !is_whole || root(&leaves) != self.dataset.root {
+        let subject = record_id.subject();
+        // What follows adds no more than these.
+        self.dataset.parts().ok_or("the dataset has no number of parts")?;
+        let mut unseen = self.parts.as_slice();
+        let mut first = 0;
+        for group in &self.dataset.groups {
+            let behind = first + group.parts;
+            let (shown, others) = unseen.split_at(unseen.iter().take_while(|proof| proof.index < behind).count());
+            let end = group.end_of(subject);
+            let is_run = shown.windows(2).all(|pair| pair[0].index + 1 == pair[1].index)
+                && shown.iter().all(|proof| proof.part.end().len() as u64 == group.subjects_end_bytes);
+            let is_enclosed = is_run
+                && shown.first().is_some_and(|proof| proof.index == first || (proof.index > first && proof.part.end() < end))
+                && shown.last().is_some_and(|proof| proof.index + 1 == behind || proof.part.end() > end);
+            if !is_enclosed {
+                return Err("the parts are not all that could have the record".to_owned());
+            }
+            (unseen, first) = (others, behind);
+        }
+        if !unseen.is_empty() {
             return Err("the parts are not all of the dataset's".to_owned());
         }
-        let may_hold = |proof: &&PartProof| proof.part.records > 0 && proof.part.may_hold(record_id.subject());
-        for PartProof { part, leaves, .. } in self.parts.iter().filter(may_hold) {
+        self.parts.iter().try_for_each(|proof| self.verify_part(&proof.part, proof.index, &proof.inclusion_proof))?;
+        for PartProof { part, leaves, .. } in &self.parts {
             leaves.iter().try_for_each(|leaf| leaf.verify(part))?;
             let is_before = |leaf: &LeafProof| leaf.record_id.as_str() < record_id.as_str();
             let is_behind = |leaf: &LeafProof| leaf.record_id.as_str() > record_id.as_str();
             let encloses = match leaves.as_slice() {
+                [] => part.records == 0 || !part.may_hold(subject),
                 [only] => (only.index == 0 && is_behind(only)) || (only.index + 1 == part.records && is_before(only)),
                 [before, behind] => before.index + 1 == behind.index && is_before(before) && is_behind(behind),
                 _ => false,

@@ -28,9 +28,20 @@ pub struct SealedPart {
     pub root: Digest,
     /// Of the Parquet file.
     pub sha256: Digest,
-    /// Where parts are by subject: what the subjects of its records end with. Records of such subjects are in this part of the dataset or nowhere.
+    /// Where parts are by subject: what the subjects of its records end with. Records of such subjects are in no other part of its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subjects_end: Option<String>,
+}
+
+/// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so that neighbours show which there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartGroup {
+    #[serde(with = "as_text")]
+    pub parts: u64,
+    /// 0 where parts are not by subject: any of them may hold any record.
+    #[serde(with = "as_text")]
+    pub subjects_end_bytes: u64,
 }
 
 /// A dataset, as the tree of its release has it.
@@ -38,9 +49,9 @@ pub struct SealedPart {
 #[serde(deny_unknown_fields)]
 pub struct SealedDataset {
     pub dataset_id: String,
-    #[serde(with = "as_text")]
-    pub parts: u64,
-    /// Over its parts, by their paths.
+    /// By the length of their `subjects_end`.
+    pub groups: Vec<PartGroup>,
+    /// Over its parts: group by group, in each by `subjects_end` and path.
     pub root: Digest,
 }
 
@@ -75,17 +86,41 @@ impl SealedPart {
         leaf_hash(&canonical(self))
     }
 
+    /// What the subjects of its records end with; empty where that may be anything.
+    pub fn end(&self) -> &[u8] {
+        self.subjects_end.as_ref().map_or(&[], |end| end.as_bytes())
+    }
+
     /// Whether records of a subject may be in it.
     pub fn may_hold(&self, subject: &str) -> bool {
-        self.subjects_end.as_ref().is_none_or(|end| subject.ends_with(end.as_str()))
+        subject.as_bytes().ends_with(self.end())
+    }
+
+    fn order(&self) -> (usize, &[u8], &str) {
+        (self.end().len(), self.end(), &self.path)
+    }
+}
+
+impl PartGroup {
+    /// The end of a subject as the parts of this group are ordered by; all of it where it is shorter.
+    pub fn end_of<'s>(&self, subject: &'s str) -> &'s [u8] {
+        let bytes = usize::try_from(self.subjects_end_bytes).unwrap_or(usize::MAX);
+        &subject.as_bytes()[subject.len().saturating_sub(bytes)..]
     }
 }
 
 impl SealedDataset {
-    /// Of a dataset's parts, sorted by path.
+    /// Of a dataset's parts, in the order of the tree.
     pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
         let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
-        Self { dataset_id: dataset_id.to_owned(), parts: parts.len() as u64, root: root(&leaves) }
+        let groups = parts.chunk_by(|a, b| a.end().len() == b.end().len());
+        let groups = groups.map(|group| PartGroup { parts: group.len() as u64, subjects_end_bytes: group[0].end().len() as u64 });
+        Self { dataset_id: dataset_id.to_owned(), groups: groups.collect(), root: root(&leaves) }
+    }
+
+    /// How many parts it has; none where that is no number of parts.
+    pub fn parts(&self) -> Option<u64> {
+        self.groups.iter().try_fold(0, |sum: u64, group| sum.checked_add(group.parts))
     }
 
     pub fn leaf(&self) -> Digest {
@@ -111,8 +146,8 @@ impl Seal {
         if seal.format_version != SEAL_FORMAT_VERSION {
             return Err(not_one(&format!("format {} is not {SEAL_FORMAT_VERSION}", seal.format_version)));
         }
-        if seal.release != Self::of(seal.release.manifest_sha256, seal.datasets.clone()).release {
-            return Err(not_one(&"its roots are not those of its parts"));
+        if seal != Self::of(seal.release.manifest_sha256, seal.datasets.clone()) {
+            return Err(not_one(&"its roots are not those of its parts in their order"));
         }
         Ok(seal)
     }
@@ -123,7 +158,8 @@ impl Seal {
         bytes
     }
 
-    fn of(manifest_sha256: Digest, datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
+    fn of(manifest_sha256: Digest, mut datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
+        datasets.values_mut().for_each(|parts| parts.sort_by(|a, b| a.order().cmp(&b.order())));
         let leaves: Vec<Digest> = datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
         let release = SealedRelease {
             datasets: datasets.len() as u64,
@@ -168,7 +204,6 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     for (id, part) in sealed {
         datasets.entry(id).or_default().push(part);
     }
-    datasets.values_mut().for_each(|parts| parts.sort_by(|a, b| a.path.cmp(&b.path)));
     Ok(Seal::of(manifest.derive_digest(), datasets))
 }
 

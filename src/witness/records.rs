@@ -215,8 +215,9 @@ impl Witness<'_> {
         if let Some(other) = receipt.parts.iter().find(|part| !is_listed(part)) {
             return Err(self.mismatch(record_id, &format!("the server's list of parts is not what was sealed: {}", other.part.path)));
         }
-        if receipt.dataset.parts != listed.len() as u64 {
-            return Err(self.mismatch(record_id, &format!("{} parts of its dataset were sealed, and the server lists {}", receipt.dataset.parts, listed.len())));
+        let sealed = receipt.dataset.parts().unwrap_or_default();
+        if sealed != listed.len() as u64 {
+            return Err(self.mismatch(record_id, &format!("{sealed} parts of its dataset were sealed, and the server lists {}", listed.len())));
         }
         Ok(receipt)
     }

@@ -99,10 +99,8 @@ fn one_change_anywhere_in_a_receipt_is_seen() {
         assert_eq!(verdict(&receipt).map(|proven| proven.is_present), Ok(record_id == PRESENT));
         let changes = changes(&receipt);
         assert!(changes.len() > 30, "{}", changes.len());
-        // Of parts that are all shown the place is their order; another id between the same neighbours is as absent.
-        let is_order =
-            |place: &str| place.starts_with("/parts/") && !place.contains("/leaves/") && (place.ends_with("/index") || place.ends_with("/inclusion_proof"));
-        let says_nothing = |place: &str| record_id == ABSENT && (place == "/record_id" || is_order(place));
+        // Another id between the same neighbours is as absent.
+        let says_nothing = |place: &str| record_id == ABSENT && place == "/record_id";
         for (place, changed) in attacks(&receipt) {
             let parsed = Receipt::parse(changed.as_bytes()).map_err(|error| error.to_string());
             assert!(parsed.and_then(|receipt| receipt.verify(&key)).is_err(), "{record_id}: {place}, and nobody saw it: {changed}");
@@ -128,6 +126,42 @@ fn a_record_that_is_there_cannot_be_hidden() {
     let mut parts = sealed.receipt(ABSENT);
     parts["record_id"] = json!(PRESENT);
     parts["parts"].as_array_mut().unwrap().pop();
-    assert!(sealed.verified(&parts)["reason"].as_str().unwrap().contains("not all of the dataset's"));
+    assert!(sealed.verified(&parts)["reason"].as_str().unwrap().contains("not all that could have the record"));
     assert_eq!(sealed.verified(&present)["is_valid"], true);
+}
+
+/// Parts by subject: whatever is asked for, the neighbours of those that could hold it show that there are no others.
+#[test]
+fn no_part_that_could_hold_a_record_can_be_left_out() {
+    let sealed = SealedPlace::new();
+    let release = sealed.place.home().join("releases").join(sealed.place.current());
+    let seal: Value = serde_json::from_slice(&std::fs::read(release.join("records.json")).unwrap()).unwrap();
+    let parts = seal["datasets"]["sec.filing"].as_array().unwrap();
+    let ends: Vec<&str> = parts.iter().filter_map(|part| part["subjects_end"].as_str()).collect();
+    // The last three digits of the fixtures' registrants.
+    let registrants = ["001", "002", "003", "045", "056", "067", "110", "179", "193", "326", "617", "647", "730", "747", "785", "810", "950", "954"];
+    assert_eq!(ends, registrants);
+    assert_eq!(ends.len(), parts.len());
+    let expected: [(&str, &[&str]); 5] =
+        [("001", &["001", "002"]), ("056", &["045", "056", "067"]), ("057", &["056", "067"]), ("000", &["001"]), ("999", &["954"])];
+    for (end, shown) in expected {
+        let absent = format!("sec.filing:0009999{end}:0000000000-99-000000");
+        let receipt = sealed.receipt(&absent);
+        let of = |receipt: &Value| -> Vec<String> {
+            receipt["parts"].as_array().unwrap().iter().map(|proof| proof["part"]["subjects_end"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(of(&receipt), shown);
+        let said = sealed.verified(&receipt);
+        assert_eq!((&said["is_valid"], &said["proves"]["is_present"]), (&json!(true), &json!(false)), "{said}");
+        for left_out in 0..shown.len() {
+            let mut without = receipt.clone();
+            without["parts"].as_array_mut().unwrap().remove(left_out);
+            let reason = sealed.verified(&without)["reason"].take();
+            assert!(reason.as_str().unwrap().contains("not all that could have the record"), "{end}, {left_out}: {reason}");
+        }
+    }
+    // What is shown for another subject does not show this one's part.
+    let mut elsewhere = sealed.receipt("sec.filing:0009999045:0000000000-99-000000");
+    elsewhere["record_id"] = json!("sec.filing:0009999001:0000000000-99-000000");
+    assert_eq!(sealed.verified(&elsewhere)["is_valid"], false);
 }

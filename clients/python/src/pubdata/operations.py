@@ -363,7 +363,7 @@ class Operations:
     def get_receipt(self, record_id: str, *, release: str | None = None, as_of: str | None = None) -> Answer[types.Receipt]:
         """Proof that a release has a record, or has it not.
 
-        A receipt of a record: the record in its canonical form, with the hashes that lead from it over its part, its dataset and its release to the signed checkpoint of the channel's log. Of an id that the release does not have: the neighbours between which it would be, in every part of the dataset that could hold it.
+        A receipt of a record: the record in its canonical form, with the hashes that lead from it over its part, its dataset and its release to the signed checkpoint of the channel's log. Of an id that the release does not have: the neighbours between which it would be, in every part of the dataset that could hold it, and the parts beside these, which show that there are no others.
 
         Use it to prove to somebody who trusts neither you nor this server what was published, or that something was not. `pubdata verify-receipt` and `clients/receipts/verify_receipt.py` check it with nothing but the key of the publisher's log.
 

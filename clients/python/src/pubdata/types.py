@@ -2022,8 +2022,13 @@ class ReceiptAnswer(TypedDict):
 
 class ReceiptDataset(TypedDict):
     dataset_id: str
-    parts: str
+    groups: list[ReceiptDatasetGroup]
     root: str
+
+
+class ReceiptDatasetGroup(TypedDict):
+    parts: str
+    subjects_end_bytes: str
 
 
 class ReceiptPart(TypedDict):
