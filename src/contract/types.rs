@@ -140,18 +140,26 @@ impl ColumnType {
 /// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or has more decimals.
 pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
+    let signed = |magnitude: i128| if digits.len() < text.len() { -magnitude } else { magnitude };
+    let scale = usize::try_from(scale).ok()?;
+    // Most numbers are whole and fit a machine word: one look at each digit.
+    if (1..=18).contains(&digits.len()) && scale <= 20 {
+        let digit = |number: u64, byte: u8| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0'));
+        if let Some(number) = digits.bytes().try_fold(0, digit) {
+            return Some(signed(i128::from(number) * power_of_ten(scale)));
+        }
+    }
     let (whole, fraction) = match memchr::memchr(b'.', digits.as_bytes()) {
         Some(point) => (&digits[..point], &digits[point + 1..]),
         None => (digits, "0"),
     };
     let fraction = fraction.trim_end_matches('0');
-    let scale = usize::try_from(scale).ok()?;
     if whole.is_empty() || fraction.len() > scale || whole.len() + scale > 38 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     // Fewer than 10^38 units, and i128 holds more.
     let magnitude = number_of(whole) * power_of_ten(scale) + number_of(fraction) * power_of_ten(scale - fraction.len());
-    Some(if text.starts_with('-') { -magnitude } else { magnitude })
+    Some(signed(magnitude))
 }
 
 /// The number of up to 38 digits.
@@ -262,6 +270,12 @@ mod tests {
         assert_eq!(parse_decimal("-15.15", 2), Some(-1_515));
         assert_eq!(parse_decimal("0.000006", 10), Some(60_000));
         assert_eq!(parse_decimal("1.500", 1), Some(15));
+        assert_eq!(parse_decimal("-7", 2), Some(-700));
+        for digits in [17, 18, 19, 20] {
+            let ten_to = 10_i128.pow(digits - 1);
+            assert_eq!(parse_decimal(&format!("1{}", "0".repeat(digits as usize - 1)), 18), Some(ten_to * 10_i128.pow(18)), "{digits} digits");
+        }
+        assert_eq!(parse_decimal("1", 38), None, "39 digits");
         assert_eq!(parse_decimal("1234567890123456789012345", 0), Some(1_234_567_890_123_456_789_012_345));
         let most = 10_i128.pow(38) - 1;
         assert_eq!(parse_decimal(&"9".repeat(38), 0), Some(most));

@@ -191,17 +191,20 @@ impl Archive {
         let mut compressed = vec![0; compressed_size];
         self.read_exact(&mut compressed, self.data_start(member)?).map_err(|error| unreadable("cannot be read", &error))?;
         if member.is_deflated {
-            content.clear();
-            // One byte of room more than declared, so that a member that is larger shows. A larger buffer is a new one: growing copies.
+            // One byte of room more than declared, so that a member that is larger shows. A larger buffer is a new one: growing copies. What was
+            // there is written over: only what is new is set to zero.
             if content.capacity() <= size {
                 *content = Vec::with_capacity(size + 1);
             }
+            content.resize(size + 1, 0);
             let mut inflate = Decompress::new(false);
-            let status = inflate.decompress_vec(&compressed, content, FlushDecompress::Finish);
+            let status = inflate.decompress(&compressed, content, FlushDecompress::Finish);
             let status = status.map_err(|error| Error::format(format!("cannot be decompressed: {error}")))?;
-            if content.len() > size || (status != Status::StreamEnd && content.len() == content.capacity()) {
+            let written = usize::try_from(inflate.total_out()).unwrap_or(usize::MAX);
+            if written > size {
                 return Err(Error::format(format!("is larger than the {size} bytes it declares")));
             }
+            content.truncate(written);
             if status != Status::StreamEnd {
                 return Err(Error::format("is cut short: its compressed bytes end before the content does"));
             }

@@ -1,6 +1,7 @@
 //! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the figures selected, and makes the rows of
 //! three tables. Facts that were fetched of a single registrant take the place of those in the archive.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::*;
@@ -105,33 +106,40 @@ impl Sharded for Financials {
     }
 
     fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
-        let mut companies = Vec::with_capacity(subjects.len());
-        let (mut of_values, mut of_members) = (Vec::new(), Vec::new());
-        // Two documents are hashed in little more time than one.
+        // Two documents are hashed in little more time than one, if they are about as large. The largest first: what they are read into does for the others.
+        let mut by_size: Vec<usize> = (0..subjects.len()).collect();
+        let ciks = subjects.iter().map(|subject| subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key))));
+        let ciks: Vec<Cik> = ciks.collect::<Result<_>>()?;
+        by_size.sort_by_key(|place| Reverse(self.facts_bytes(ciks[*place])));
+        let mut made: Vec<Option<std::result::Result<Company, Issue>>> = subjects.iter().map(|_| None).collect();
         let mut contents = [Vec::new(), Vec::new()];
-        for pair in subjects.chunks(2) {
+        for pair in by_size.chunks(2) {
             let mut documents = Vec::with_capacity(2);
-            for (subject, content) in pair.iter().zip(&mut contents) {
-                let cik = subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key)))?;
-                documents.push((cik, self.read_facts(cik, content)?));
+            for (place, content) in pair.iter().zip(&mut contents) {
+                documents.push((*place, self.read_facts(ciks[*place], content)?));
             }
             let digests = Digest::of_two(if pair.len() == 2 { [&contents[0], &contents[1]] } else { [&contents[0], &[]] });
-            for (((cik, document), content), digest) in documents.into_iter().zip(&contents).zip(digests) {
-                match self.company(cik, document, (content, digest), inputs)? {
-                    Ok(company) => {
-                        let pointer = SourcePointer {
-                            source_id: company.source_id.to_owned(),
-                            snapshot: company.digest,
-                            member: (company.member != 0).then(|| company.name.clone()),
-                            offset: 0,
-                            length: 0,
-                        };
-                        of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
-                        of_values.extend(self.malformed_facts(cik, &company, &pointer));
-                        companies.push(company);
-                    }
-                    Err(issue) => of_members.push(issue),
+            for (((place, document), content), digest) in documents.into_iter().zip(&contents).zip(digests) {
+                made[place] = Some(self.company(ciks[place], document, (content, digest), inputs)?);
+            }
+        }
+        let mut companies = Vec::with_capacity(subjects.len());
+        let (mut of_values, mut of_members) = (Vec::new(), Vec::new());
+        for company in made.into_iter().flatten() {
+            match company {
+                Ok(company) => {
+                    let pointer = SourcePointer {
+                        source_id: company.source_id.to_owned(),
+                        snapshot: company.digest,
+                        member: (company.member != 0).then(|| company.name.clone()),
+                        offset: 0,
+                        length: 0,
+                    };
+                    of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
+                    of_values.extend(self.malformed_facts(company.selected.cik, &company, &pointer));
+                    companies.push(company);
                 }
+                Err(issue) => of_members.push(issue),
             }
         }
         let sources: Vec<Source<'_>> = companies
@@ -192,6 +200,14 @@ impl Financials {
         let from = members.partition_point(|member| member.name.as_str() < page.as_str());
         let count = members[from..].iter().take_while(|member| member.name == own || member.name.starts_with(&page)).count();
         &members[from..from + count]
+    }
+
+    /// How large the facts of a registrant are.
+    fn facts_bytes(&self, cik: Cik) -> u64 {
+        match (self.facts_now.get(&cik), self.facts_member(cik)) {
+            (Some(now), _) => now.content.len() as u64,
+            (None, member) => member.map_or(0, |member| member.size_bytes),
+        }
     }
 
     /// Reads the facts of a registrant, and says where they are.
