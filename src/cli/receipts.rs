@@ -211,9 +211,9 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
     match &verdict {
         Ok(proven) => {
             let is_there = if proven.is_present { "is in" } else { "is not in" };
-            // Whoever asked chose the id of what is not there: it could end the line, and begin another.
+            // Whoever asked chose the id of what is not there: it could end the line, or be a sentence of its own.
             let record_id = proven.record_id.escape_default();
-            anstream::println!("{}: {record_id} {is_there} release {}", output::bold("valid"), proven.release_id);
+            anstream::println!("{}: \"{record_id}\" {is_there} release {}", output::bold("valid"), proven.release_id);
             anstream::println!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
             anstream::println!("manifest  {}", proven.manifest_sha256);
         }

@@ -17,6 +17,9 @@ use crate::store::{Manifest, Part, Releases};
 
 const RECEIPT_FORMAT_VERSION: u32 = 1;
 
+/// No receipt is as large: one of a dataset in ten thousand parts that are all shown is not.
+const MAX_RECEIPT_BYTES: usize = 16 << 20;
+
 /// Proof that a release that the log names has a record, or has it not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +91,11 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
     let sealed = seal.datasets.get(dataset_id).ok_or_else(|| Error::store(format!("release {id}: its seal has no dataset `{dataset_id}`")))?;
     let Some(logged) = log.read().await? else { return Ok(None) };
     let Some(log_index) = logged.index_of(&seal.release.digest()) else { return Ok(None) };
+    let not_as_sealed =
+        || Error::store(format!("release {id} is not as it was sealed")).hint("`pubdata verify` says whether the release or its seal was changed");
+    if seal.release.release_id != *id {
+        return Err(not_as_sealed());
+    }
     let part_leaves: Vec<Digest> = sealed.iter().map(SealedPart::leaf).collect();
     let dataset_leaves: Vec<Digest> = seal.datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
     let dataset_index = seal.datasets.keys().position(|id| id == dataset_id).expect("found above");
@@ -106,7 +114,7 @@ pub async fn issue(releases: &Releases, log: &Log<'_>, manifest: &Manifest, reco
     };
     let subject = record_id.subject();
     let shown: Vec<usize> = match part {
-        Some(part) => sealed.iter().position(|sealed| sealed.path == part.path).into_iter().collect(),
+        Some(part) => vec![sealed.iter().position(|sealed| sealed.path == part.path).ok_or_else(not_as_sealed)?],
         None => around(&receipt.dataset, sealed, subject),
     };
     for index in shown {
@@ -217,13 +225,24 @@ impl Receipt {
         let not_one = |error: &dyn std::fmt::Display| {
             Error::config(format!("not a receipt: {error}")).hint("`GET /v1/receipts/RECORD_ID` and `pubdata receipt` issue them")
         };
-        let Unrepeated(mut value) = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
-        if let Some(data) = value.get_mut("data") {
-            value = data.take();
+        if text.len() > MAX_RECEIPT_BYTES {
+            return Err(not_one(&format!("it has more than {MAX_RECEIPT_BYTES} bytes")));
         }
-        let receipt: Self = serde_json::from_value(value).map_err(|error| not_one(&error))?;
+        let Unrepeated(mut value) = serde_json::from_slice(text).map_err(|error| not_one(&error))?;
+        // An answer of the API. What stands beside the receipt could look like one, and is not checked.
+        if let Some(answer) = value.as_object_mut().filter(|answer| answer.contains_key("data")) {
+            if let Some(other) = answer.keys().find(|name| *name != "data" && *name != "meta") {
+                return Err(not_one(&format!("`{other}` stands beside `data`")));
+            }
+            value = answer["data"].take();
+        }
+        let receipt = Self::deserialize(&value).map_err(|error| not_one(&error))?;
         if receipt.format_version != RECEIPT_FORMAT_VERSION {
             return Err(not_one(&format!("format {} is not {RECEIPT_FORMAT_VERSION}", receipt.format_version)));
+        }
+        // One spelling only: what reads the same and looks otherwise would be shown unchecked.
+        if serde_json::to_value(&receipt).ok() != Some(value) {
+            return Err(not_one(&"it is not written as receipts are"));
         }
         Ok(receipt)
     }

@@ -28,7 +28,7 @@ pub struct SealedPart {
     pub root: Digest,
     /// Of the Parquet file.
     pub sha256: Digest,
-    /// Where parts are by subject: what the subjects of its records end with. Records of such subjects are in no other part of its group.
+    /// Where parts are by subject: what the subjects of its records end with. In its group, records of such subjects are only in parts of this end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subjects_end: Option<String>,
 }

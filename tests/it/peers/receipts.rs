@@ -26,10 +26,10 @@ fn receipts_of_all_kinds_are_checked_by_python_alone() {
     for dataset in manifest["datasets"].as_object().unwrap().values() {
         let Some(record_id) = dataset["parts"].as_array().unwrap().iter().find_map(|part| part["key_range"][0].as_str()) else { continue };
         let (is_valid, said) = verdict(&sealed.receipt(record_id));
-        assert!(is_valid && said.contains(&format!("{record_id} is in release ")), "{said}");
+        assert!(is_valid && said.contains(&format!("'{record_id}' is in release ")), "{said}");
         let absent = format!("{record_id}:no-such-record");
         let (is_valid, said) = verdict(&sealed.receipt(&absent));
-        assert!(is_valid && said.contains(&format!("{absent} is not in release ")), "{said}");
+        assert!(is_valid && said.contains(&format!("'{absent}' is not in release ")), "{said}");
     }
     let receipt = sealed.receipt("geo.zcta_metric:2023:90210:population");
     let answer = json!({"data": receipt, "meta": {}});

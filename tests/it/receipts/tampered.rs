@@ -41,8 +41,9 @@ fn collect(value: &Value, place: &str, places: &mut Vec<String>) {
     }
 }
 
-/// Texts of a receipt that prove as much, and show more: a member added to every object, a member named twice, a hash or a number written otherwise, a
-/// format nobody knows.
+/// Texts of a receipt that prove as much, and show more or look otherwise: a member added to every object, a member named twice, something beside the
+/// receipt, a hash or a number or a list written otherwise, parts in another order, a signature that does not hold beside the one that does, a format
+/// nobody knows.
 pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     let mut attacks = Vec::new();
     let mut objects = Vec::new();
@@ -70,6 +71,25 @@ pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     change("/format_version", json!(99));
     change("/format_version", json!(true));
     change("/release/datasets", json!(format!("0{}", receipt["release"]["datasets"].as_str().unwrap())));
+    change("/log_inclusion_proof", json!({}));
+    change("/release", Value::Array(receipt["release"].as_object().unwrap().values().cloned().collect()));
+    let mut with_null = receipt["parts"][0]["part"].clone();
+    with_null["subjects_end"] = Value::Null;
+    change("/parts/0/part", with_null);
+    let parts = receipt["parts"].as_array().unwrap();
+    if parts.len() > 1 {
+        change("/parts", parts.iter().rev().cloned().collect());
+    }
+    let note = receipt["checkpoint"].as_str().unwrap();
+    let (text, line) = note.trim_end().rsplit_once('\n').unwrap();
+    let (name, signature) = line.rsplit_once(' ').unwrap();
+    let broken: String = signature.char_indices().map(|(place, letter)| if place == 40 { if letter == 'A' { 'B' } else { 'A' } } else { letter }).collect();
+    change("/checkpoint", json!(format!("{text}\n{name} {broken}\n{line}\n")));
+    change("/checkpoint", json!(format!("{text}\n{line} more\n")));
+    for beside in ["record", "published_at"] {
+        attacks.push((format!("{beside} beside the answer's data"), json!({"data": receipt, "meta": {}, (beside): receipt["record"]}).to_string()));
+    }
+    attacks.push(("-0 for 0".to_owned(), receipt.to_string().replacen("\"log_index\":0", "\"log_index\":-0", 1)));
     let mut without = receipt.clone();
     without.as_object_mut().unwrap().remove("record");
     attacks.push(("without record".to_owned(), without.to_string()));
@@ -128,6 +148,12 @@ fn a_record_that_is_there_cannot_be_hidden() {
     parts["parts"].as_array_mut().unwrap().pop();
     assert!(sealed.verified(&parts)["reason"].as_str().unwrap().contains("not all that could have the record"));
     assert_eq!(sealed.verified(&present)["is_valid"], true);
+    // Whoever asks for what is not there chooses its id, and is not quoted as saying something of another record.
+    let sentence = format!("{PRESENT} is not in release r0; geo.zcta_metric:none:x");
+    assert_eq!(sealed.verified(&sealed.receipt(&sentence))["proves"]["is_present"], false);
+    let file = sealed.place.root().join("receipt.json");
+    let told = sealed.place.pubdata(&["verify-receipt", file.to_str().unwrap(), "--key", &sealed.key]).expect(0).stdout;
+    assert!(told.starts_with(&format!("valid: \"{sentence}\" is not in release ")), "{told}");
 }
 
 /// Parts by subject: whatever is asked for, the neighbours of those that could hold it show that there are no others.
