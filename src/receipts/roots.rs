@@ -67,7 +67,7 @@ impl Shared {
     }
 }
 
-/// Has this thread run when no other wants to.
+/// Gives this thread the lowest priority: it gets next to nothing while another wants to run.
 fn let_builders_go_first() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LOWEST_PRIORITY) {
