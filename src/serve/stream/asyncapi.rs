@@ -104,7 +104,7 @@ fn about(limits: &Limits) -> String {
 
 fn close_codes(limits: &Limits) -> Value {
     let slow = format!(
-        "you read too slowly: more than {} events waited for {} s, nothing of what was sent was read, or pings were not answered for {} s",
+        "you read too slowly: more than {} events waited and became no fewer in {} s, nothing of what was sent was read, or pings were not answered for {} s",
         limits.stream_queue,
         limits.stream_grace.as_secs(),
         limits.stream_silence.as_secs()

@@ -89,7 +89,7 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         last_sent: Instant::now(),
         last_heard: Instant::now(),
         awaited_pongs: 0,
-        behind_since: None,
+        behind: None,
         stream,
     };
     let Err(end) = session.serve(&mut socket).await;
@@ -122,8 +122,8 @@ struct Session {
     last_heard: Instant,
     /// Pings that were not answered yet.
     awaited_pongs: u32,
-    /// Since when more events wait than may.
-    behind_since: Option<Instant>,
+    /// Since when more events wait than may, and how many events lay between the client and the head then.
+    behind: Option<(Instant, u64)>,
 }
 
 type Outcome<T> = Result<T, End>;
@@ -253,17 +253,24 @@ impl Session {
         sent.map_err(|_| End::slow("the client does not read"))?.map_err(|_| End::Gone)
     }
 
-    /// Whether the client reads quickly enough: not so when too many events have been waiting for too long.
+    /// Whether the client reads quickly enough: not so when too many events wait and did not become fewer for too long. Who is catching up
+    /// with a burst is not slow.
     fn check_pace(&mut self) -> Outcome<()> {
         let limits = self.stream.service.settings.limits;
         if !self.subscriptions.is_behind(&self.stream, limits.stream_queue) {
-            self.behind_since = None;
+            self.behind = None;
             return Ok(());
         }
-        if self.behind_since.get_or_insert_with(Instant::now).elapsed() < limits.stream_grace {
+        let lag = self.subscriptions.lag(&self.stream);
+        let (since, lag_then) = *self.behind.get_or_insert_with(|| (Instant::now(), lag));
+        if since.elapsed() < limits.stream_grace {
             return Ok(());
         }
-        Err(End::slow(&format!("more than {} events wait to be read", limits.stream_queue)))
+        if lag >= lag_then {
+            return Err(End::slow(&format!("more than {} events wait to be read", limits.stream_queue)));
+        }
+        self.behind = Some((Instant::now(), lag));
+        Ok(())
     }
 
     /// How long a client may take to read what is on its way before it is cut off: less than the connection allows, so that the reason can be said.

@@ -152,13 +152,17 @@ impl Subscriptions {
         (messages, next <= ring.head())
     }
 
+    /// Events, wanted or not, between the last that every subscription has been served and the newest; none without subscriptions.
+    pub fn lag(&self, stream: &Stream) -> u64 {
+        self.served_to().map_or(0, |served_to| stream.ring().head().saturating_sub(served_to))
+    }
+
     /// Whether more than so many events wait that came after their subscription was made. What is replayed does not count: it waits in the log.
     pub fn is_behind(&self, stream: &Stream, queue: usize) -> bool {
-        let Some(served_to) = self.served_to() else { return false };
-        let ring = stream.ring();
-        if ring.head().saturating_sub(served_to) <= queue as u64 {
+        if self.lag(stream) <= queue as u64 {
             return false;
         }
+        let ring = stream.ring();
         let first = self.all.iter().map(|subscription| subscription.next_seq.max(subscription.replay_to + 1)).min().unwrap_or_default();
         let is_wanted = |subscription: &Subscription, seq: u64| subscription.next_seq <= seq && seq > subscription.replay_to;
         let waiting = ring.from(first).filter(|item| self.all.iter().any(|subscription| is_wanted(subscription, item.seq) && subscription.filter.takes(item)));

@@ -127,7 +127,7 @@ fn a_file_below_the_floor_is_refused_with_its_size_the_floor_and_the_place_on_a_
 
 #[test]
 fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
-    let desk = Desk::by_hand();
+    let desk = Desk::new(|text| text.replace("source_version = ", "by_hand = true\nsource_version = ").replace("100 years", "10 days"));
     desk.run().expect(30);
     let status = || desk.pubdata(&["status", "--json"]).expect(0).json();
     let standing = |status: &Value, task_id: &str| status["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == task_id).cloned().unwrap();

@@ -26,8 +26,11 @@ impl Desk {
         let path = folder.join("pipelines/license/fl_dbpr.toml");
         let text = std::fs::read_to_string(&path).unwrap();
         let lenient = text.replace("min_bytes = 10_000_000", "min_bytes = 1").replace("min_rows = 50_000", "min_rows = 1");
-        let changed = change(lenient.clone());
-        assert_ne!(lenient, changed);
+        // The dates of the tests stand still: only the test that is about it may find a file late.
+        let patient = lenient.replace("grace = \"10 days\"", "grace = \"100 years\"");
+        assert_ne!(patient, lenient);
+        let changed = change(patient.clone());
+        assert_ne!(patient, changed);
         std::fs::write(path, changed).unwrap();
         Self { declarations: folder.display().to_string(), place }
     }

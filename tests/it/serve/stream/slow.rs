@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -67,6 +67,28 @@ async fn one_who_asks_for_a_long_past_may_take_its_time() {
     for expected in 1..=2_000 {
         assert_eq!(client.next().await["seq"], expected);
     }
+}
+
+/// Catching up may take several times the grace, as long as it goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_who_catches_up_slowly_is_not_slow() {
+    let grace = Duration::from_secs(1);
+    let mut room = Room::with(|settings| {
+        settings.limits.stream_queue = 50;
+        settings.limits.stream_grace = grace;
+    })
+    .await;
+    let mut client = room.connect().await;
+    client.subscribe("s", json!({})).await;
+    let began = Instant::now();
+    room.say((1..=1_500).map(long).collect()).await;
+    for expected in 1..=1_500 {
+        assert_eq!(client.next().await["seq"], expected);
+        if expected % 25 == 0 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert!(began.elapsed() > 2 * grace, "too quick to show anything");
 }
 
 /// The index of a day brings thousands of filings at once: who reads them is not slow.
