@@ -7,7 +7,7 @@ use crate::Result;
 use crate::corpus::{folder, mirror, remove};
 use crate::measure::{Figures, finish, in_turn, pubdata, seconds};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 
 /// Runs of the mirror from nothing, with a key and without one, in turn; then releases that were published without one are sealed.
 pub fn bench() -> Result<()> {

@@ -3,10 +3,6 @@
 
 use super::Digest;
 
-/// Blocks that both texts have at least for it to pay.
-#[cfg(target_arch = "x86_64")]
-const FEWEST_BLOCKS: usize = 4;
-
 impl Digest {
     /// Hashes two texts, as [`Digest::of`] each. Takes two thirds of the time where the processor has instructions for SHA.
     pub fn of_two(texts: [&[u8]; 2]) -> [Self; 2] {
@@ -27,7 +23,7 @@ mod x86 {
 
     use sha2::block_api::compress256;
 
-    use super::{Digest, FEWEST_BLOCKS};
+    use super::Digest;
 
     type State = [u32; 8];
     type Block = [u8; 64];
@@ -103,39 +99,56 @@ mod x86 {
         0xc671_78f2,
     ];
 
-    /// None where the processor lacks the instructions, or one of the texts is short.
+    /// None where the processor lacks the instructions.
     pub(super) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
-        let blocks = texts.map(|text| text.as_chunks::<64>().0);
-        let common = blocks[0].len().min(blocks[1].len());
-        let has_instructions = is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1");
-        if common < FEWEST_BLOCKS || !has_instructions {
+        if !(is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1")) {
             return None;
         }
         let mut states = [START; 2];
+        let [(first, rest), (second, other)] = texts.map(|text| text.as_chunks::<64>());
+        let ends = [End::of(texts[0].len(), rest), End::of(texts[1].len(), other)];
         #[expect(unsafe_code, reason = "instructions that not every processor has; without them the function above has returned")]
-        // SAFETY: what `compress` needs of the processor was just found there, and it is all that it needs.
+        // SAFETY: what `take` needs of the processor was just found there, and it is all that it needs.
         unsafe {
-            compress(&mut states, &blocks[0][..common], &blocks[1][..common]);
+            take(&mut states, first, second);
+            take(&mut states, ends[0].blocks(), ends[1].blocks());
         }
-        let [first, second] = states;
-        Some([finish(first, texts[0], common), finish(second, texts[1], common)])
+        Some(states.map(|state| {
+            let mut bytes = [0; 32];
+            bytes.as_chunks_mut::<4>().0.iter_mut().zip(state).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
+            Digest::from_bytes(bytes)
+        }))
     }
 
-    /// Takes the rest of a text, of which so many blocks are in the state.
-    fn finish(mut state: State, text: &[u8], done: usize) -> Digest {
-        let (blocks, tail) = text.as_chunks::<64>();
-        compress256(&mut state, &blocks[done..]);
-        // The mark of the end and the length in bits, in one block or in two.
-        let mut last = [[0; 64]; 2];
-        let padded = last.as_flattened_mut();
-        padded[..tail.len()].copy_from_slice(tail);
-        padded[tail.len()] = 0x80;
-        let end = if tail.len() < 56 { 64 } else { 128 };
-        padded[end - 8..end].copy_from_slice(&(text.len() as u64 * 8).to_be_bytes());
-        compress256(&mut state, &last[..end / 64]);
-        let mut bytes = [0; 32];
-        bytes.as_chunks_mut::<4>().0.iter_mut().zip(state).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
-        Digest::from_bytes(bytes)
+    /// What is hashed behind the whole blocks of a text: its rest, the mark of the end and the length in bits, in one block or in two.
+    struct End {
+        padded: [Block; 2],
+        count: usize,
+    }
+
+    impl End {
+        fn of(text_bytes: usize, rest: &[u8]) -> Self {
+            let mut padded = [[0; 64]; 2];
+            let count = if rest.len() < 56 { 1 } else { 2 };
+            let bytes = padded.as_flattened_mut();
+            bytes[..rest.len()].copy_from_slice(rest);
+            bytes[rest.len()] = 0x80;
+            bytes[64 * count - 8..64 * count].copy_from_slice(&(text_bytes as u64 * 8).to_be_bytes());
+            Self { padded, count }
+        }
+
+        fn blocks(&self) -> &[Block] {
+            &self.padded[..self.count]
+        }
+    }
+
+    /// Takes the blocks that both texts have side by side, and what one of them has more by itself.
+    #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
+    fn take(states: &mut [State; 2], first: &[Block], second: &[Block]) {
+        let common = first.len().min(second.len());
+        compress(states, &first[..common], &second[..common]);
+        compress256(&mut states[0], &first[common..]);
+        compress256(&mut states[1], &second[common..]);
     }
 
     #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
@@ -201,7 +214,7 @@ mod tests {
     #[test]
     fn two_digests_are_those_of_each() {
         let bytes: Vec<u8> = (0..9_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-        // Around the borders of blocks, of where the length still fits the last one, and of texts too short for it.
+        // Around the borders of blocks, and of where the length still fits the last one.
         for first in [0, 1, 63, 64, 255, 256, 257, 319, 320, 1_000, 1_023, 1_024, 1_025, 1_079, 1_080, 1_087, 1_088, 5_000, 9_000] {
             for second in [0, 55, 56, 64, 256, 311, 312, 1_024, 1_079, 1_080, 1_088, 4_096, 8_999] {
                 let texts = [&bytes[..first], &bytes[bytes.len() - second..]];

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::log::Log;
 use super::note::{Checkpoint, VerifierKey};
-use super::part::{Leaf, leaves_of_part};
+use super::part::{Leaf, hashes, leaves_of_part};
 use super::record::CanonicalRecords;
 use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
@@ -167,7 +167,7 @@ async fn read(releases: &Releases, manifest: &Manifest, sealed: &SealedPart, rec
     let (sealed, record_id, error) = (sealed.clone(), record_id.clone(), not_as_sealed());
     let work = move || {
         let leaves = leaves_of_part(bytes.clone())?;
-        let hashes: Vec<Digest> = leaves.iter().map(Leaf::hash).collect();
+        let hashes = hashes(&leaves);
         if root(&hashes) != sealed.root {
             return Err(error);
         }
@@ -352,7 +352,7 @@ impl Receipt {
 
 impl LeafProof {
     fn verify(&self, part: &SealedPart) -> std::result::Result<(), String> {
-        let leaf = Leaf { record_id: self.record_id.clone(), record_sha256: self.record_sha256 };
+        let leaf = Leaf { record_id: &self.record_id, record_sha256: self.record_sha256 };
         let is_in = root_of_path(leaf.hash(), self.index, part.records, &self.inclusion_proof) == Some(part.root);
         if is_in { Ok(()) } else { Err(format!("part {} does not have {} at that place", part.path, self.record_id)) }
     }

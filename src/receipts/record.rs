@@ -3,53 +3,53 @@
 
 use std::io::Write;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::contract::Day;
 use crate::error::{Error, Result};
 use crate::provenance::POINTERS;
 
+/// Values that two columns of few texts have together at most where they are written as one.
+const MOST_PAIRS: usize = 4_096;
+
 /// Writes the records of a batch, its columns in the order of their names. A release has millions of records: what is known of a column is found out
 /// once for a batch.
-pub struct CanonicalRecords<'a> {
-    /// What stands before the value, with the comma or brace, and the values.
-    columns: Vec<(String, Cells<'a>)>,
+pub struct CanonicalRecords<'a>(Object<'a>);
+
+/// JSON objects, of which the members are written that differ from row to row and the text between them is known.
+struct Object<'a> {
+    /// What stands before a value, and the values.
+    members: Vec<(Vec<u8>, Cells<'a>)>,
+    end: Vec<u8>,
 }
 
 /// The values of a column.
 enum Cells<'a> {
     Text(Texts<'a>),
-    Boolean(&'a BooleanArray),
     Int32(&'a PrimitiveArray<Int32Type>),
     Int64(&'a PrimitiveArray<Int64Type>),
+    /// Programs of before wrote the places of pointers without a sign.
+    UInt64(&'a PrimitiveArray<UInt64Type>),
     Float64(&'a PrimitiveArray<Float64Type>),
     Date(&'a PrimitiveArray<Date32Type>),
     /// With the number of digits behind the point.
     Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
     Lists(&'a ListArray, Texts<'a>),
-    Pointers(&'a ListArray, Box<Pointers<'a>>),
+    /// Places in the publishers' files, of all rows one behind the other.
+    Pointers(&'a ListArray, Object<'a>),
 }
 
-/// Places in the publishers' files, of all rows one behind the other.
-struct Pointers<'a> {
-    lengths: Numbers<'a>,
-    members: Texts<'a>,
-    offsets: Numbers<'a>,
-    snapshots: Texts<'a>,
-    source_ids: Texts<'a>,
-}
-
-/// Texts, as a part has them, or as places in a dictionary of their canonical forms.
+/// Texts, as a part has them, or as places in a dictionary of canonical forms.
 enum Texts<'a> {
     Plain(&'a StringArray),
-    Coded(&'a PrimitiveArray<UInt32Type>, Vec<Vec<u8>>),
+    Coded(Coded),
 }
 
-/// Programs of before wrote them without a sign.
-enum Numbers<'a> {
-    Signed(&'a PrimitiveArray<Int64Type>),
-    Unsigned(&'a PrimitiveArray<UInt64Type>),
+struct Coded {
+    places: UInt32Array,
+    /// What is written at a place, and last what is written where there is none.
+    forms: Vec<Vec<u8>>,
 }
 
 impl<'a> CanonicalRecords<'a> {
@@ -58,16 +58,12 @@ impl<'a> CanonicalRecords<'a> {
     /// # Errors
     /// `Store`, when a column is of a type that parts do not have.
     pub fn of(batch: &'a RecordBatch) -> Result<Self> {
-        let schema = batch.schema();
-        let mut columns: Vec<(String, &ArrayRef)> = schema.fields().iter().map(|field| field.name().clone()).zip(batch.columns()).collect();
-        columns.sort_by(|a, b| a.0.cmp(&b.0));
-        let prepared = columns.into_iter().enumerate().map(|(number, (name, column))| {
-            let cells = if name == POINTERS { Cells::of_pointers(column)? } else { Cells::of(column)? };
-            let mut before = Vec::from(if number == 0 { b"{" } else { b"," });
-            text(&mut before, &name);
-            Ok((format!("{}:", String::from_utf8_lossy(&before)), cells))
+        let schema = batch.schema_ref();
+        let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
+            let cells = if field.name() == POINTERS { Cells::of_pointers(column)? } else { Cells::of(column)? };
+            Ok((field.name().as_str(), cells))
         });
-        Ok(Self { columns: prepared.collect::<Result<_>>()? })
+        Object::of(columns.collect::<Result<_>>()?).map(Self)
     }
 
     /// Appends the canonical form of a row.
@@ -75,11 +71,44 @@ impl<'a> CanonicalRecords<'a> {
     /// # Errors
     /// `Store`, when a value is none that a record can have.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
-        for (before, cells) in &self.columns {
-            out.extend_from_slice(before.as_bytes());
+        self.0.write(row, out)
+    }
+}
+
+impl<'a> Object<'a> {
+    fn of(mut columns: Vec<(&str, Cells<'a>)>) -> Result<Self> {
+        columns.sort_by_key(|(name, _)| *name);
+        let mut members: Vec<(Vec<u8>, Cells<'a>)> = Vec::new();
+        let mut before = Vec::new();
+        for (number, (name, cells)) in columns.into_iter().enumerate() {
+            before.push(if number == 0 { b'{' } else { b',' });
+            text(&mut before, name);
+            before.push(b':');
+            // What all rows have alike is written once.
+            if cells.are_alike() {
+                cells.write(0, &mut before)?;
+                continue;
+            }
+            // So are neighbours that together have few values, once for each.
+            if let (Some((_, Cells::Text(Texts::Coded(last)))), Cells::Text(Texts::Coded(coded))) = (members.last_mut(), &cells)
+                && let Some(both) = last.beside(&before, coded)
+            {
+                *last = both;
+                before.clear();
+                continue;
+            }
+            members.push((std::mem::take(&mut before), cells));
+        }
+        before.push(b'}');
+        Ok(Self { members, end: before })
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        for (before, cells) in &self.members {
+            out.extend_from_slice(before);
             cells.write(row, out)?;
         }
-        out.push(b'}');
+        out.extend_from_slice(&self.end);
         Ok(())
     }
 }
@@ -132,9 +161,13 @@ impl<'a> Cells<'a> {
     fn of(column: &'a ArrayRef) -> Result<Self> {
         Ok(match column.data_type() {
             DataType::Utf8 | DataType::Dictionary(..) => Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?),
-            DataType::Boolean => Self::Boolean(column.as_boolean()),
+            DataType::Boolean => Self::Text(Texts::Coded(Coded {
+                places: column.as_boolean().iter().map(|cell| cell.map(u32::from)).collect(),
+                forms: [&b"false"[..], b"true", b"null"].map(<[u8]>::to_vec).into(),
+            })),
             DataType::Int32 => Self::Int32(column.as_primitive()),
             DataType::Int64 => Self::Int64(column.as_primitive()),
+            DataType::UInt64 => Self::UInt64(column.as_primitive()),
             DataType::Float64 => Self::Float64(column.as_primitive()),
             DataType::Date32 => Self::Date(column.as_primitive()),
             DataType::Decimal128(_, scale) => {
@@ -153,24 +186,34 @@ impl<'a> Cells<'a> {
         let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
         let lists = column.as_list_opt::<i32>().ok_or_else(not_pointers)?;
         let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
-        let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
-        let texts = |name: &str| Texts::of(field(name)?).ok_or_else(not_pointers);
-        let numbers = |name: &str| {
-            let column = field(name)?;
-            let signed = column.as_primitive_opt().map(Numbers::Signed);
-            signed.or_else(|| column.as_primitive_opt().map(Numbers::Unsigned)).ok_or_else(not_pointers)
-        };
-        let (lengths, offsets) = (numbers("length")?, numbers("offset")?);
-        let (members, snapshots, source_ids) = (texts("member")?, texts("snapshot")?, texts("source_id")?);
-        Ok(Self::Pointers(lists, Box::new(Pointers { lengths, members, offsets, snapshots, source_ids })))
+        let members = fields.fields().iter().zip(fields.columns()).map(|(field, column)| Ok((field.name().as_str(), Self::of(column)?)));
+        Ok(Self::Pointers(lists, Object::of(members.collect::<Result<_>>()?)?))
+    }
+
+    /// Whether there is a first value and all others are like it, as far as that is cheap to see.
+    fn are_alike(&self) -> bool {
+        match self {
+            Self::Text(texts) => texts.are_alike(),
+            Self::Int32(cells) => alike(*cells),
+            Self::Int64(cells) => alike(*cells),
+            Self::UInt64(cells) => alike(*cells),
+            // By their bits: two zeros are alike and are written differently.
+            Self::Float64(cells) => cells.null_count() == 0 && cells.values().windows(2).all(|two| two[0].to_bits() == two[1].to_bits()) && !cells.is_empty(),
+            Self::Date(cells) => alike(*cells),
+            Self::Decimal(cells, _) => alike(*cells),
+            Self::Lists(lists, _) | Self::Pointers(lists, _) => {
+                let offsets = lists.value_offsets();
+                !lists.is_empty() && lists.null_count() == 0 && offsets.first() == offsets.last()
+            }
+        }
     }
 
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Text(cells) => cells.write(row, out),
-            Self::Boolean(cells) if cells.is_valid(row) => out.extend_from_slice(if cells.value(row) { b"true" } else { b"false" }),
             Self::Int32(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
             Self::Int64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::UInt64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
             Self::Float64(cells) if cells.is_valid(row) => match cells.value(row) {
                 finite if finite.is_finite() => displayed(out, finite),
                 other => return Err(Error::store(format!("{other} is no number"))),
@@ -181,8 +224,13 @@ impl<'a> Cells<'a> {
                 (None, None) => return Err(Error::store("a date is outside the calendar")),
             },
             Self::Decimal(cells, scale) if cells.is_valid(row) => decimal(out, cells.value(row), *scale),
-            Self::Lists(lists, items) if lists.is_valid(row) => each(lists, row, out, |item, out| items.write(item, out)),
-            Self::Pointers(lists, pointers) => each(lists, row, out, |item, out| pointers.write(item, out)),
+            Self::Lists(lists, items) if lists.is_valid(row) => {
+                return each(lists, row, out, |item, out| {
+                    items.write(item, out);
+                    Ok(())
+                });
+            }
+            Self::Pointers(lists, pointers) => return each(lists, row, out, |item, out| pointers.write(item, out)),
             _ => out.extend_from_slice(b"null"),
         }
         Ok(())
@@ -190,16 +238,23 @@ impl<'a> Cells<'a> {
 }
 
 /// Writes the items of a row's list.
-fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>)) {
+fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>) -> Result<()>) -> Result<()> {
     let border = |row: usize| usize::try_from(lists.value_offsets()[row]).unwrap_or_default();
     out.push(b'[');
     for (number, item) in (border(row)..border(row + 1)).enumerate() {
         if number > 0 {
             out.push(b',');
         }
-        write(item, out);
+        write(item, out)?;
     }
     out.push(b']');
+    Ok(())
+}
+
+/// Whether there is a first value and all others are like it.
+fn alike<T: PartialEq>(cells: impl ArrayAccessor<Item = T> + Copy) -> bool {
+    let mut all = ArrayIter::new(cells);
+    all.next().is_some_and(|first| all.all(|other| other == first))
 }
 
 fn not_of_parts(column: &ArrayRef) -> Error {
@@ -217,40 +272,46 @@ impl<'a> Texts<'a> {
             text(&mut out, value.unwrap_or_default());
             out
         };
-        Some(Self::Coded(dictionary.keys(), dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).collect()))
+        let forms = dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).chain([b"null".to_vec()]).collect();
+        Some(Self::Coded(Coded { places: dictionary.keys().clone(), forms }))
+    }
+
+    fn are_alike(&self) -> bool {
+        match self {
+            Self::Plain(texts) => alike(*texts),
+            Self::Coded(coded) => alike(&coded.places),
+        }
     }
 
     fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Plain(texts) if texts.is_valid(row) => text(out, texts.value(row)),
-            Self::Coded(places, texts) if places.is_valid(row) => out.extend_from_slice(&texts[places.value(row) as usize]),
-            _ => out.extend_from_slice(b"null"),
+            Self::Plain(_) => out.extend_from_slice(b"null"),
+            Self::Coded(coded) => out.extend_from_slice(&coded.forms[coded.form(row)]),
         }
     }
 }
 
-impl Pointers<'_> {
-    fn write(&self, item: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"length\":");
-        self.lengths.write(item, out);
-        out.extend_from_slice(b",\"member\":");
-        self.members.write(item, out);
-        out.extend_from_slice(b",\"offset\":");
-        self.offsets.write(item, out);
-        out.extend_from_slice(b",\"snapshot\":");
-        self.snapshots.write(item, out);
-        out.extend_from_slice(b",\"source_id\":");
-        self.source_ids.write(item, out);
-        out.push(b'}');
+impl Coded {
+    fn form(&self, row: usize) -> usize {
+        if self.places.is_valid(row) { self.places.value(row) as usize } else { self.forms.len() - 1 }
     }
-}
 
-impl Numbers<'_> {
-    fn write(&self, item: usize, out: &mut Vec<u8>) {
-        match self {
-            Self::Signed(numbers) => integer(out, numbers.value(item)),
-            Self::Unsigned(numbers) => integer(out, numbers.value(item)),
-        }
+    /// Both columns as one, with what stands between them; none when they could have many values together.
+    fn beside(&self, between: &[u8], other: &Self) -> Option<Self> {
+        let pairs = self.forms.len().checked_mul(other.forms.len()).filter(|pairs| *pairs <= MOST_PAIRS)?;
+        let mut place_of = vec![None; pairs];
+        let mut forms = Vec::new();
+        let place = |row: usize| {
+            let (first, second) = (self.form(row), other.form(row));
+            *place_of[first * other.forms.len() + second].get_or_insert_with(|| {
+                forms.push([&self.forms[first], between, &other.forms[second]].concat());
+                forms.len() as u32 - 1
+            })
+        };
+        let places = UInt32Array::from_iter_values((0..self.places.len()).map(place));
+        forms.push(Vec::new());
+        Some(Self { places, forms })
     }
 }
 
@@ -258,7 +319,7 @@ impl Numbers<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Date32Array, Decimal128Array, DictionaryArray, RecordBatch, StringArray};
+    use arrow::array::{ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, RecordBatch, StringArray};
     use arrow::datatypes::UInt32Type;
 
     use super::CanonicalRecords;
@@ -299,6 +360,36 @@ mod tests {
         let plain = written(Arc::new(StringArray::from(texts.to_vec())));
         assert_eq!(written(Arc::new(coded)), plain);
         assert_eq!((plain[1].as_str(), plain[2].as_str()), (r#"{"a":null}"#, r#"{"a":"with \"quotes\" and \\"}"#));
+    }
+
+    #[test]
+    fn columns_that_are_written_together_are_those_of_each() {
+        let texts = |of: fn(usize) -> Option<&'static str>| -> ArrayRef { Arc::new((0..12).map(of).collect::<DictionaryArray<UInt32Type>>()) };
+        let flags: ArrayRef = Arc::new(BooleanArray::from_iter((0..12).map(|row| [Some(true), None, Some(false)][row % 3])));
+        let rows = RecordBatch::try_from_iter([
+            ("z", texts(|row| ["é", "\"", "plain"].get(row % 5).copied())),
+            ("same", texts(|_| Some("in all"))),
+            ("none", texts(|_| None)),
+            ("a", texts(|row| ["x", "y"].get(row % 3).copied())),
+            ("b", flags),
+            ("number", Arc::new(Float64Array::from_iter((0..12).map(|row| [0.0, -0.0][row % 2])))),
+        ])
+        .unwrap();
+        let json = |text: Option<&&str>| serde_json::to_string(&text).unwrap();
+        for (records, rows) in [(CanonicalRecords::of(&rows).unwrap(), 0..12), (CanonicalRecords::of(&rows.slice(0, 1)).unwrap(), 0..1)] {
+            for row in rows {
+                let expected = format!(
+                    r#"{{"a":{},"b":{},"none":null,"number":"{}","same":"in all","z":{}}}"#,
+                    json(["x", "y"].get(row % 3)),
+                    ["true", "null", "false"][row % 3],
+                    ["0", "-0"][row % 2],
+                    json(["é", "\"", "plain"].get(row % 5)),
+                );
+                let mut out = Vec::new();
+                records.write(row, &mut out).unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{row}");
+            }
+        }
     }
 
     #[test]

@@ -1,24 +1,21 @@
 //! Roots over the records of parts that are being built, made of their rows while these are in memory: such a part is not read again to be sealed.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::part::{root_of_rows, subjects_end};
 use crate::ids::Digest;
 use crate::store::Part;
 
 /// Bytes of rows that wait at most. Who comes when they are more makes the root himself.
-const WAITING_BYTES: usize = 128 << 20;
-
-/// Of `setpriority(2)`.
-#[cfg(target_os = "linux")]
-const LOWEST_PRIORITY: i32 = 19;
+const WAITING_BYTES: usize = 256 << 20;
+/// How long the root that is being made is waited for at the end. Where others take every processor, its threads may not run at all.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a root belongs to: the bytes, and the rule that its records were held to.
 type Key = (Digest, Option<String>);
@@ -44,18 +41,21 @@ impl Roots {
 /// Makes roots behind a build: a build waits for files and for the slowest of its threads, and roots take what is idle meanwhile.
 pub struct RootsOfRows {
     shared: Arc<Shared>,
-    thread: Mutex<Option<Worker>>,
-}
-
-struct Worker {
-    parts: Sender<(Part, RecordBatch)>,
-    thread: JoinHandle<()>,
 }
 
 #[derive(Default)]
 struct Shared {
     roots: Mutex<HashMap<Key, Digest>>,
-    waiting: AtomicUsize,
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// The first is the one whose root is being made.
+    parts: VecDeque<(Part, RecordBatch)>,
+    bytes: usize,
+    has_maker: bool,
 }
 
 impl Shared {
@@ -65,54 +65,134 @@ impl Shared {
             locked(&self.roots).insert(key(part), root);
         }
     }
+
+    /// Makes one root after the other, until there is to be none.
+    fn make_all(&self) {
+        let is_idle = |waiting: &mut Waiting| waiting.has_maker && waiting.parts.is_empty();
+        loop {
+            let waiting = self.changed.wait_while(locked(&self.waiting), is_idle).unwrap_or_else(PoisonError::into_inner);
+            let Some((part, rows)) = waiting.parts.front().cloned() else { return };
+            drop(waiting);
+            self.make(&part, &rows);
+            let mut waiting = locked(&self.waiting);
+            waiting.parts.pop_front();
+            waiting.bytes = waiting.bytes.saturating_sub(rows.get_array_memory_size());
+            self.changed.notify_all();
+        }
+    }
 }
 
-/// Gives this thread the lowest priority: it gets next to nothing while another wants to run.
+/// Lets this thread run where no other wants to. Linux gives a processor that runs nothing else to a builder at once, as if it were idle; of threads
+/// that have the lowest priority alone it does not, and builders wait behind each other on the other processors.
 fn let_builders_go_first() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LOWEST_PRIORITY) {
-        tracing::debug!(%error, "roots are made with the priority of a build");
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        let parameter = libc::sched_param { sched_priority: 0 };
+        #[expect(unsafe_code, reason = "the system's call, for which no crate in the build has a safe one")]
+        // SAFETY: it reads the parameter, which outlives it, and changes how this thread (0) is scheduled, nothing else.
+        let is_set = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) } == 0;
+        if !is_set {
+            tracing::debug!(error = %std::io::Error::last_os_error(), "roots are made with the priority of a build");
+        }
     }
+}
+
+fn background() -> Option<ThreadPool> {
+    ThreadPoolBuilder::new().thread_name(|number| format!("roots-{number}")).start_handler(|_| let_builders_go_first()).build().ok()
 }
 
 impl RootsOfRows {
     /// Begins without any.
     pub fn start() -> Self {
-        let shared = Arc::new(Shared::default());
-        let (parts, receiver) = channel::<(Part, RecordBatch)>();
+        let shared = Arc::new(Shared { waiting: Mutex::new(Waiting { has_maker: true, ..Waiting::default() }), ..Shared::default() });
         let of_thread = Arc::clone(&shared);
-        let work = move || {
-            for (part, rows) in receiver {
-                of_thread.make(&part, &rows);
-                of_thread.waiting.fetch_sub(rows.get_array_memory_size(), Ordering::Relaxed);
-            }
-        };
+        let start = |pool: ThreadPool| thread::Builder::new().name("roots".to_owned()).spawn(move || pool.install(|| of_thread.make_all())).ok();
         // Without threads each root is made where its rows are.
-        let pool = ThreadPoolBuilder::new().thread_name(|number| format!("roots-{number}")).start_handler(|_| let_builders_go_first()).build().ok();
-        let thread = pool.and_then(|pool| thread::Builder::new().name("roots".to_owned()).spawn(move || pool.install(work)).ok());
-        let thread = thread.map(|thread| Worker { parts, thread });
-        Self { shared, thread: Mutex::new(thread) }
+        locked(&shared.waiting).has_maker = background().and_then(start).is_some();
+        Self { shared }
     }
 
     /// Takes a part that is made of these rows and no other.
     pub fn add(&self, part: &Part, rows: &RecordBatch) {
         let bytes = rows.get_array_memory_size();
-        let may_wait = self.shared.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= WAITING_BYTES;
-        let is_taken = may_wait && locked(&self.thread).as_ref().is_some_and(|worker| worker.parts.send((part.clone(), rows.clone())).is_ok());
-        if !is_taken {
-            self.shared.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        let mut waiting = locked(&self.shared.waiting);
+        if waiting.has_maker && waiting.bytes + bytes <= WAITING_BYTES {
+            waiting.bytes += bytes;
+            waiting.parts.push_back((part.clone(), rows.clone()));
+            self.shared.changed.notify_all();
+        } else {
+            drop(waiting);
             self.shared.make(part, rows);
         }
     }
 
-    /// All of them, when those that wait are made.
+    /// All of them, when those that wait are made: now that nothing goes on beside, here.
     pub fn finish(&self) -> Roots {
-        if let Some(Worker { parts, thread }) = locked(&self.thread).take() {
-            drop(parts);
-            if thread.join().is_err() {
-                tracing::warn!("roots over records could not be made, and parts are read again to be sealed");
-            }
+        self.finish_within(PATIENCE)
+    }
+
+    fn finish_within(&self, patience: Duration) -> Roots {
+        let others = {
+            let mut waiting = locked(&self.shared.waiting);
+            waiting.has_maker = false;
+            self.shared.changed.notify_all();
+            let first = waiting.parts.len().min(1);
+            waiting.parts.split_off(first)
+        };
+        others.iter().for_each(|(part, rows)| self.shared.make(part, rows));
+        let is_made = |waiting: &mut Waiting| !waiting.parts.is_empty();
+        let (waiting, _) = self.shared.changed.wait_timeout_while(locked(&self.shared.waiting), patience, is_made).unwrap_or_else(PoisonError::into_inner);
+        let left = waiting.parts.front().cloned();
+        drop(waiting);
+        if let Some((part, rows)) = left {
+            self.shared.make(&part, &rows);
         }
         Roots(std::mem::take(&mut *locked(&self.shared.roots)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use arrow::array::{ArrayRef, StringArray};
+
+    use super::*;
+    use crate::store::PartReport;
+
+    fn part(path: &str, rows: &RecordBatch) -> Part {
+        Part {
+            path: path.to_owned(),
+            task_id: "a.task".to_owned(),
+            partition: BTreeMap::new(),
+            rows: rows.num_rows() as u64,
+            size_bytes: 1,
+            sha256: Digest::of(path.as_bytes()),
+            key_range: None,
+            fingerprint: None,
+            report: PartReport::default(),
+        }
+    }
+
+    #[test]
+    fn what_waits_for_threads_that_never_run_is_made_at_the_end() {
+        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a.dataset:1", "a.dataset:2", "a.dataset:3"]));
+        let rows = RecordBatch::try_from_iter([("record_id", ids)]).unwrap();
+        let shared = Shared { waiting: Mutex::new(Waiting { has_maker: true, ..Waiting::default() }), ..Shared::default() };
+        let roots = RootsOfRows { shared: Arc::new(shared) };
+        let parts = ["one", "two", "three"].map(|path| part(path, &rows));
+        parts.iter().for_each(|part| roots.add(part, &rows));
+        assert_eq!(locked(&roots.shared.waiting).parts.len(), 3, "nothing was made yet");
+        let made = roots.finish_within(Duration::ZERO);
+        assert!(parts.iter().all(|part| made.of(part) == Some(root_of_rows(part, &rows).unwrap())));
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn a_builder_goes_before_the_threads_of_roots() {
+        let stat = background().unwrap().install(|| std::fs::read_to_string("/proc/thread-self/stat")).unwrap();
+        // Source: proc_pid_stat(5): field 41 is the policy; the name, field 2, is in brackets.
+        let policy = stat.rsplit_once(") ").unwrap().1.split(' ').nth(41 - 3).unwrap();
+        assert_eq!(policy, libc::SCHED_IDLE.to_string(), "{stat}");
     }
 }

@@ -4,28 +4,23 @@ use crate::ids::{Digest, Hasher};
 
 /// The hash of a leaf: of a zero byte and its data.
 pub fn leaf_hash(data: &[u8]) -> Digest {
-    hash(0, &[data])
-}
-
-/// The hash of a leaf whose data is in pieces.
-pub(super) fn leaf_hash_of(pieces: &[&[u8]]) -> Digest {
-    hash(0, pieces)
+    let mut hasher = Hasher::default();
+    hasher.update(&[0]);
+    hasher.update(data);
+    hasher.finish()
 }
 
 /// The hash of a node over two others: of a one byte and both.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
-    // In one piece: a tree has as many nodes as records.
+    Digest::of(&node([*left, *right]))
+}
+
+/// What is hashed for a node over two others.
+fn node([left, right]: [Digest; 2]) -> [u8; 65] {
     let mut node = [1; 65];
     node[1..33].copy_from_slice(left.as_bytes());
     node[33..].copy_from_slice(right.as_bytes());
-    Digest::of(&node)
-}
-
-fn hash(kind: u8, pieces: &[&[u8]]) -> Digest {
-    let mut hasher = Hasher::default();
-    hasher.update(&[kind]);
-    pieces.iter().for_each(|piece| hasher.update(piece));
-    hasher.finish()
+    node
 }
 
 /// Where a tree of so many leaves divides: the largest power of two that is smaller. Of two leaves at least.
@@ -35,14 +30,22 @@ fn split(leaves: usize) -> usize {
 
 /// The root over the hashes of leaves; without leaves the hash of nothing.
 pub fn root(leaves: &[Digest]) -> Digest {
-    match leaves {
-        [] => Digest::of(b""),
-        [leaf] => *leaf,
-        _ => {
-            let (left, right) = leaves.split_at(split(leaves.len()));
-            node_hash(&root(left), &root(right))
-        }
+    let mut level = leaves.to_vec();
+    while level.len() > 1 {
+        level = nodes_over(&level);
     }
+    level.pop().unwrap_or_else(|| Digest::of(b""))
+}
+
+/// The nodes over those of a level, of which the last goes up as it is where their number is odd: so divided, a tree is that of RFC 9162 §2.1.1.
+fn nodes_over(level: &[Digest]) -> Vec<Digest> {
+    let (pairs, odd) = level.as_chunks::<2>();
+    let (fours, last) = pairs.as_chunks::<2>();
+    // A tree has as many nodes as records: two are hashed in little more time than one.
+    let mut nodes: Vec<Digest> = fours.iter().flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)])).collect();
+    nodes.extend(last.iter().map(|&pair| Digest::of(&node(pair))));
+    nodes.extend(odd);
+    nodes
 }
 
 /// The hashes with which, from a leaf upwards, the root is reached. `index` is below the number of leaves.

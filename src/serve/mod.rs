@@ -4,6 +4,7 @@
 mod admin;
 mod bulk;
 mod business;
+mod contact;
 mod coverage;
 mod days;
 mod described;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use super::contact::Contact;
 use super::http::connections::Connections;
 use super::http::listen;
 use super::http::listen::Transport;
@@ -33,6 +34,11 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     fit_connections(&mut settings.limits)?;
     let server = Server::new(settings, contracts, Arc::new(Timestamp::now))?;
     let settings = &server.service.settings;
+    if let Some(contact) = settings.contact.as_deref().filter(|contact| Contact::of(contact).is_none()) {
+        tracing::warn!(
+            "the catalog names nobody to write to: `{contact}`, given as --contact or PUBDATA_CONTACT, does not end with an e-mail address that DCAT-US admits"
+        );
+    }
     let listener = listen::bind(settings.bind)?;
     let metrics = settings.metrics_bind.map(|address| Ok::<_, Error>((address, listen::bind(address)?))).transpose()?;
     let tls = match &settings.tls {

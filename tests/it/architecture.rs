@@ -45,6 +45,7 @@ const LAYERS: &[(&str, &str)] = &[
 /// Rooms of `src/serve/`, low to high, each with those that it may import: what all requests share, then places, then families, then what
 /// names families. `mod` is the list of modules.
 const SERVE_LAYERS: &[(&str, &str)] = &[
+    ("contact", ""),
     ("days", ""),
     ("json", ""),
     ("tracer", ""),
@@ -64,7 +65,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("stream", "http json release sec settings"),
     ("admin", "http json release"),
     ("described", "http json release"),
-    ("bulk", "described http json release"),
+    ("bulk", "contact described http json release"),
     ("coverage", "described geo http json license permit place release sec tax"),
     ("provenance", "http json release tracer"),
     ("receipts", "http json release"),
@@ -74,7 +75,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("pages", "http release settings"),
     ("server", "http pages release routes settings stream"),
     ("router", "http pages receipts routes server stream"),
-    ("run", "http router server settings stream"),
+    ("run", "contact http router server settings stream"),
     ("mod", "*"),
 ];
 
@@ -105,6 +106,7 @@ const CRATES: &[(&str, &str)] = &[
     ("indicatif", "cli"),
     ("jiff", "cli fetch follow lineage monitor normalise pipeline publish run serve store validate witness"),
     ("itoa", "datasets receipts serve"),
+    ("libc", "receipts"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),
@@ -125,7 +127,7 @@ const CRATES: &[(&str, &str)] = &[
     ("russh", "fetch"),
     ("russh-sftp", "fetch"),
     ("rust-embed", "declared serve"),
-    ("rustix", "receipts store"),
+    ("rustix", "store"),
     ("rustls", "fetch serve"),
     ("serde", ANYWHERE),
     ("serde_json", ANYWHERE),

@@ -1,13 +1,10 @@
 //! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which portals such as data.gov harvest.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::asked;
 use super::croissant::ACCESS;
 use super::datasets::family;
 use crate::contract::Contract;
+use crate::serve::contact::Contact;
 use crate::serve::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::serve::http::meta::Meta;
@@ -30,36 +27,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Document(list),
 };
 
-/// Whom to write to. The standard wants an e-mail address; without one there is nobody.
-struct Contact<'a> {
-    name: &'a str,
-    address: &'a str,
-}
-
-impl<'a> Contact<'a> {
-    /// Reads `Data desk <desk@example.org>`, or the address alone.
-    fn of(text: &'a str) -> Option<Self> {
-        // The characters that the standard admits.
-        static ADDRESS: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"[A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+").expect("a test reads addresses with it"));
-        let found = ADDRESS.find(text)?;
-        let name = text[..found.start()].trim_end_matches('<').trim();
-        Some(Self { name: if name.is_empty() { found.as_str() } else { name }, address: found.as_str() })
-    }
-
-    fn write(&self, json: &mut Json) {
-        json.object(|json| {
-            json.key("@type").text("Kind");
-            json.key("fn").text(self.name);
-            json.key("hasEmail").joined(&["mailto:", self.address]);
-        });
-    }
+fn write_contact(json: &mut Json, contact: &Contact<'_>) {
+    json.object(|json| {
+        json.key("@type").text("Kind");
+        json.key("fn").text(contact.name);
+        json.key("hasEmail").joined(&["mailto:", contact.address]);
+    });
 }
 
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, own_url) = (&call.release.manifest, call.service.own_url());
     let contact = call.service.settings.contact.as_deref().and_then(Contact::of);
-    let contact = |json: &mut Json| json.array(|json| contact.iter().for_each(|contact| contact.write(json)));
+    let contact = |json: &mut Json| json.array(|json| contact.iter().for_each(|contact| write_contact(json, contact)));
     json.object(|json| {
         json.key("@id").text(&format!("{own_url}/v1/catalog.json{}", asked::release_asked_for(call)));
         json.key("@type").text("Catalog");
@@ -210,17 +189,7 @@ fn periodicity(days: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contact, periodicity};
-
-    #[test]
-    fn a_contact_is_an_address_after_a_name_or_alone() {
-        let read = |text| Contact::of(text).map(|contact| (contact.name.to_owned(), contact.address.to_owned()));
-        let pair = |name: &str, address: &str| Some((name.to_owned(), address.to_owned()));
-        assert_eq!(read("desk@example.org"), pair("desk@example.org", "desk@example.org"));
-        assert_eq!(read("Data desk <data.desk+us@example.org>"), pair("Data desk", "data.desk+us@example.org"));
-        assert_eq!(read("Data desk desk@example.org"), pair("Data desk", "desk@example.org"));
-        assert_eq!((read("call +1 555 0100"), read("desk@localhost"), read("")), (None, None, None));
-    }
+    use super::periodicity;
 
     #[test]
     fn days_between_editions_are_a_word_or_an_interval() {
