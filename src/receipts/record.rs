@@ -268,8 +268,9 @@ impl<'a> Texts<'a> {
         }
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let canonical = |value: Option<&str>| {
+            let Some(value) = value else { return b"null".to_vec() };
             let mut out = Vec::new();
-            text(&mut out, value.unwrap_or_default());
+            text(&mut out, value);
             out
         };
         let forms = dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).chain([b"null".to_vec()]).collect();

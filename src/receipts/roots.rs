@@ -1,6 +1,7 @@
 //! Roots over the records of parts that are being built, made of their rows while these are in memory: such a part is not read again to be sealed.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -52,7 +53,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    /// The first is the one whose root is being made.
+    /// The first is the one whose root is being made, or is to be next.
     parts: VecDeque<(Part, RecordBatch)>,
     bytes: usize,
     has_maker: bool,
@@ -61,7 +62,8 @@ struct Waiting {
 impl Shared {
     /// Of rows that have no root nothing is noted: who seals the part says why.
     fn make(&self, part: &Part, rows: &RecordBatch) {
-        if let Ok(root) = root_of_rows(part, rows) {
+        // A fault of ours costs neither the parts that wait behind this one nor the run, which may have published.
+        if let Ok(Ok(root)) = catch_unwind(AssertUnwindSafe(|| root_of_rows(part, rows))) {
             locked(&self.roots).insert(key(part), root);
         }
     }
@@ -139,15 +141,25 @@ impl RootsOfRows {
             let first = waiting.parts.len().min(1);
             waiting.parts.split_off(first)
         };
-        others.iter().for_each(|(part, rows)| self.shared.make(part, rows));
-        let is_made = |waiting: &mut Waiting| !waiting.parts.is_empty();
-        let (waiting, _) = self.shared.changed.wait_timeout_while(locked(&self.shared.waiting), patience, is_made).unwrap_or_else(PoisonError::into_inner);
+        others.into_iter().for_each(|(part, rows)| self.shared.make(&part, &rows));
+        let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
+        let (waiting, _) = self.shared.changed.wait_timeout_while(locked(&self.shared.waiting), patience, is_left).unwrap_or_else(PoisonError::into_inner);
         let left = waiting.parts.front().cloned();
         drop(waiting);
         if let Some((part, rows)) = left {
             self.shared.make(&part, &rows);
         }
         Roots(std::mem::take(&mut *locked(&self.shared.roots)))
+    }
+}
+
+impl Drop for RootsOfRows {
+    /// Of a run that failed nothing is sealed.
+    fn drop(&mut self) {
+        let mut waiting = locked(&self.shared.waiting);
+        waiting.has_maker = false;
+        waiting.parts.clear();
+        self.shared.changed.notify_all();
     }
 }
 
@@ -174,10 +186,25 @@ mod tests {
         }
     }
 
+    fn three_rows() -> RecordBatch {
+        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a.dataset:1", "a.dataset:2", "a.dataset:3"]));
+        RecordBatch::try_from_iter([("record_id", ids)]).unwrap()
+    }
+
+    #[test]
+    fn roots_are_made_behind_whoever_builds() {
+        let (roots, rows) = (RootsOfRows::start(), three_rows());
+        let part = part("one", &rows);
+        roots.add(&part, &rows);
+        let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
+        let (waiting, waited) = roots.shared.changed.wait_timeout_while(locked(&roots.shared.waiting), Duration::from_secs(60), is_left).unwrap();
+        assert!(!waited.timed_out() && waiting.bytes == 0);
+        assert_eq!(locked(&roots.shared.roots).get(&key(&part)), Some(&root_of_rows(&part, &rows).unwrap()));
+    }
+
     #[test]
     fn what_waits_for_threads_that_never_run_is_made_at_the_end() {
-        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a.dataset:1", "a.dataset:2", "a.dataset:3"]));
-        let rows = RecordBatch::try_from_iter([("record_id", ids)]).unwrap();
+        let rows = three_rows();
         let shared = Shared { waiting: Mutex::new(Waiting { has_maker: true, ..Waiting::default() }), ..Shared::default() };
         let roots = RootsOfRows { shared: Arc::new(shared) };
         let parts = ["one", "two", "three"].map(|path| part(path, &rows));

@@ -122,7 +122,7 @@ struct Session {
     last_heard: Instant,
     /// Pings that were not answered yet.
     awaited_pongs: u32,
-    /// Since when more events wait than may, and how many events lay between the client and the head then.
+    /// When it was last looked how many events lie between the client and the head, of which more wait than may, and how many they were.
     behind: Option<(Instant, u64)>,
 }
 
@@ -202,6 +202,7 @@ impl Session {
         self.last_heard = Instant::now();
         self.meter(message.as_ref()).await?;
         let Some(text) = text_of(message)? else { return Ok(()) };
+        let lag_before = self.subscriptions.lag(&self.stream);
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => {
                 self.await_copy(asked.since_seq).await;
@@ -213,6 +214,10 @@ impl Session {
             Err(Misread::WrongMember(message)) => vec![frames::error(Code::InvalidParameter.name(), &message, None)],
             Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
         };
+        // Who asks for more of the past, or for less, has read neither less nor more.
+        if let Some((_, lag)) = &mut self.behind {
+            *lag = (*lag + self.subscriptions.lag(&self.stream)).saturating_sub(lag_before);
+        }
         self.send(socket, answer).await
     }
 
