@@ -74,14 +74,14 @@ async fn one_who_asks_for_a_long_past_may_take_its_time() {
 async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
     let mut room = Room::with(|settings| {
         settings.limits.stream_queue = 50;
-        settings.limits.stream_grace = Duration::from_secs(1);
+        settings.limits.stream_grace = Duration::from_secs(3);
     })
     .await;
     let mut client = room.connect().await;
     client.subscribe("s", json!({})).await;
-    // 40 MB, of which the system's buffers hold a few.
-    room.say((1..=2_000).map(long).collect()).await;
-    for expected in 1..=1_200 {
+    // 68 MB, of which the system's buffers hold a few. It is read in more than five seconds.
+    room.say((1..=3_400).map(long).collect()).await;
+    for expected in 1..=2_600 {
         let mut message = client.next_as_sent().await;
         if message["type"] == "subscribed" {
             message = client.next_as_sent().await;
@@ -90,7 +90,7 @@ async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
         if expected % 25 == 0 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        if expected == 600 {
+        if expected == 1_300 {
             // Asking for the past again is not falling behind.
             client.send(&json!({"type": "subscribe", "id": "again", "since_seq": 0, "filters": {"ciks": ["0000000001"]}})).await;
         }
