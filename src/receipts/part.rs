@@ -6,7 +6,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderB
 use rayon::prelude::*;
 
 use super::record::CanonicalRecords;
-use super::tree::root;
+use super::tree::{leaf, root};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 use crate::store::{BUCKET, Part};
@@ -30,11 +30,10 @@ impl<Id: AsRef<str>> Leaf<Id> {
         Digest::of(&self.hashed())
     }
 
-    /// What is hashed: a zero byte and the data of the leaf.
     fn hashed(&self) -> Vec<u8> {
         let id = self.record_id.as_ref().as_bytes();
         let length = u32::try_from(id.len()).unwrap_or(u32::MAX).to_be_bytes();
-        [&[0][..], &length, id, self.record_sha256.as_bytes()].concat()
+        leaf(&[&length, id, self.record_sha256.as_bytes()])
     }
 }
 

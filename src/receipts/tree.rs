@@ -1,13 +1,18 @@
 //! Merkle trees as RFC 9162 (§2.1) has them, with SHA-256: roots, proofs that a leaf is in a tree, and that one tree continues another.
 
-use crate::ids::{Digest, Hasher};
+use crate::ids::Digest;
 
 /// The hash of a leaf: of a zero byte and its data.
 pub fn leaf_hash(data: &[u8]) -> Digest {
-    let mut hasher = Hasher::default();
-    hasher.update(&[0]);
-    hasher.update(data);
-    hasher.finish()
+    Digest::of(&leaf(&[data]))
+}
+
+/// What is hashed for a leaf whose data is in pieces.
+pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
+    let mut hashed = Vec::with_capacity(1 + pieces.iter().map(|piece| piece.len()).sum::<usize>());
+    hashed.push(0);
+    pieces.iter().for_each(|piece| hashed.extend_from_slice(piece));
+    hashed
 }
 
 /// The hash of a node over two others: of a one byte and both.

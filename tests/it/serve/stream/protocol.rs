@@ -220,7 +220,7 @@ async fn a_client_that_does_not_answer_is_given_up() {
         assert!(began.elapsed() < Duration::from_secs(20), "the silent one is never given up");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(!reading.is_finished(), "the one that reads was there for longer");
+    assert_eq!((sockets(&room).await, reading.is_finished()), (1, false), "the one that reads was there for longer, and stays");
     drop(silent);
 }
 

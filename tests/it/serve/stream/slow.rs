@@ -69,7 +69,7 @@ async fn one_who_asks_for_a_long_past_may_take_its_time() {
     }
 }
 
-/// Catching up may take several times the grace, as long as it goes on.
+/// Catching up may take longer than the grace, as long as it goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
     let mut room = Room::with(|settings| {
