@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use super::script;
 use crate::run::placed::{Machines, of_run, second_night};
 use crate::support::Place;
 
@@ -17,13 +18,13 @@ struct Moto {
 impl Moto {
     /// None, having said why, when there is no moto.
     fn start() -> Option<Self> {
-        let Some(program) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty()) else {
-            eprintln!("skipped: PUBDATA_TEST_MOTO does not name moto_server (.ci/store-requirements.txt)");
+        let Some(python) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty()) else {
+            eprintln!("skipped: PUBDATA_TEST_MOTO does not name a Python with moto (.ci/store-requirements.txt)");
             return None;
         };
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(program);
-        let server = command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut command = Command::new(python);
+        let server = command.arg(script("serve_moto.py")).arg(port.to_string()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let moto = Self { server, port };
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             std::thread::park_timeout(Duration::from_millis(100));
