@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use arrow::array::{Array, AsArray, RecordBatch, RecordBatchReader};
-use arrow::compute::concat_batches;
+use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedRowGroupWriter;
 
-use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, record_ids, runs_by_subject, subject_of};
+use super::columns::{BATCH_ROWS, SUBJECTS, column_of, record_ids, runs_by_subject, subject_of};
 use crate::error::{Error, Result};
 use crate::provenance::{Inputs, POINTERS};
 
@@ -23,12 +22,14 @@ use crate::provenance::{Inputs, POINTERS};
 pub struct CarriedRows {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
-    /// Of all rows the columns that are looked at when they are taken over: ids and warnings.
-    pub(super) looked_at: RecordBatch,
     /// The rows of each subject that is taken over.
-    pub(super) runs: Vec<Range<usize>>,
+    pub(super) runs: Vec<(String, Range<usize>)>,
     /// The first row of each row group, and the number of rows.
     pub(super) borders: Vec<usize>,
+    /// Ids of the first and the last of the rows.
+    ends: Option<(String, String)>,
+    /// Records by warning code.
+    warnings: BTreeMap<String, u64>,
 }
 
 /// The lines that a part's footer holds about its subjects; none for a part of a build without shards.
@@ -52,27 +53,50 @@ fn reader_options() -> ArrowReaderOptions {
 /// `Store`, when the bytes are not a readable part.
 pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
     let metadata = ArrowReaderMetadata::load(&bytes, reader_options())?;
-    let mask = ProjectionMask::columns(metadata.parquet_schema(), ["record_id", "warnings"]);
-    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
-    let looked_at = read(builder.with_projection(mask))?;
-    let runs = runs_by_subject(&looked_at)?.into_iter().filter(|(subject, _)| is_wanted(subject)).map(|(_, rows)| rows).collect();
     let mut borders = vec![0];
     for group in metadata.metadata().row_groups() {
         borders.push(borders[borders.len() - 1] + usize::try_from(group.num_rows()).unwrap_or_default());
     }
-    Ok(CarriedRows { bytes, metadata, looked_at, runs, borders })
-}
-
-fn read(builder: ParquetRecordBatchReaderBuilder<Bytes>) -> Result<RecordBatch> {
-    // In one piece: pieces would be copied into one.
-    let rows = builder.metadata().file_metadata().num_rows();
-    let reader = builder.with_batch_size(usize::try_from(rows).unwrap_or(ROW_GROUP_ROWS).max(1)).build()?;
-    let schema = reader.schema();
-    let mut batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(if batches.len() == 1 { batches.remove(0) } else { concat_batches(&schema, &batches)? })
+    let mut carried = CarriedRows { bytes, metadata, runs: Vec::new(), borders, ends: None, warnings: BTreeMap::new() };
+    let mask = ProjectionMask::columns(carried.metadata.parquet_schema(), ["record_id", "warnings"]);
+    let mut first = 0;
+    for batch in carried.reader().with_projection(mask).build()? {
+        let batch = batch?;
+        for (subject, rows) in runs_by_subject(&batch)?.into_iter().filter(|(subject, _)| is_wanted(subject)) {
+            carried.add(&batch, subject, rows, first)?;
+        }
+        first += batch.num_rows();
+    }
+    Ok(carried)
 }
 
 impl CarriedRows {
+    fn reader(&self) -> ParquetRecordBatchReaderBuilder<Bytes> {
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone()).with_batch_size(BATCH_ROWS)
+    }
+
+    /// Adds rows of a batch, which begins with row `first` of the part.
+    fn add(&mut self, batch: &RecordBatch, subject: &str, rows: Range<usize>, first: usize) -> Result<()> {
+        let not_texts = || Error::store("column `warnings` is no list of texts");
+        let lists = column_of(batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
+        let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
+        for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
+            *self.warnings.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
+        }
+        let ids = record_ids(batch)?;
+        let last = ids.value(rows.end - 1).to_owned();
+        match &mut self.ends {
+            Some(ends) => ends.1 = last,
+            None => self.ends = Some((ids.value(rows.start).to_owned(), last)),
+        }
+        let rows = first + rows.start..first + rows.end;
+        match self.runs.last_mut().filter(|(before, of_before)| before == subject && of_before.end == rows.start) {
+            Some((_, of_before)) => of_before.end = rows.end,
+            None => self.runs.push((subject.to_owned(), rows)),
+        }
+        Ok(())
+    }
+
     /// Checks that the rows point to inputs of this build: to its snapshots, or to members that carry their own digest. Row groups of which the
     /// statistics say so are not read for it.
     ///
@@ -83,14 +107,13 @@ impl CarriedRows {
         let leaves = ["source_id", "snapshot", "member"].map(leaf);
         for (group, border) in self.borders.windows(2).enumerate() {
             let in_group = |rows: &Range<usize>| rows.start.max(border[0])..rows.end.min(border[1]);
-            let mut runs = self.runs.iter().map(in_group).filter(|rows| !rows.is_empty()).peekable();
-            if runs.peek().is_none() || self.do_all_point_to_members(group, inputs) {
+            let runs: Vec<Range<usize>> = self.runs.iter().map(|(_, rows)| in_group(rows)).filter(|rows| !rows.is_empty()).collect();
+            if runs.is_empty() || self.do_all_point_to_members(group, inputs) {
                 continue;
             }
             let mask = ProjectionMask::columns(self.metadata.parquet_schema(), leaves.iter().map(String::as_str));
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
-            let pointers = read(builder.with_projection(mask).with_row_groups(vec![group]))?;
-            runs.try_for_each(|rows| check_pointers(&pointers.slice(rows.start - border[0], rows.len()), inputs))?;
+            let batches = OldRows::read(self.reader().with_projection(mask).with_row_groups(vec![group]), vec![(border[0], 0)])?;
+            runs.iter().flat_map(|rows| batches.slices(rows)).try_for_each(|pointers| check_pointers(&pointers, inputs))?;
         }
         Ok(())
     }
@@ -125,15 +148,13 @@ impl CarriedRows {
             first_rows.push((self.borders[*group], rows));
             rows += self.borders[group + 1] - self.borders[*group];
         }
-        if groups.is_empty() {
-            return Ok(OldRows { batch: RecordBatch::new_empty(schema.clone()), first_rows });
+        let mut old = OldRows::read(self.reader().with_row_groups(groups), first_rows)?;
+        for (_, batch) in &mut old.batches {
+            let columns = schema.fields().iter().map(|field| column_of(batch, field.name()).cloned()).collect::<Result<_>>()?;
+            let of_schema = RecordBatch::try_new(schema.clone(), columns);
+            *batch = of_schema.map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
         }
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
-        let batch = read(builder.with_row_groups(groups))?;
-        let columns = schema.fields().iter().map(|field| column_of(&batch, field.name()).cloned()).collect::<Result<_>>()?;
-        let batch =
-            RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
-        Ok(OldRows { batch, first_rows })
+        Ok(old)
     }
 
     /// Copies a row group into another file.
@@ -155,40 +176,50 @@ impl CarriedRows {
     }
 
     /// Carried records by warning code.
-    ///
-    /// # Errors
-    /// `Store`, when the part has no warnings.
-    pub fn warnings(&self) -> Result<BTreeMap<String, u64>> {
-        let not_texts = || Error::store("column `warnings` is no list of texts");
-        let lists = column_of(&self.looked_at, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
-        let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
-        let mut counts = BTreeMap::new();
-        for rows in &self.runs {
-            for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
-                *counts.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
-            }
-        }
-        Ok(counts)
+    pub fn warnings(&self) -> &BTreeMap<String, u64> {
+        &self.warnings
     }
 
     /// Number of carried records.
     pub fn rows(&self) -> usize {
-        self.runs.iter().map(Range::len).sum()
+        self.ranges().map(Range::len).sum()
+    }
+
+    /// The rows in the part, in order.
+    pub fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.runs.iter().map(|(_, rows)| rows)
+    }
+
+    /// The rows of the part that are not carried: the row groups that have any, and which of theirs.
+    pub(super) fn others(&self) -> (Vec<usize>, RowSelection) {
+        let (mut groups, mut others, mut rows) = (Vec::new(), Vec::new(), 0);
+        for (group, border) in self.borders.windows(2).enumerate() {
+            let mut start = border[0];
+            let carried = self.ranges().map(|rows| rows.start.max(border[0])..rows.end.min(border[1])).filter(|rows| !rows.is_empty());
+            let mut of_group = Vec::new();
+            for carried in carried.chain(std::iter::once(border[1]..border[1])) {
+                if start < carried.start {
+                    of_group.push(rows + start - border[0]..rows + carried.start - border[0]);
+                }
+                start = carried.end;
+            }
+            if !of_group.is_empty() {
+                groups.push(group);
+                others.extend(of_group);
+                rows += border[1] - border[0];
+            }
+        }
+        (groups, RowSelection::from_consecutive_ranges(others.into_iter(), rows))
     }
 
     /// Ids of the first and last record, with those of other records.
-    ///
-    /// # Errors
-    /// `Store`, when the part has no ids.
-    pub fn key_range(&self, other: Option<(String, String)>) -> Result<Option<(String, String)>> {
-        let ids = record_ids(&self.looked_at)?;
-        let Some((first, last)) = self.runs.first().zip(self.runs.last()) else { return Ok(other) };
-        let own = (ids.value(first.start), ids.value(last.end - 1));
-        let Some((first, last)) = &other else { return Ok(Some((own.0.to_owned(), own.1.to_owned()))) };
+    pub fn key_range(&self, other: Option<(String, String)>) -> Option<(String, String)> {
+        let Some((first, last)) = self.ends.clone() else { return other };
+        let Some(other) = other else { return Some((first, last)) };
         // A subject's rows are all on one side.
-        let first = if subject_of(first) < subject_of(own.0) { first } else { own.0 };
-        let last = if subject_of(last) > subject_of(own.1) { last } else { own.1 };
-        Ok(Some((first.to_owned(), last.to_owned())))
+        let first = if subject_of(&other.0) < subject_of(&first) { other.0 } else { first };
+        let last = if subject_of(&other.1) > subject_of(&last) { other.1 } else { last };
+        Some((first, last))
     }
 }
 
@@ -210,15 +241,32 @@ fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
 
 /// Some row groups of the last release's part.
 pub(super) struct OldRows {
-    batch: RecordBatch,
-    /// For each group its first row in the part and in the batch.
+    /// Each with the number of rows before it.
+    batches: Vec<(usize, RecordBatch)>,
+    /// For each group its first row in the part and among the rows read.
     first_rows: Vec<(usize, usize)>,
 }
 
 impl OldRows {
-    pub(super) fn slice(&self, rows: &Range<usize>) -> RecordBatch {
-        let (in_part, in_batch) = self.first_rows[self.first_rows.partition_point(|(first, _)| *first <= rows.start) - 1];
-        self.batch.slice(rows.start - in_part + in_batch, rows.len())
+    fn read(builder: ParquetRecordBatchReaderBuilder<Bytes>, first_rows: Vec<(usize, usize)>) -> Result<Self> {
+        let (mut batches, mut rows) = (Vec::new(), 0);
+        for batch in builder.build()? {
+            let batch = batch?;
+            rows += batch.num_rows();
+            batches.push((rows - batch.num_rows(), batch));
+        }
+        Ok(Self { batches, first_rows })
+    }
+
+    /// Rows that stand together in groups that were read, in as many pieces as they were read in.
+    pub(super) fn slices(&self, rows: &Range<usize>) -> impl Iterator<Item = RecordBatch> {
+        let (in_part, read) = self.first_rows[self.first_rows.partition_point(|(first, _)| *first <= rows.start) - 1];
+        let rows = rows.start - in_part + read..rows.end - in_part + read;
+        let first = self.batches.partition_point(|(before, batch)| before + batch.num_rows() <= rows.start);
+        self.batches[first..].iter().take_while(move |(before, _)| *before < rows.end).map(move |(before, batch)| {
+            let start = rows.start.max(*before) - before;
+            batch.slice(start, rows.end.min(before + batch.num_rows()) - before - start)
+        })
     }
 }
 

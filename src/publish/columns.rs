@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 
 /// Rows of a row group: small enough to read one for a few records, large enough to compress well.
 pub const ROW_GROUP_ROWS: usize = 65_536;
+/// Rows of a part that are read at a time: the memory of some does for the next.
+pub const BATCH_ROWS: usize = 16_384;
 /// Key of the footer's lines about subjects.
 pub const SUBJECTS: &str = "subjects";
 
@@ -45,11 +47,17 @@ pub fn subject_of(id: &str) -> &str {
 /// As [`record_ids`].
 pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
     let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    // Of most ids one comparison says that they are of the same subject as the one before.
+    let mut beginning = "";
     for (row, id) in record_ids(batch)?.iter().enumerate() {
-        let subject = id.map(subject_of).unwrap_or_default();
-        match runs.last_mut().filter(|(last, _)| *last == subject) {
+        let id = id.unwrap_or_default();
+        let is_same = |subject: &str| (!beginning.is_empty() && id.starts_with(beginning)) || subject == subject_of(id);
+        match runs.last_mut().filter(|(last, _)| is_same(last)) {
             Some((_, rows)) => rows.end = row + 1,
-            None => runs.push((subject, row..row + 1)),
+            None => {
+                runs.push((subject_of(id), row..row + 1));
+                beginning = &id[..id.match_indices(':').nth(1).map_or(0, |(colon, _)| colon + 1)];
+            }
         }
     }
     Ok(runs)

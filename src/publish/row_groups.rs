@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 
 use super::carried::CarriedRows;
-use super::columns::{ROW_GROUP_ROWS, record_ids, runs_by_subject, subject_of};
+use super::columns::{ROW_GROUP_ROWS, runs_by_subject};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
 use crate::provenance::Inputs;
@@ -47,10 +47,7 @@ pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>
     let mut runs: Vec<(&str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
     if let Some(carried) = carried {
         carried.check_pointers(inputs)?;
-        let ids = record_ids(&carried.looked_at)?;
-        for rows in &carried.runs {
-            runs.push((subject_of(ids.value(rows.start)), Run::Kept(rows.clone())));
-        }
+        runs.extend(carried.runs.iter().map(|(subject, rows)| (subject.as_str(), Run::Kept(rows.clone()))));
     }
     runs.sort_by_key(|(subject, _)| *subject);
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -107,11 +104,13 @@ impl CarriedRows {
                 arranged.extend(copied.map(|group| Group::Copied(self, group)));
                 continue;
             }
-            let of = |run: &Run| match run {
-                Run::New(rows) => new.slice(rows.start, rows.len()),
-                Run::Kept(rows) => old.slice(rows),
-            };
-            let batches: Vec<RecordBatch> = runs.iter().map(of).collect();
+            let mut batches = Vec::new();
+            for run in runs {
+                match run {
+                    Run::New(rows) => batches.push(new.slice(rows.start, rows.len())),
+                    Run::Kept(rows) => batches.extend(old.slices(rows)),
+                }
+            }
             let batch = concat_batches(&new.schema(), &batches)?;
             arranged.extend(slices(&batch, 0..batch.num_rows()));
         }

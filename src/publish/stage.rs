@@ -9,7 +9,7 @@ use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::CarriedRows;
+use super::carried::{CarriedRows, rows_of_subjects};
 use super::statistics::Statistics;
 use super::{batch, fault, part, row_groups};
 use crate::contract::Contracts;
@@ -184,7 +184,8 @@ impl<'a> Stage<'a> {
     /// `Store`, when the part cannot be read.
     pub fn add_made(&self, staged: &StagedPart, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
         let Some(contract) = self.contracts.get(&staged.dataset_id).filter(|_| self.is_comparing()) else { return Ok(()) };
-        let statistics = Statistics::of_part(contract, bytes, carried)?;
+        let carried = (!carried.is_empty()).then(|| rows_of_subjects(bytes.clone(), |subject| carried.contains(subject))).transpose()?;
+        let statistics = Statistics::of_part(self.reach(&staged.dataset_id, |builds| &builds.now), contract, bytes, carried.as_ref())?;
         self.compare(&staged.dataset_id, |builds| {
             builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
             builds.now.merge(statistics);
@@ -214,13 +215,13 @@ impl<'a> Stage<'a> {
         self.compared.is_some()
     }
 
-    /// Adds rows of the last release, but for those of subjects that are carried over, to what the build is compared with.
+    /// Adds rows of the last release, but for those that are carried over, to what the build is compared with.
     ///
     /// # Errors
     /// `Store`, when the part cannot be read.
-    pub fn add_before(&self, dataset_id: &str, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
+    pub fn add_before(&self, dataset_id: &str, bytes: Bytes, carried: Option<&CarriedRows>) -> Result<()> {
         let Some(contract) = self.contracts.get(dataset_id) else { return Ok(()) };
-        let statistics = Statistics::of_part(contract, bytes, carried)?;
+        let statistics = Statistics::of_part(self.reach(dataset_id, |builds| &builds.before), contract, bytes, carried)?;
         self.compare(dataset_id, |builds| builds.before.merge(statistics));
         Ok(())
     }
@@ -228,6 +229,14 @@ impl<'a> Stage<'a> {
     /// What the build is compared with, by dataset.
     pub fn compared(&self) -> BTreeMap<String, TwoBuilds> {
         self.compared.as_ref().map(|compared| compared.lock().expect("nothing panics while holding it").clone()).unwrap_or_default()
+    }
+
+    /// How far the sample of what was added so far reaches.
+    fn reach(&self, dataset_id: &str, of: impl FnOnce(&TwoBuilds) -> &Statistics) -> u64 {
+        let reach = |compared: &Mutex<BTreeMap<String, TwoBuilds>>| {
+            compared.lock().expect("nothing panics while holding it").get(dataset_id).map_or(u64::MAX, |builds| of(builds).reach())
+        };
+        self.compared.as_ref().map_or(u64::MAX, reach)
     }
 
     fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut TwoBuilds)) {
@@ -248,8 +257,10 @@ impl<'a> Stage<'a> {
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
         part::check_rows(contract, &table.partition, &batch)?;
-        if self.is_comparing() {
-            let statistics = Statistics::of(contract, &batch::plain(contract, &batch)?)?;
+        // Rows of the last release have no dictionaries.
+        let plain = (self.is_comparing() || carried.is_some()).then(|| batch::plain(contract, &batch)).transpose()?;
+        if let Some(plain) = plain.as_ref().filter(|_| self.is_comparing()) {
+            let statistics = Statistics::of(self.reach(&table.dataset_id, |builds| &builds.now), contract, plain)?;
             let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
             self.compare(&table.dataset_id, |builds| {
                 builds.now.merge(statistics);
@@ -262,12 +273,14 @@ impl<'a> Stage<'a> {
             report.empty_columns = None;
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
+        // Not kept where it is not needed: it is larger than the dictionaries.
+        if let Some(plain) = plain.filter(|_| carried.is_some()) {
+            batch = plain;
+        }
         if let Some(carried) = carried {
-            // Rows of the last release have no dictionaries.
-            batch = batch::plain(contract, &batch)?;
-            carried.warnings()?.into_iter().for_each(|(code, count)| *report.warnings.entry(code).or_insert(0) += count);
+            carried.warnings().iter().for_each(|(code, count)| *report.warnings.entry(code.clone()).or_insert(0) += count);
             rows += carried.rows();
-            key_range = carried.key_range(key_range)?;
+            key_range = carried.key_range(key_range);
         }
         let program = self.entry.program();
         let bytes = match lineage {

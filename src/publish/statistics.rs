@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::PageIndexPolicy;
 
-use super::columns::{column_of, record_ids, subject_of};
+use super::carried::CarriedRows;
+use super::columns::{BATCH_ROWS, column_of, record_ids};
 use crate::contract::Contract;
 use crate::error::Result;
 use crate::provenance::POINTERS;
@@ -25,8 +26,6 @@ const SAMPLE: usize = 2_048;
 const DISTINCT: usize = 1_024;
 /// The largest numbers of a column, which its sum is also known without: a single record is no jump.
 const LARGEST: usize = 8;
-/// Rows that are read at a time.
-const BATCH_ROWS: usize = 16_384;
 
 /// What the rows of a dataset look like.
 #[derive(Debug, Clone, Default)]
@@ -147,16 +146,12 @@ impl ColumnStatistics {
 }
 
 impl Statistics {
-    /// Those of the rows of a batch. Rows are grouped by what the contract's key enumerates, such as the metric that a value is of.
+    /// Those of the rows of a batch, to be merged with others whose sample reaches as far. Rows are grouped by what the contract's key enumerates, such
+    /// as the metric that a value is of.
     ///
     /// # Errors
     /// `Contract`, when there is no column `record_id`, or it is not text.
-    pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
-        Self::of_batch(contract, batch, u64::MAX)
-    }
-
-    /// As [`Statistics::of`], where records whose hashes are beyond the last are in no sample anyway.
-    fn of_batch(contract: &Contract, batch: &RecordBatch, last: u64) -> Result<Self> {
+    pub fn of(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let mut statistics = Self { rows: batch.num_rows() as u64, ..Self::default() };
         let schema = batch.schema();
         let is_compared = |name: &str| !["record_id", "validation_status", "warnings", POINTERS].contains(&name);
@@ -181,7 +176,7 @@ impl Statistics {
             }
         }
         let hashes = record_ids(batch)?.iter().enumerate().map(|(row, id)| (hash(id.unwrap_or_default().as_bytes()), row));
-        let mut hashes: Vec<(u64, usize)> = hashes.filter(|(hash, _)| *hash <= last).collect();
+        let mut hashes: Vec<(u64, usize)> = hashes.filter(|(hash, _)| *hash <= reach).collect();
         statistics.is_partial = hashes.len() < batch.num_rows();
         hashes.sort_unstable();
         let names = Arc::new(names);
@@ -197,25 +192,29 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// Those of the rows of a part, but for those of some subjects.
+    /// As [`Statistics::of`], of the rows of a part but for those that are carried over from it or into it.
     ///
     /// # Errors
     /// `Store`, when the bytes are not a readable part.
-    pub fn of_part(contract: &Contract, bytes: Bytes, without: &BTreeSet<String>) -> Result<Self> {
+    pub fn of_part(reach: u64, contract: &Contract, bytes: Bytes, carried: Option<&CarriedRows>) -> Result<Self> {
         let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional))?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
-        if !without.is_empty() {
-            builder = builder.with_row_selection(rows_without(bytes, metadata, without)?);
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
+        if let Some(carried) = carried {
+            let (groups, rows) = carried.others();
+            builder = builder.with_row_groups(groups).with_row_selection(rows);
         }
         let roots = builder.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != POINTERS).map(|(place, _)| place);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
         let mut statistics = Self::default();
         for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()? {
-            let batch = batch?;
-            let last = statistics.sample.last_key_value().filter(|_| statistics.sample.len() == SAMPLE).map_or(u64::MAX, |(hash, _)| *hash);
-            statistics.merge(Self::of_batch(contract, &batch, last)?);
+            statistics.merge(Self::of(reach.min(statistics.reach()), contract, &batch?)?);
         }
         Ok(statistics)
+    }
+
+    /// The largest hash of a record's id that can come into the sample.
+    pub fn reach(&self) -> u64 {
+        self.sample.last_key_value().filter(|_| self.sample.len() == SAMPLE).map_or(u64::MAX, |(hash, _)| *hash)
     }
 
     /// Adds those of other rows.
@@ -320,24 +319,42 @@ impl<'a> Cells<'a> {
     }
 
     /// Gives every cell with its row.
-    fn each(&self, mut take: impl FnMut(usize, Cell)) {
-        // Texts often repeat the one before.
-        if let Some(texts) = self.array.as_string_opt::<i32>() {
-            let mut last: Option<(&str, Cell)> = None;
-            for (row, text) in texts.iter().enumerate() {
-                let cell = match (text, last) {
-                    (None, _) => Cell::Null,
-                    (Some(text), Some((known, cell))) if text == known => cell,
-                    (Some(text), _) => {
-                        let cell = Cell::Text(hash(text.as_bytes()));
-                        last = Some((text, cell));
-                        cell
-                    }
-                };
-                take(row, cell);
-            }
-            return;
+    fn each(&self, take: impl FnMut(usize, Cell)) {
+        match self.array.data_type() {
+            DataType::Utf8 => self.each_text(take),
+            DataType::Int32 => self.each_number::<Int32Type>(take, |value| i128::from(value) * UNITS),
+            DataType::Int64 => self.each_number::<Int64Type>(take, |value| i128::from(value) * UNITS),
+            DataType::Date32 => self.each_number::<Date32Type>(take, |value| i128::from(value) * UNITS),
+            DataType::Float64 => self.each_number::<Float64Type>(take, float_millionths),
+            DataType::Decimal128(_, scale) => self.each_number::<Decimal128Type>(take, |value| millionths(value, *scale)),
+            _ => self.each_other(take),
         }
+    }
+
+    fn each_text(&self, mut take: impl FnMut(usize, Cell)) {
+        // Texts often repeat the one before.
+        let mut last: Option<(&str, Cell)> = None;
+        for (row, text) in self.array.as_string::<i32>().iter().enumerate() {
+            let cell = match (text, last) {
+                (None, _) => Cell::Null,
+                (Some(text), Some((known, cell))) if text == known => cell,
+                (Some(text), _) => {
+                    let cell = Cell::Text(hash(text.as_bytes()));
+                    last = Some((text, cell));
+                    cell
+                }
+            };
+            take(row, cell);
+        }
+    }
+
+    fn each_number<T: ArrowPrimitiveType>(&self, mut take: impl FnMut(usize, Cell), millionths: impl Fn(T::Native) -> i128) {
+        for (row, value) in self.array.as_primitive::<T>().iter().enumerate() {
+            take(row, value.map_or(Cell::Null, |value| Cell::Number(millionths(value))));
+        }
+    }
+
+    fn each_other(&self, mut take: impl FnMut(usize, Cell)) {
         (0..self.array.len()).for_each(|row| take(row, self.at(row)));
     }
 
@@ -351,7 +368,7 @@ impl<'a> Cells<'a> {
             DataType::Int64 => Cell::Number(i128::from(self.array.as_primitive::<Int64Type>().value(row)) * UNITS),
             DataType::Date32 => Cell::Number(i128::from(self.array.as_primitive::<Date32Type>().value(row)) * UNITS),
             DataType::Boolean => Cell::Number(i128::from(self.array.as_boolean().value(row)) * UNITS),
-            DataType::Float64 => Cell::Number((self.array.as_primitive::<Float64Type>().value(row) * UNITS as f64) as i128),
+            DataType::Float64 => Cell::Number(float_millionths(self.array.as_primitive::<Float64Type>().value(row))),
             DataType::Decimal128(_, scale) => Cell::Number(millionths(self.array.as_primitive::<Decimal128Type>().value(row), *scale)),
             DataType::List(_) => {
                 let items = self.array.as_list::<i32>().value(row);
@@ -361,6 +378,10 @@ impl<'a> Cells<'a> {
             _ => Cell::Null,
         }
     }
+}
+
+fn float_millionths(value: f64) -> i128 {
+    (value * UNITS as f64) as i128
 }
 
 fn millionths(units: i128, scale: i8) -> i128 {
@@ -384,16 +405,4 @@ fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)
-}
-
-/// The rows of a part but for those of some subjects, of which nothing is read but the ids.
-fn rows_without(bytes: Bytes, metadata: ArrowReaderMetadata, without: &BTreeSet<String>) -> Result<RowSelection> {
-    let ids = ProjectionMask::columns(metadata.parquet_schema(), ["record_id"]);
-    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata).with_projection(ids).with_batch_size(BATCH_ROWS).build()?;
-    let mut rows = Vec::new();
-    for batch in reader {
-        let is_left_out = |id: Option<&str>| id.is_some_and(|id| without.contains(subject_of(id)));
-        rows.extend(record_ids(&batch?)?.iter().map(|id| RowSelector { row_count: 1, skip: is_left_out(id) }));
-    }
-    Ok(rows.into())
 }

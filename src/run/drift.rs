@@ -1,7 +1,6 @@
 //! Compares a build with the one in the last release, column by column. What the law of the thing allows may still be wrong together: all
 //! values a thousand times as large, a column that moved one place, the records of another list.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use super::RunSettings;
@@ -55,7 +54,7 @@ pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: 
         let (dataset_id, part) = parts[number];
         match runtime.block_on(settings.releases.part_if_present(&previous.release_id, part)) {
             Ok(Some(bytes)) => {
-                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, &BTreeSet::new()));
+                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, None));
                 if let Err(error) = added {
                     tracing::warn!(task.id = task_id, part = part.path, "the last release cannot be compared with: {error}");
                 }

@@ -48,6 +48,15 @@ impl<'a> KnownShard<'a> {
     }
 }
 
+/// Parts of a shard in the last release, as far as they were read, by dataset.
+#[derive(Default)]
+pub(super) struct Before<'a> {
+    /// Each checked against the manifest.
+    parts: BTreeMap<&'a str, bytes::Bytes>,
+    /// Their rows that are taken over, where some are.
+    kept: BTreeMap<String, CarriedRows>,
+}
+
 impl TaskInUnits<'_> {
     /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go to `issues_file`.
     pub(super) fn stage_shards(&self, home: &Home, sharded: &PreparedShards, issues_file: Option<&Path>) -> Result<BuiltTask> {
@@ -105,18 +114,22 @@ impl TaskInUnits<'_> {
             known.carry(stage)?;
             return Ok(WorkUnit::default());
         }
-        let mut before = BTreeMap::new();
+        let mut before = Before::default();
         for known in known.published() {
             let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
             publish::verify_part(known.part, &bytes)?;
-            before.insert(known.dataset_id, bytes);
+            before.parts.insert(known.dataset_id, bytes);
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
-        let mut carried = carried_subjects(shard, &before)?;
+        let mut carried = carried_subjects(shard, &before.parts)?;
         let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
-        self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
+        for (dataset_id, bytes) in before.parts.iter().filter(|_| !carried.is_empty()) {
+            let rows = publish::rows_of_subjects(bytes.clone(), |subject| carried.contains(subject)).context(place)?;
+            before.kept.insert((*dataset_id).to_owned(), rows);
+        }
+        self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         for (archive, members) in members_of(sharded, &changed)? {
             archive.expect(members.into_iter())?;
         }
@@ -125,16 +138,11 @@ impl TaskInUnits<'_> {
             let table = tables.iter_mut().find(|table| table.dataset_id == finding.dataset_id);
             table.ok_or_else(|| Error::store(format!("{}: no table to carry a finding into", finding.dataset_id)))?.issues.push(finding);
         }
-        let mut kept = BTreeMap::new();
-        if !carried.is_empty() {
-            for table in &tables {
-                let bytes = before.remove(table.dataset_id.as_str()).ok_or_else(|| Error::store(format!("{}: no part to carry from", table.dataset_id)))?;
-                let rows = publish::rows_of_subjects(bytes, |subject| carried.contains(subject)).context(place)?;
-                kept.insert(table.dataset_id.clone(), rows);
-            }
+        if let Some(table) = tables.iter().find(|table| !carried.is_empty() && !before.kept.contains_key(&table.dataset_id)) {
+            return Err(Error::store(format!("{}: no part to carry from", table.dataset_id)));
         }
         let built = changed.len();
-        let unit = self.finish_shard(shard, fingerprint, tables, &kept, &inputs, stage)?;
+        let unit = self.finish_shard(shard, fingerprint, tables, &before.kept, &inputs, stage)?;
         Ok(WorkUnit { built_subjects: built, carried_subjects: carried, ..unit })
     }
 
@@ -167,26 +175,20 @@ impl TaskInUnits<'_> {
     }
 
     /// Adds to what the build is compared with what the last release has of the subjects of a shard that are built, in whatever version of the code.
-    pub(super) fn compare_with_before(
-        &self,
-        bucket: &str,
-        carried: &BTreeSet<String>,
-        read: &BTreeMap<&str, bytes::Bytes>,
-        stage: &Stage<'_>,
-        runtime: &tokio::runtime::Handle,
-    ) {
+    pub(super) fn compare_with_before(&self, bucket: &str, carried: &BTreeSet<String>, read: &Before<'_>, stage: &Stage<'_>, runtime: &tokio::runtime::Handle) {
         let Some(previous) = self.compared().filter(|_| stage.is_comparing()) else { return };
         for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET).is_some_and(|of| of == bucket)) {
-            let bytes = match read.get(dataset_id) {
-                Some(bytes) => Ok(Some(bytes.clone())),
-                None => runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part)),
+            let add = || match (read.parts.get(dataset_id), read.kept.get(dataset_id)) {
+                (Some(bytes), kept) => stage.add_before(dataset_id, bytes.clone(), kept),
+                (None, _) => {
+                    let Some(bytes) = runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part))? else { return Ok(()) };
+                    publish::verify_part(part, &bytes)?;
+                    let is_kept = |subject: &str| carried.contains(subject);
+                    let kept = (!carried.is_empty()).then(|| publish::rows_of_subjects(bytes.clone(), is_kept)).transpose()?;
+                    stage.add_before(dataset_id, bytes, kept.as_ref())
+                }
             };
-            let added = match bytes {
-                Ok(Some(bytes)) => publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, carried)),
-                Ok(None) => Ok(()),
-                Err(error) => Err(error),
-            };
-            if let Err(error) = added {
+            if let Err(error) = add() {
                 tracing::warn!(task.id = self.task_id, part = part.path, "the last release cannot be compared with: {error}");
             }
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::build::{QUARANTINE, ValidatedTables};
@@ -32,8 +33,13 @@ impl RowUses {
     pub(super) fn of<'a>(checked: &'a ValidatedTables, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
-            let quads = numbers.chunks_exact(4).enumerate();
-            uses.extend(quads.map(|(place, quad)| ([quad[0], quad[1], quad[2]], if place == 0 { first } else { others })));
+            for (place, quad) in numbers.chunks_exact(4).enumerate() {
+                let used = ([quad[0], quad[1], quad[2]], if place == 0 { first } else { others });
+                // Neighbours are often made from one row.
+                if uses.last() != Some(&used) {
+                    uses.push(used);
+                }
+            }
         };
         for table in &checked.tables {
             let (first, others) = if table.dataset_id == QUARANTINE { (Use::Quarantined, Use::Quarantined) } else { (Use::Record, Use::Merged) };
@@ -50,7 +56,7 @@ impl RowUses {
             let numbers = inputs.numbers_of(pointer).unwrap_or_default();
             add(&numbers, Use::Warned(&issue.code), Use::Warned(&issue.code));
         }
-        uses.sort_unstable();
+        uses.par_sort_unstable();
         uses.dedup_by_key(|(place, _)| *place);
         let mut counts: BTreeMap<(u64, Use<'_>), u64> = BTreeMap::new();
         uses.iter().for_each(|(place, used)| *counts.entry((place[0], *used)).or_default() += 1);

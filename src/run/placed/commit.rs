@@ -14,6 +14,7 @@ use crate::publish::{IsCompared, Stage, StagedPart, verify_part};
 use crate::run::execute::{carry_out, written_down};
 use crate::run::plan::PlannedTask;
 use crate::run::report::{RunReport, SubjectCounts};
+use crate::run::shards::Before;
 use crate::run::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::run::{RunSettings, SharedObserver, issues_file};
 use crate::store::{Manifest, PlacedWork, TaskEntry, staged_part_key};
@@ -166,7 +167,7 @@ impl Gathering<'_> {
                         None => {
                             let (unit, _, parts) = self.built(&of_plan.key)?;
                             self.take(stage, &of_plan.key, parts, &unit.carried_subjects, is_compared)?;
-                            in_units.compare_with_before(&of_plan.key, &unit.carried_subjects, &BTreeMap::new(), stage, self.runtime);
+                            in_units.compare_with_before(&of_plan.key, &unit.carried_subjects, &Before::default(), stage, self.runtime);
                             unit
                         }
                     };

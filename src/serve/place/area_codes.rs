@@ -1,10 +1,15 @@
-//! Codes of areas, ascending, as numbers: a search compares eight bytes at a time, and all of them lie together.
+//! Codes of areas, ascending, and where each is: a code of five digits, as ZCTAs and counties have, is found without a search.
 
 use crate::error::{Error, Result};
 
 /// Codes of at most eight bytes in the order of their texts.
 #[derive(Debug, Default)]
-pub struct AreaCodes(Vec<u64>);
+pub struct AreaCodes {
+    /// The bytes of each as a number, which compares as the text does.
+    codes: Vec<u64>,
+    /// By the number that five digits are: one more than the place of the code, zero where there is none.
+    places: Vec<u32>,
+}
 
 impl AreaCodes {
     /// Adds a code behind the others; one that is the last already is not added again. Returns whether it was.
@@ -13,28 +18,41 @@ impl AreaCodes {
     /// `Store`, when it is longer than eight bytes or comes before the last one.
     pub fn push(&mut self, code: &str) -> Result<bool> {
         let number = number_of(code).ok_or_else(|| Error::store(format!("`{code}` is not the code of an area")))?;
-        match self.0.last() {
+        match self.codes.last() {
             Some(last) if *last == number => return Ok(false),
             Some(last) if *last > number => return Err(Error::store(format!("area `{code}` is out of order"))),
-            _ => self.0.push(number),
+            _ => self.codes.push(number),
+        }
+        if let Some(digits) = five_digits(code) {
+            self.places.resize(digits, 0);
+            self.places.push(u32::try_from(self.codes.len()).unwrap_or_default());
         }
         Ok(true)
     }
 
     /// Number of codes.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.codes.len()
     }
 
     /// The code at a place.
     pub fn at(&self, place: usize) -> String {
-        self.0[place].to_be_bytes().iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
+        self.codes[place].to_be_bytes().iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
     }
 
     /// The place of a code.
     pub fn find(&self, code: &str) -> Option<usize> {
-        self.0.binary_search(&number_of(code)?).ok()
+        match five_digits(code) {
+            Some(digits) => (*self.places.get(digits)? as usize).checked_sub(1),
+            None => self.codes.binary_search(&number_of(code)?).ok(),
+        }
     }
+}
+
+/// The number that a code of five digits is.
+fn five_digits(code: &str) -> Option<usize> {
+    let digits: &[u8; 5] = code.as_bytes().try_into().ok()?;
+    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + usize::from(digit - b'0')))
 }
 
 /// Compares as the text does.
@@ -55,8 +73,8 @@ mod tests {
             assert_eq!(codes.push(code).unwrap(), is_new, "{code}");
         }
         assert_eq!(
-            ["00601", "35950", "90210", "ABC", "9021", "99999", "123456789", ""].map(|code| codes.find(code)),
-            [Some(0), Some(1), Some(2), Some(3), None, None, None, None]
+            ["00601", "35950", "90210", "ABC", "9021", "00000", "00600", "00602", "99999", "9021X", "123456789", ""].map(|code| codes.find(code)),
+            [Some(0), Some(1), Some(2), Some(3), None, None, None, None, None, None, None, None]
         );
         assert_eq!((codes.len(), codes.at(0), codes.at(3)), (4, "00601".to_owned(), "ABC".to_owned()));
         assert!(codes.push("90210").unwrap_err().to_string().contains("area `90210` is out of order"));

@@ -5,10 +5,12 @@ use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, w
 use crate::serve::search::names::{Name, Names, Said};
 use crate::serve::search::shared_words::{MOST_WORDS, Posted, each};
 use crate::serve::search::typo as spelling;
-use crate::serve::search::weights::{OTHER_WORD, Scores, Weighted};
+use crate::serve::search::weights::{OTHER_WORD, Scores, Term, Weighted};
 
 /// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
+/// The most of them where each word says little, as in `M&R`: very many names have it, and those that begin so are found otherwise.
+const MAX_SCANNED_FOR_LITTLE: usize = 20_000;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
 
@@ -217,7 +219,8 @@ impl Search<'_> {
                     lists.push(list);
                 }
             }
-            is_cut |= share_out(&mut lists);
+            let say_little = self.organization.terms.iter().all(Term::says_little);
+            is_cut |= share_out(&mut lists, if say_little { MAX_SCANNED_FOR_LITTLE } else { MAX_SCANNED });
             let mut known: Vec<u32> = hits.iter().map(|hit| hit.number).chain(looked_at.iter().copied()).collect();
             known.sort_unstable();
             self.by_words(&lists, &known, accepts, &mut hits, &mut looked_at);
@@ -447,9 +450,9 @@ impl Search<'_> {
 }
 
 /// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that is not all.
-fn share_out(lists: &mut [Posted<'_>]) -> bool {
+fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
-    let (mut rest, mut is_cut) = (MAX_SCANNED, false);
+    let (mut rest, mut is_cut) = (most, false);
     for place in 0..lists.len() {
         let share = rest / (lists.len() - place);
         is_cut |= lists[place].numbers.len() > share;
@@ -516,6 +519,30 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    /// Of names that share `&` and an initial only the first are looked at, and the answer says so; those that begin so are found whichever they are.
+    #[test]
+    fn names_of_initials_are_not_all_those_with_the_word_between_them() {
+        const EACH: usize = MAX_SCANNED_FOR_LITTLE;
+        let mut builder = NamesBuilder::with_begun_words();
+        for number in 0..EACH {
+            for core in [format!("{number} AND SONS"), format!("{number} R AND M"), format!("{number} R AND Q")] {
+                builder.push(Name::Organization { core: &core, form: "" }).unwrap();
+            }
+        }
+        builder.push(Name::Organization { core: "M AND R HARBOR", form: "" }).unwrap();
+        let names = builder.finish().unwrap();
+        let search = |text: &str| {
+            let Hits { mut hits, is_cut } = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, Wanted::default(), &|number| number);
+            hits.sort_by_key(|hit| -hit.score);
+            (hits.len(), is_cut, hits[0].number, hits[0].fit)
+        };
+        // A share of the rarer initial's list, and the rest of the other's, of which half are the same names.
+        let (found, is_cut, first, fit) = search("M&R");
+        assert!(found <= EACH && found > EACH / 2, "{found}");
+        assert_eq!((is_cut, first as usize, fit), (true, 3 * EACH, NameMatch::Prefix));
+        assert_eq!(search("M&R HARBOR"), (1, false, 3 * EACH as u32, NameMatch::Normalized));
     }
 
     proptest! {

@@ -14,6 +14,8 @@ const LEAST_TOKENS: i32 = 2_000;
 pub struct Term<'a> {
     pub word: &'a str,
     pub weight: f64,
+    /// How many names have it.
+    count: usize,
     /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
     pub begun: Option<(Vec<u32>, Vec<u8>)>,
 }
@@ -24,9 +26,23 @@ impl Term<'_> {
         self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
     }
 
+    /// Whether it says little of a name that has it.
+    pub fn says_little(&self) -> bool {
+        self.begun.is_none() && says_little(self.word)
+    }
+
     pub fn is(&self, word: &str) -> bool {
         if self.begun.is_some() { word.starts_with(self.word) } else { word == self.word }
     }
+}
+
+fn is_initial(word: &str) -> bool {
+    word.chars().count() == 1
+}
+
+/// An initial says little, however rare it is; so does the word that `&` is.
+fn says_little(word: &str) -> bool {
+    is_initial(word) || word == "AND"
 }
 
 /// The words of a query with what each weighs.
@@ -39,11 +55,11 @@ impl<'a> Weighted<'a> {
     pub fn new(names: &Names, words: &'a [String], unfinished: Option<&str>) -> Self {
         let all = names.len() as f64;
         let term = |word: &'a String| {
-            // An initial says little, however rare it is, and begins too many words.
-            let is_initial = word.chars().count() == 1;
-            let begun = (unfinished == Some(word) && !is_initial).then(|| names.with_word_begun(word));
+            // An initial begins too many words.
+            let begun = (unfinished == Some(word) && !is_initial(word)).then(|| names.with_word_begun(word));
             let count = begun.as_ref().map_or_else(|| names.with_word(word).numbers.len(), |(numbers, _)| numbers.len());
-            Term { word, weight: if is_initial { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() }, begun }
+            let weight = if begun.is_none() && says_little(word) { OTHER_WORD } else { (1.0 + all / count.max(1) as f64).ln() };
+            Term { word, weight, count, begun }
         };
         let terms: Vec<Term<'a>> = words.iter().map(term).collect();
         Self { total: terms.iter().map(|term| term.weight).sum(), terms }
@@ -52,7 +68,7 @@ impl<'a> Weighted<'a> {
     /// The words one of which every name with more than half of the weight has.
     pub fn selective(&self) -> Vec<&Term<'a>> {
         let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
-        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(b.word)));
+        sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| (a.count, a.word).cmp(&(b.count, b.word))));
         let mut rest = self.total;
         let mut selective = Vec::new();
         for term in sorted {

@@ -122,6 +122,7 @@ impl Subscriptions {
                 subscription.filter.resolve(registrants);
                 // A log that begins anew has smaller numbers.
                 subscription.next_seq = subscription.next_seq.min(ring.head() + 1);
+                subscription.replay_to = subscription.replay_to.min(ring.head());
             }
         }
         let mut messages = Vec::new();

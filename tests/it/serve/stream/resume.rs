@@ -1,3 +1,4 @@
+use pubdata::store::EventLog;
 use serde_json::{Value, json};
 
 use super::{APPLE, NVIDIA, Room, filing};
@@ -62,6 +63,31 @@ async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
     for watcher in watchers {
         watcher.await.unwrap();
     }
+}
+
+/// Numbers of a log that begins anew are small: what comes is none of what was there when the subscription was made.
+#[tokio::test]
+async fn what_a_log_that_begins_anew_brings_is_no_replay() {
+    let mut room = Room::new().await;
+    room.say((1..=3).map(|number| filing(number, "8-K", APPLE)).collect()).await;
+    let mut client = room.connect().await;
+    client.subscribe("s", json!({"since_seq": 0})).await;
+    for number in 1..=3 {
+        let message = client.next().await;
+        assert_eq!((seq(&message), &message["replay"]), (number, &json!(true)));
+    }
+    std::fs::remove_dir_all(room.world.home.stream_dir()).unwrap();
+    room.log = EventLog::open(&room.world.home, |_| ()).unwrap();
+    for number in [4, 5] {
+        room.say(vec![filing(number, "8-K", APPLE)]).await;
+    }
+    // Two answers: between them the socket has seen that the log is another.
+    for id in ["b", "c"] {
+        client.subscribe(id, json!({"filters": {"ciks": [NVIDIA]}})).await;
+    }
+    room.say(vec![filing(6, "8-K", APPLE)]).await;
+    let message = client.next().await;
+    assert_eq!((seq(&message), &message["data"]["accession_number"], &message["replay"]), (3, &json!("0009999999-26-000006"), &json!(false)));
 }
 
 #[tokio::test]
