@@ -306,6 +306,7 @@ impl Prepared {
             return Ok((&part.path, Placed::Linked, facts));
         }
         let is_placed = match self.staged.get(&part.task_id) {
+            Some(StagedAt::Home(staging)) if releases.link_staged(staging, id, &part.path).await? => true,
             Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
                 Some(bytes) => releases.put_part(id, &part.path, bytes.into()).await.map(|()| true)?,
                 None => false,

@@ -1,6 +1,7 @@
 //! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
-use super::{Home, Manifest, Part, PartFiles, SharedStore};
-use crate::error::{Error, Result, ResultExt};
+use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
+use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
 
 /// Parts that are fetched at the same time before a release is served.
@@ -255,6 +256,24 @@ impl Releases {
     /// `Store`, when the part cannot be written, or its path is not a part's.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
         self.store.put(&part_key(id, part_path)?, bytes).await
+    }
+
+    /// Takes a staged part over without writing it again: a hard link, where build and release are in one folder. False where they are not, where the
+    /// file system has no such links, or when the part is not there.
+    ///
+    /// # Errors
+    /// `Store`, when the part is there and cannot be made durable, or its path is not a part's.
+    pub async fn link_staged(&self, staging: &Staging, id: &ReleaseId, part_path: &str) -> Result<bool> {
+        let path = staging.path(part_path);
+        let Some(from) = self.folder().and_then(|folder| path.strip_prefix(folder).ok()?.to_str()) else { return Ok(false) };
+        let (from, to) = (Path::parse(from).map_err(|error| Error::store(error.to_string()))?, part_key(id, part_path)?);
+        let make_durable = move || match File::open(&path).and_then(|file| file.sync_all()) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            synced => synced.map(|()| true).at("make durable", &path),
+        };
+        let is_there =
+            tokio::task::spawn_blocking(make_durable).await.map_err(|error| Error::store(format!("making a part durable was stopped: {error}")))??;
+        Ok(is_there && self.store.copy(&from, &to).await.unwrap_or(false))
     }
 
     /// Takes over a part of another release without writing it again: a hard link in a folder, a copy within the bucket.

@@ -1,5 +1,7 @@
 //! Builds that are not in a release yet: parts first, the description last, so that an interrupted build is never taken for a whole one.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 
 use super::{Home, durable};
@@ -43,11 +45,17 @@ impl Staging {
     /// # Errors
     /// `Store`, when it cannot be written.
     pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.folder.join(part_path);
+        let path = self.path(part_path);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).at("create folder", parent)?;
         }
-        std::fs::write(&path, bytes).at("write", &path)
+        // Never over another: a release may have taken that over.
+        File::create_new(&path).and_then(|mut file| file.write_all(bytes)).at("write", &path)
+    }
+
+    /// Where a part is, or would be.
+    pub(super) fn path(&self, part_path: &str) -> PathBuf {
+        self.folder.join(part_path)
     }
 
     /// Writes the description, durably: from now on the build is whole.
@@ -75,7 +83,7 @@ impl Staging {
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub fn part(&self, part_path: &str) -> Result<Option<Vec<u8>>> {
-        let path = self.folder.join(part_path);
+        let path = self.path(part_path);
         match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             read => read.map(Some).at("read", &path),

@@ -1,6 +1,8 @@
+use std::os::unix::fs::MetadataExt;
+
 use pubdata::error::ErrorKind;
-use pubdata::ids::ReleaseId;
-use pubdata::store::{ChannelAction, ChannelMove, Home, Releases};
+use pubdata::ids::{Digest, ReleaseId};
+use pubdata::store::{ChannelAction, ChannelMove, Home, Releases, Staging};
 
 use super::{NOW, Place};
 
@@ -99,4 +101,29 @@ fn homes_are_made_on_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(&folder.path().join("a/b")).unwrap();
     assert!(home.root().ends_with("a/b"));
+}
+
+/// What is built where it is published is written once. A build that is begun anew does not touch what a release took over.
+#[tokio::test]
+async fn a_staged_part_becomes_the_file_of_the_release_where_both_are_in_one_folder() {
+    const PART: &str = "geo.place/year=2026/part.parquet";
+    let place = Place::new();
+    let staging = Staging::of(&place.home, "task", &Digest::of(b"inputs"));
+    let id: ReleaseId = ONE.parse().unwrap();
+    staging.begin().unwrap();
+    staging.put(PART, b"first").unwrap();
+    assert_eq!(staging.put(PART, b"again").unwrap_err().kind(), ErrorKind::Store);
+    assert!(place.releases.link_staged(&staging, &id, PART).await.unwrap());
+    let published = place.root().join("releases").join(ONE).join(PART);
+    assert_eq!(std::fs::metadata(&published).unwrap().nlink(), 2, "one file with two names");
+    staging.begin().unwrap();
+    assert!(!place.releases.link_staged(&staging, &id, PART).await.unwrap(), "it is staged no more");
+    staging.put(PART, b"second").unwrap();
+    assert_eq!(std::fs::read(&published).unwrap(), b"first");
+    assert!(place.releases.link_staged(&staging, &id, PART).await.unwrap());
+    assert_eq!(std::fs::read(&published).unwrap(), b"second", "in place of what was there");
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let releases = Releases::open(&place.home, Some(&format!("file://{}", elsewhere.path().display()))).unwrap();
+    assert!(!releases.link_staged(&staging, &id, PART).await.unwrap());
 }
