@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -266,8 +267,11 @@ impl Releases {
     pub async fn link_staged(&self, staging: &Staging, id: &ReleaseId, part_path: &str) -> Result<bool> {
         let path = staging.path(part_path);
         let Some(from) = self.folder().and_then(|folder| path.strip_prefix(folder).ok()?.to_str()) else { return Ok(false) };
-        let (from, to) = (Path::parse(from).map_err(|error| Error::store(error.to_string()))?, part_key(id, part_path)?);
-        let make_durable = move || match File::open(&path).and_then(|file| file.sync_all()) {
+        let Ok(from) = Path::parse(from) else { return Ok(false) };
+        let to = part_key(id, part_path)?;
+        // A release that has no manifest yet is as old as its newest file: as old as this, not as the build.
+        let renew = |file: File| file.set_modified(SystemTime::now()).and_then(|()| file.sync_all());
+        let make_durable = move || match File::open(&path).and_then(renew) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             synced => synced.map(|()| true).at("make durable", &path),
         };

@@ -488,7 +488,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.
-    const WORDS: &str = "[AB]{2,4}( [AB]{2,4}){0,3}";
+    const WORDS: &str = "[AB]{2,4}( ([AB]{2,4}|AND)){0,3}";
 
     /// So many that most have more different words than are told apart.
     const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";

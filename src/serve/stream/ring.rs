@@ -7,6 +7,10 @@ use jiff::Timestamp;
 
 use crate::serve::stream::item::Item;
 
+/// Whether events come from another log than those before.
+#[derive(Debug, Clone, Copy)]
+pub struct IsOtherLog(pub bool);
+
 /// The events that can be sent, by number.
 #[derive(Debug, Default)]
 pub struct Ring {
@@ -17,12 +21,15 @@ pub struct Ring {
     is_open: bool,
     /// Counts how often the items were made anew, from another release or another log.
     generation: u64,
+    /// Counts how often another log took the place of the one before.
+    log: u64,
 }
 
 impl Ring {
-    /// A ring over a log that ends with event `head`.
-    pub fn new(items: Vec<Arc<Item>>, head: u64, generation: u64) -> Self {
-        let mut ring = Self { head, is_open: true, generation, ..Self::default() };
+    /// The ring in place of this one, over a log that ends with event `head`: the same log, or another.
+    #[must_use]
+    pub fn anew(&self, items: Vec<Arc<Item>>, head: u64, IsOtherLog(is_other): IsOtherLog) -> Self {
+        let mut ring = Self { head, is_open: true, generation: self.generation + 1, log: self.log + u64::from(is_other), ..Self::default() };
         ring.extend(items, head);
         ring
     }
@@ -50,6 +57,10 @@ impl Ring {
 
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    pub fn log(&self) -> u64 {
+        self.log
     }
 
     /// Number of the last event; 0 when there was none.

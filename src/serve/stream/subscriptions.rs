@@ -21,8 +21,9 @@ const SCANNED: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     all: Vec<Subscription>,
-    /// Which ring the tickers were looked up with.
+    /// Which ring the tickers were looked up with, and which log it was of.
     generation: u64,
+    log: u64,
 }
 
 #[derive(Debug)]
@@ -31,7 +32,7 @@ struct Subscription {
     filter: Filter,
     /// The next event to look at.
     next_seq: u64,
-    /// The last event that was there when the subscription was made.
+    /// The last event that was there when the subscription was made; 0 where none of this log was.
     replay_to: u64,
 }
 
@@ -87,7 +88,7 @@ impl Subscriptions {
             answer.push(frames::gap(&asked.id, Some(next_seq), oldest - 1));
         }
         if self.all.is_empty() {
-            self.generation = ring.generation();
+            (self.generation, self.log) = (ring.generation(), ring.log());
         }
         drop(ring);
         self.all.push(Subscription { id: asked.id, filter, next_seq: next_seq.max(oldest), replay_to: head });
@@ -115,14 +116,17 @@ impl Subscriptions {
         let Some(served_to) = self.served_to() else { return (Vec::new(), false) };
         let ring = stream.ring();
         if self.generation != ring.generation() {
-            self.generation = ring.generation();
+            let is_other_log = self.log != ring.log();
+            (self.generation, self.log) = (ring.generation(), ring.log());
             let release = stream.service.catalog.current();
             let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
                 // A log that begins anew has smaller numbers.
                 subscription.next_seq = subscription.next_seq.min(ring.head() + 1);
-                subscription.replay_to = subscription.replay_to.min(ring.head());
+                if is_other_log {
+                    subscription.replay_to = 0;
+                }
             }
         }
         let mut messages = Vec::new();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::error::{Error, Result};
 use crate::serve::stream::Stream;
 use crate::serve::stream::item::Item;
-use crate::serve::stream::ring::Ring;
+use crate::serve::stream::ring::IsOtherLog;
 use crate::store::{EventTail, REPLAY};
 
 /// How often the log is looked at. Publishers are asked every few seconds at the most.
@@ -63,10 +63,11 @@ impl Stream {
         reader.release_id = release_id;
         let Some(head) = reader.tail.last_seq() else { return Ok(()) };
         let mut ring = self.ring.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_other_log = head < ring.head() || items.first().is_some_and(|first| first.seq <= ring.head());
+        // With another release all of the log is read again.
+        let is_from_before = !is_other_release && items.first().is_some_and(|first| first.seq <= ring.head());
+        let is_other_log = head < ring.head() || is_from_before;
         if is_other_release || is_other_log || !ring.is_open() {
-            let generation = ring.generation() + 1;
-            *ring = Ring::new(items, head, generation);
+            *ring = ring.anew(items, head, IsOtherLog(is_other_log));
         } else {
             ring.extend(items, head);
         }

@@ -1,9 +1,8 @@
 //! Moto's S3, which keeps the conditions of the real one: a store that publishing can rely on, placed work, and two publishers at once.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use super::script;
 use crate::run::placed::{Machines, of_run, second_night};
@@ -22,13 +21,12 @@ impl Moto {
             eprintln!("skipped: PUBDATA_TEST_MOTO does not name a Python with moto (.ci/store-requirements.txt)");
             return None;
         };
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new(python);
-        let server = command.arg(script("serve_moto.py")).arg(port.to_string()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut server = command.arg(script("serve_moto.py")).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+        let port = said.trim().parse().expect("moto says its port");
         let moto = Self { server, port };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            std::thread::park_timeout(Duration::from_millis(100));
-        }
         let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let signed = "Authorization: AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
         write!(asked, "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{signed}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();

@@ -7,7 +7,7 @@ use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
 use pubdata::contract::{Contract, Contracts, Physical};
 use pubdata::ids::Digest;
-use pubdata::publish::{BuiltTable, Lineage, Stage, StagedPart, rows_of_subjects};
+use pubdata::publish::{BuiltTable, IsCompared, Lineage, Stage, StagedPart, Statistics, rows_of_subjects};
 use pubdata::store::{PartReport, Staging};
 
 use super::{Place, build, column, contract, frame, inputs, pointers};
@@ -95,6 +95,60 @@ fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
     assert_same(&before, &with(&[(0, None), (10, Some((1_190, 5))), (19, Some((1, 0))), (20, Some((5_000, 1)))]));
     let large = (10, Some((66_000, 0)));
     assert_same(&with(&[large]), &with(&[large, (2, None)]));
+}
+
+/// What a stage compares with that is given parts in an order, each but for the rows of some subjects.
+fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statistics {
+    let build = build(2024, "one", frame(2024, 1));
+    let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
+    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap().comparing(IsCompared(true));
+    for (bytes, kept) in parts {
+        let carried = kept.map(|kept| rows_of_subjects((*bytes).clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
+        stage.add_before("test.place", (*bytes).clone(), carried.as_ref()).unwrap();
+    }
+    stage.compared().remove("test.place").unwrap().before
+}
+
+fn assert_alike(one: &Statistics, other: &Statistics) {
+    assert_eq!(one.rows, other.rows);
+    let told = |statistics: &Statistics| -> Vec<String> { statistics.columns().map(|column| format!("{column:?}")).collect() };
+    assert_eq!(told(one), told(other));
+    for changes in [one.changes(other), other.changes(one)] {
+        assert!(changes.gone == 0 && changes.columns.values().all(|(_, changed)| *changed == 0), "{changes:?}");
+    }
+    assert_eq!(one.changes(other).records, other.changes(one).records);
+}
+
+/// Of a part from which rows are carried, the others are compared, as if they had been in a part of their own.
+#[test]
+fn rows_that_are_carried_are_not_compared() {
+    let place = Place::new();
+    let subjects: Subjects = (0..20).map(|subject| (subject, (1_200 + subject as usize * 3, 0))).collect();
+    let (_, all) = part_of(&place, &subjects, &BTreeSet::new(), None);
+    let every: BTreeSet<u32> = subjects.keys().copied().collect();
+    for built in [&[][..], &[0], &[19], &[3, 4, 11], &[0, 1, 2, 3, 4, 5, 6, 18]] {
+        let kept: BTreeSet<u32> = every.iter().copied().filter(|subject| !built.contains(subject)).collect();
+        let others: Subjects = subjects.iter().filter(|(subject, _)| built.contains(subject)).map(|(subject, rows)| (*subject, *rows)).collect();
+        let (_, alone) = part_of(&place, &others, &BTreeSet::new(), None);
+        let (by_place, alone) = (compared(&place, &[(&all, Some(&kept))]), compared(&place, &[(&alone, None)]));
+        assert_eq!(by_place.rows, others.values().map(|(rows, _)| *rows as u64).sum::<u64>());
+        assert_alike(&by_place, &alone);
+    }
+}
+
+/// A sample is full after the first part, so that of the next only what can come into it is looked at.
+#[test]
+fn parts_are_compared_alike_in_any_order() {
+    let place = Place::new();
+    let parts: Vec<Bytes> = (0..3)
+        .map(|part| part_of(&place, &(part * 10..part * 10 + 10).map(|subject| (subject, (900, i64::from(part)))).collect(), &BTreeSet::new(), None).1)
+        .collect();
+    let orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0]].map(|order| compared(&place, &order.map(|part: usize| (&parts[part], None))));
+    assert_alike(&orders[0], &orders[1]);
+    assert_alike(&orders[0], &orders[2]);
+    let whole: Subjects = (0..30).map(|subject| (subject, (900, i64::from(subject / 10)))).collect();
+    let (_, whole) = part_of(&place, &whole, &BTreeSet::new(), None);
+    assert_alike(&orders[0], &compared(&place, &[(&whole, None)]));
 }
 
 #[test]
