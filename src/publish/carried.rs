@@ -186,7 +186,7 @@ impl CarriedRows {
     }
 
     /// The rows in the part, in order.
-    pub fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
+    fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
         self.runs.iter().map(|(_, rows)| rows)
     }
 
