@@ -20,14 +20,22 @@ const FORM: u8 = 1;
 const GIVEN: u8 = 2;
 
 /// In the number of words that is said of a name: of a person, and of a name with too many to say.
-const PERSON: u8 = LENGTH;
-const MANY: u8 = LENGTH - 1;
+const PERSON: u64 = LENGTH;
+const MANY: u64 = LENGTH - 1;
 /// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
-/// is the first; that the name is marked.
-const LENGTH: u8 = 0x1F;
-const REPEATS: u8 = 0x20;
-const FIRST: u8 = 0x40;
-const MARKED: u8 = 0x80;
+/// is the first; that the name is marked. The others are [signs](sign_of) of its words.
+const LENGTH: u64 = 0x1F;
+const REPEATS: u64 = 0x20;
+const FIRST: u64 = 0x40;
+const MARKED: u64 = 0x80;
+/// Bits below the signs.
+const SAID: u32 = 8;
+
+/// The bits that each name has which has a word, by the word's hash: three, so that of the names of three words that do not have it one in three hundred has
+/// all of them. Not of the hash's highest bits, by which words are spread over the index.
+fn signs_of(hash: u64) -> u64 {
+    [0, 16, 32].into_iter().fold(0, |signs, from| signs | 1 << (u64::from(SAID) + (hash >> from & 0xFFFF) % u64::from(u64::BITS - SAID)))
+}
 
 /// The names and where their words are.
 #[derive(Debug, Default)]
@@ -44,7 +52,7 @@ pub struct Names {
     /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
     by_word: Column<u32>,
     /// What is known of each of these.
-    says: Column<u8>,
+    says: Column<u64>,
     /// The number of each word.
     words: HashIndex,
     /// Where each word's names begin, and their end.
@@ -89,11 +97,11 @@ pub struct NamesBuilder {
 
 /// What is known of a name without a look at it.
 #[derive(Debug, Clone, Copy)]
-pub struct Said(u8);
+pub struct Said(u64);
 
 impl Said {
     /// By what stands beside one of its words.
-    pub fn new(says: u8) -> Self {
+    pub fn new(says: u64) -> Self {
         Self(says)
     }
 
@@ -103,7 +111,7 @@ impl Said {
 
     /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with very many.
     pub fn length(self) -> Option<usize> {
-        Some(usize::from(self.0 & LENGTH)).filter(|length| *length < usize::from(MANY))
+        Some(self.0 & LENGTH).filter(|length| *length < MANY).map(|length| length as usize)
     }
 
     /// Whether it has a word more than once.
@@ -231,7 +239,7 @@ fn until_end(text: &[u8]) -> &[u8] {
 impl Names {
     /// Lists the names by word; returns where in the text each word is first.
     fn list_words(&mut self, marked: &[bool]) -> Result<Vec<u32>> {
-        let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u8)>::with_capacity(self.starts.len()));
+        let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u64)>::with_capacity(self.starts.len()));
         let mut ids: HashMap<u64, u32> = HashMap::new();
         let (mut occurrences, mut counts, mut places): (Vec<u32>, Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.starts.len() {
@@ -240,9 +248,11 @@ impl Names {
                 Name::Organization { core, .. } => (core, ""),
                 Name::Person { last, given } => (last, given),
             };
-            let before = occurrences.len();
+            let (before, mut signs) = (occurrences.len(), 0);
             for word in first.split(' ').chain(second.split(' ')).filter(|word| !word.is_empty()) {
-                let id = *ids.entry(hash(&[word])).or_insert(counts.len() as u32);
+                let hash = hash(&[word]);
+                signs |= signs_of(hash);
+                let id = *ids.entry(hash).or_insert(counts.len() as u32);
                 if id as usize == counts.len() {
                     counts.push(0);
                     places.push((word.as_ptr() as usize - self.text.as_ptr() as usize) as u32);
@@ -255,8 +265,8 @@ impl Names {
             let mark = if is_marked { MARKED } else { 0 };
             let has_repeats = (before + 1..occurrences.len()).any(|place| occurrences[before..place].contains(&occurrences[place]));
             let repeats = if has_repeats { REPEATS } else { 0 };
-            per_name.push((length as u32, mark | repeats | if is_person { PERSON } else { u8::try_from(length).unwrap_or(MANY).min(MANY) }));
-            kinds.push(mark | if is_person { PERSON } else { 0 });
+            per_name.push((length as u32, signs | mark | repeats | if is_person { PERSON } else { (length as u64).min(MANY) }));
+            kinds.push((mark | if is_person { PERSON } else { 0 }) as u8);
         }
         u32::try_from(occurrences.len()).map_err(|_| Error::store("more words than an index can number"))?;
         let mut words = HashIndexBuilder::default();
@@ -279,7 +289,7 @@ impl Names {
                 *place += 1;
             }
         }
-        self.has_persons = Small(kinds.iter().any(|kind| kind & LENGTH == PERSON));
+        self.has_persons = Small(kinds.iter().any(|kind| Said(u64::from(*kind)).is_person()));
         if kinds.iter().all(|kind| *kind == 0) {
             kinds = Vec::new();
         }
@@ -318,7 +328,7 @@ impl Names {
 
     /// What is known of a name, but for its length.
     pub fn said(&self, number: u32) -> Said {
-        Said(self.kinds.get(number as usize).copied().unwrap_or_default())
+        Said(u64::from(self.kinds.get(number as usize).copied().unwrap_or_default()))
     }
 
     /// Whether some names are persons'.
@@ -341,9 +351,14 @@ impl Names {
         self.words.find(&[word]).first().map_or_else(Posted::default, |word| self.posted(*word))
     }
 
+    /// The bits of what is said of names that each has which has a word.
+    pub fn signs_of(word: &str) -> u64 {
+        signs_of(hash(&[word]))
+    }
+
     /// The names that have a word which begins so: ascending, as often as they have one, and what is said of each. Of names without begun words, those that
     /// have the word.
-    pub fn with_word_begun(&self, begun: &str) -> (Vec<u32>, Vec<u8>) {
+    pub fn with_word_begun(&self, begun: &str) -> (Vec<u32>, Vec<u64>) {
         if self.sorted_words.is_empty() {
             let Posted { numbers, says } = self.with_word(begun);
             return (numbers.to_vec(), says.to_vec());
@@ -354,7 +369,7 @@ impl Names {
             let Posted { numbers, says } = self.posted(*word);
             numbers.iter().copied().zip(says.iter().copied())
         };
-        let mut names: Vec<(u32, u8)> = self.sorted_words[start..start + count].iter().flat_map(of_word).collect();
+        let mut names: Vec<(u32, u64)> = self.sorted_words[start..start + count].iter().flat_map(of_word).collect();
         // In runs that ascend, which this sort takes as they are.
         names.sort_by_key(|(number, _)| *number);
         names.into_iter().unzip()
@@ -363,11 +378,11 @@ impl Names {
     /// Numbers of the names that begin so, by text.
     pub fn that_begin(&self, text: &str) -> Begun<'_> {
         let all = self.beginning(text);
-        let with_more_words = self.beginning(&format!("{text} "));
         // The marks within a name come before a blank, letters and digits after it.
         let next = |number: u32| self.text.get(self.starts[number as usize] as usize + text.len()).copied().unwrap_or(END);
         let (whole, others) = all.split_at(all.partition_point(|&number| next(number) < b' '));
-        Begun { whole, with_more_words, with_longer_word: &others[with_more_words.len()..] }
+        let (with_more_words, with_longer_word) = others.split_at(others.partition_point(|&number| next(number) == b' '));
+        Begun { whole, with_more_words, with_longer_word }
     }
 
     /// Takes apart the names of which a text is all: the organisations' names with a legal form, which may be none, then those with another one, before and
@@ -391,9 +406,14 @@ impl Names {
             let following = &self.text[self.starts[number as usize] as usize..];
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
-        let start = self.sorted.partition_point(|&number| order(number) == Ordering::Less);
-        let length = self.sorted[start..].partition_point(|&number| order(number) == Ordering::Equal);
-        &self.sorted[start..start + length]
+        let begun = &self.sorted[self.sorted.partition_point(|&number| order(number) == Ordering::Less)..];
+        // Few of all: their end is near.
+        let mut most = 1;
+        while most < begun.len() && order(begun[most]) == Ordering::Equal {
+            most *= 2;
+        }
+        let begun = &begun[..most.min(begun.len())];
+        &begun[..begun.partition_point(|&number| order(number) == Ordering::Equal)]
     }
 
     pub fn size_bytes(&self) -> usize {

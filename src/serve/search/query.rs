@@ -1,9 +1,11 @@
 //! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
+use std::cell::RefCell;
+
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::names::{Name, Names, Said};
-use crate::serve::search::shared_words::{MOST_WORDS, Posted, each};
+use crate::serve::search::shared_words::{MOST_WORDS, Posted, Seen, Word, each, has};
 use crate::serve::search::typo as spelling;
 use crate::serve::search::weights::{OTHER_WORD, Scores, Term, Weighted};
 
@@ -74,13 +76,57 @@ pub struct Hit {
     pub is_marked: bool,
 }
 
-/// What a search found.
-#[derive(Debug, Default)]
-pub struct Hits {
-    /// Each name once, in no order.
-    pub hits: Vec<Hit>,
-    /// Whether there may be more.
-    pub is_cut: bool,
+/// Takes what a search finds: each name once, in no order.
+pub trait Collector {
+    fn collect(&mut self, hit: Hit);
+
+    /// Whether a name that is not marked and scores so much at most only has to be counted.
+    fn is_beyond(&self, _score: i32, _number: u32) -> bool {
+        false
+    }
+
+    /// Counts a name that fits, in place of taking it.
+    fn count(&mut self) {}
+}
+
+impl Collector for Vec<Hit> {
+    fn collect(&mut self, hit: Hit) {
+        self.push(hit);
+    }
+}
+
+/// What a search has found until now.
+struct Collected<'c, C> {
+    collector: &'c mut C,
+    /// The first names, in no order: where there are more, nobody asks which they are.
+    first: Vec<u32>,
+}
+
+impl<C: Collector> Collected<'_, C> {
+    fn collect(&mut self, hit: Hit) {
+        self.note(hit.number);
+        self.collector.collect(hit);
+    }
+
+    /// Counts a name that is not marked, if that is enough.
+    fn counts(&mut self, score: i32, number: u32) -> bool {
+        let is_enough = self.collector.is_beyond(score, number);
+        if is_enough {
+            self.count(number);
+        }
+        is_enough
+    }
+
+    fn count(&mut self, number: u32) {
+        self.note(number);
+        self.collector.count();
+    }
+
+    fn note(&mut self, number: u32) {
+        if self.first.len() < ENOUGH {
+            self.first.push(number);
+        }
+    }
 }
 
 /// A name that is looked for.
@@ -152,6 +198,14 @@ pub struct Enough {
     pub counted: usize,
 }
 
+/// The names that have a word as it is written or misspelled.
+#[derive(Default)]
+struct Spellings<'n> {
+    lists: Vec<Posted<'n>>,
+    /// The signs of each.
+    signs: Vec<u64>,
+}
+
 /// One search.
 struct Search<'a> {
     names: &'a Names,
@@ -163,29 +217,29 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `raw` gives the hash of the name as it is written.
-    pub fn search(&self, query: &Query, mode: MatchMode, wanted: Wanted<'_>, raw: &dyn Fn(u32) -> u32) -> Hits {
+    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether there may be more.
+    pub fn search(&self, query: &Query, mode: MatchMode, wanted: Wanted<'_>, raw: &dyn Fn(u32) -> u32, collector: &mut impl Collector) -> bool {
         let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
         let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
         let search = Search { names: self, query, mode, organization, person, raw };
-        let (mut hits, is_cut) = search.as_written(wanted);
-        if mode.is_tolerant() && hits.len() < ENOUGH {
-            let (near, is_near_cut) = search.near(wanted.accepts);
-            let mut added: Vec<Hit> =
-                near.into_iter().filter(|number| !hits.iter().any(|hit| hit.number == *number)).filter_map(|number| search.near_hit(number)).collect();
-            hits.append(&mut added);
-            return Hits { hits, is_cut: is_cut || is_near_cut };
+        let mut found = Collected { collector, first: Vec::with_capacity(ENOUGH) };
+        let is_cut = search.as_written(wanted, &mut found);
+        if !mode.is_tolerant() || found.first.len() == ENOUGH {
+            return is_cut;
         }
-        Hits { hits, is_cut }
+        let (near, is_near_cut) = search.near(wanted.accepts);
+        let Collected { collector, first } = found;
+        near.into_iter().filter(|number| !first.contains(number)).filter_map(|number| search.near_hit(number)).for_each(|hit| collector.collect(hit));
+        is_cut || is_near_cut
     }
 }
 
 impl Search<'_> {
-    /// The names that fit as they are written.
-    fn as_written(&self, wanted: Wanted<'_>) -> (Vec<Hit>, bool) {
+    /// The names that fit as they are written. Returns whether there may be more.
+    fn as_written(&self, wanted: Wanted<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
         let (Self { names, query, mode, .. }, accepts) = (self, wanted.accepts);
         let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
-        let (mut looked_at, mut hits, mut is_cut) = (Vec::new(), Vec::new(), false);
+        let (mut looked_at, mut is_cut) = (Vec::new(), false);
         let begun = names.that_begin(&query.core);
         let [same_form, before, after, persons] = names.with_form(begun.whole, &query.core, &query.form);
         looked_at.extend(first(persons).0);
@@ -193,19 +247,26 @@ impl Search<'_> {
         let spelled = |number: u32| if self.has_exact_spelling(number) { (EXACT, NameMatch::Exact) } else { (NORMALIZED, NameMatch::Normalized) };
         let of_same_form = first(same_form).0.iter().map(|number| (*number, spelled(*number)));
         let of_other_form = [before, after].into_iter().flat_map(|list| first(list).0).map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
-        hits.extend(of_same_form.chain(of_other_form).filter(|(number, _)| is_wanted(*number)).map(|(number, fit)| self.hit_of(number, fit)));
         let is_one_word = self.is_one_word();
-        if is_one_word {
-            is_cut |= self.by_one_word(wanted, &mut hits, &mut looked_at);
-        }
+        // What is not found again by its words.
+        let mut known = Vec::new();
+        let mut collect = |number: u32, fit| {
+            if !is_one_word {
+                known.push(number);
+            }
+            found.collect(self.hit_of(number, fit));
+        };
+        of_same_form.chain(of_other_form).filter(|(number, _)| is_wanted(*number)).for_each(|(number, fit)| collect(number, fit));
         // Of names that go on after what is asked, nothing else has to be known.
         for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact && !is_one_word), (begun.with_longer_word, self.may_go_on())] {
             let (list, is_list_cut) = first(if fits { list } else { &[] });
             is_cut |= is_list_cut;
             let (persons, organizations) = names.split(list);
             looked_at.extend(persons);
-            let organizations = organizations.into_iter().filter(|number| is_wanted(*number));
-            hits.extend(organizations.map(|number| self.hit_of(number, (PREFIX, NameMatch::Prefix))));
+            organizations.into_iter().filter(|number| is_wanted(*number)).for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
+        }
+        if is_one_word {
+            is_cut |= self.by_one_word(wanted, found, &mut looked_at);
         }
         if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
             looked_at.extend(first(names.that_begin(before).whole).0);
@@ -221,14 +282,14 @@ impl Search<'_> {
             }
             let say_little = self.organization.terms.iter().all(Term::says_little);
             is_cut |= share_out(&mut lists, if say_little { MAX_SCANNED_FOR_LITTLE } else { MAX_SCANNED });
-            let mut known: Vec<u32> = hits.iter().map(|hit| hit.number).chain(looked_at.iter().copied()).collect();
+            known.extend_from_slice(&looked_at);
             known.sort_unstable();
-            self.by_words(&lists, &known, accepts, &mut hits, &mut looked_at);
+            self.by_words(&lists, &known, accepts, found, &mut looked_at);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
-        hits.extend(looked_at.into_iter().filter(|number| is_wanted(*number)).filter_map(|number| self.hit(number)));
-        (hits, is_cut)
+        looked_at.into_iter().filter(|number| is_wanted(*number)).filter_map(|number| self.hit(number)).for_each(|hit| found.collect(hit));
+        is_cut
     }
 
     /// Whether one word is asked for that is whole, and names that only have it somewhere count too.
@@ -239,7 +300,7 @@ impl Search<'_> {
 
     /// Adds names that have the one word asked for, and the numbers of those that must be looked at; names that are nothing else are there already. Returns
     /// whether there are more.
-    fn by_one_word(&self, wanted: Wanted<'_>, hits: &mut Vec<Hit>, read: &mut Vec<u32>) -> bool {
+    fn by_one_word(&self, wanted: Wanted<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
         let Some(term) = self.organization.terms.first() else { return false };
         let all = term.posted(self.names);
         let Posted { numbers, says } = all.first(MAX_SCANNED);
@@ -253,7 +314,7 @@ impl Search<'_> {
                 continue;
             }
             let times = || numbers[place..].iter().take_while(|known| **known == number).count();
-            let found = match said.length() {
+            let fits = match said.length() {
                 Some(1) => continue,
                 Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
                 Some(length) => {
@@ -265,9 +326,13 @@ impl Search<'_> {
                     continue;
                 }
             };
-            let Some((score, fit)) = found.filter(|_| wanted.accepts.is_none_or(|accepts| accepts(number))) else { continue };
-            hits.push(Hit { number, score, fit, is_marked: said.is_marked() });
-            if !said.is_marked() {
+            let Some((score, fit)) = fits.filter(|_| wanted.accepts.is_none_or(|accepts| accepts(number))) else { continue };
+            if said.is_marked() {
+                found.collect(Hit { number, score, fit, is_marked: true });
+            } else {
+                if !found.counts(score, number) {
+                    found.collect(Hit { number, score, fit, is_marked: false });
+                }
                 alone += 1;
                 begin_so += usize::from(fit == NameMatch::Prefix);
                 if wanted.enough.is_some_and(|enough| alone > enough.counted && begin_so > enough.first) {
@@ -287,34 +352,54 @@ impl Search<'_> {
         self.mode == MatchMode::Prefix || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
 
-    /// Adds names of some lists by the words they share with what is asked, without a look at the names themselves, and the numbers of those that must be
-    /// looked at. Names that are `known`, ascending, are in neither.
-    fn by_words(&self, lists: &[Posted<'_>], known: &[u32], accepts: Accepts<'_>, hits: &mut Vec<Hit>, read: &mut Vec<u32>) {
+    /// Finds names of some lists by the words they share with what is asked, without a look at the names themselves, and adds the numbers of those that must be
+    /// read. What is `known`, ascending, is in neither.
+    fn by_words(&self, lists: &[Posted<'_>], known: &[u32], accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
         let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
         if terms.len() > MOST_WORDS {
             // Nobody asks for so many; each name is read.
             return read.extend(lists.iter().flat_map(|list| list.numbers));
         }
-        let words: Vec<Posted<'_>> = terms.iter().map(|term| term.posted(self.names)).collect();
-        let numbers: Vec<&[u32]> = words.iter().map(|posted| posted.numbers).collect();
+        let words: Vec<Word<'_>> = terms.iter().map(|term| term.word(self.names)).collect();
         let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
         let has_begun = terms.iter().any(|term| term.begun.is_some());
-        let mut scores = Scores::new(&self.organization);
+        let (scores, found) = (RefCell::new(Scores::new(&self.organization)), RefCell::new(found));
+        // Of names with one of the words only, which are most: with how many words they are beyond, as all are that come later in its list.
+        let mut beyond = (0, usize::MAX);
+        let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         each(
             lists,
             known,
-            &numbers,
+            &words,
             &are_enough,
             |says| Said::new(says).is_person(),
+            |Seen { number, says, possible }| {
+                let said = Said::new(says);
+                let Some(length) = said.length().filter(|_| !said.has_repeats() && !has_begun && !said.is_marked()) else { return false };
+                if !is_wanted(number) {
+                    return true;
+                }
+                if beyond.0 == possible && length >= beyond.1 {
+                    found.borrow_mut().count(number);
+                    return true;
+                }
+                // With fewer of these words a name has more others: it scores no more.
+                let most = scores.borrow_mut().of(possible, length.saturating_sub(possible.count_ones() as usize));
+                let is_beyond = most.is_some_and(|most| found.borrow_mut().counts(most, number));
+                if is_beyond && possible.is_power_of_two() {
+                    beyond = (possible, length);
+                }
+                is_beyond
+            },
             |number, says, shared| {
                 let said = Said::new(says);
                 // A name may have a word twice, and several that begin as the last one asked for.
-                let times = || (0..).zip(&words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, posted)| posted.times(number)).sum();
+                let times = || (0..).zip(&words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, word)| word.posted.times(number)).sum();
                 let times = if said.has_repeats() || has_begun { times() } else { shared.count_ones() as usize };
                 match said.length() {
                     Some(length) => {
-                        if let Some(score) = scores.of(shared, length.saturating_sub(times)).filter(|_| accepts.is_none_or(|accepts| accepts(number))) {
-                            hits.push(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
+                        if let Some(score) = scores.borrow_mut().of(shared, length.saturating_sub(times)).filter(|_| is_wanted(number)) {
+                            found.borrow_mut().collect(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
                         }
                     }
                     None => read.push(number),
@@ -404,13 +489,19 @@ impl Search<'_> {
         let of_persons = self.names.has_persons().then_some(&self.query.person);
         for words in std::iter::once(&self.query.words).chain(of_persons) {
             // An initial may stand for any name.
-            let mut lists: Vec<Vec<&[u32]>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
-            lists.sort_by_key(|lists| lists.iter().map(|list| list.len()).sum::<usize>());
-            let Some((rarest, others)) = lists.split_first() else { continue };
-            let rarest = union(rarest);
+            let mut spellings: Vec<Spellings<'_>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
+            spellings.sort_by_key(|spellings| spellings.lists.iter().map(|list| list.numbers.len()).sum::<usize>());
+            let Some((rarest, others)) = spellings.split_first() else { continue };
+            let rarest = union(&rarest.lists);
             found.1 |= rarest.len() > MAX_SCANNED;
-            let has_all = |number: &u32| others.iter().all(|lists| lists.iter().any(|list| list.binary_search(number).is_ok()));
-            found.0.extend(rarest.into_iter().take(MAX_SCANNED).filter(has_all).filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
+            let mut rests: Vec<Vec<&[u32]>> = others.iter().map(|word| word.lists.iter().map(|list| list.numbers).collect()).collect();
+            let mut has_all = |(number, says): &(u32, u64)| {
+                // Most names lack the signs of a word, and no list is gone through for them.
+                others.iter().all(|word| word.signs.iter().any(|signs| says & signs == *signs))
+                    && rests.iter_mut().all(|lists| lists.iter_mut().any(|list| has(list, *number)))
+            };
+            let near = rarest.into_iter().take(MAX_SCANNED).filter(|name| has_all(name)).map(|(number, _)| number);
+            found.0.extend(near.filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
         }
         found.0.sort_unstable();
         found.0.dedup();
@@ -418,14 +509,21 @@ impl Search<'_> {
     }
 
     /// The names that have a word, and those of each misspelling of it.
-    fn with_typos(&self, word: &str) -> Vec<&[u32]> {
-        let mut lists = vec![self.names.with_word(word).numbers];
-        spelling::each_variant(word, |variant| lists.push(self.names.with_word(variant).numbers));
-        lists.retain(|list| !list.is_empty());
+    fn with_typos(&self, word: &str) -> Spellings<'_> {
+        let mut found = Spellings::default();
+        let mut add = |spelling: &str| {
+            let list = self.names.with_word(spelling);
+            if !list.numbers.is_empty() {
+                found.signs.push(Names::signs_of(spelling));
+                found.lists.push(list);
+            }
+        };
+        add(word);
+        spelling::each_variant(word, add);
         // A variant that comes about in two ways is there twice.
-        lists.sort_by_key(|list| list.as_ptr());
-        lists.dedup_by_key(|list| list.as_ptr());
-        lists
+        found.lists.sort_by_key(|list| list.numbers.as_ptr());
+        found.lists.dedup_by_key(|list| list.numbers.as_ptr());
+        found
     }
 
     /// A name that has all words asked for, one of them misspelled.
@@ -467,13 +565,13 @@ fn first(list: &[u32]) -> (&[u32], bool) {
     (&list[..list.len().min(MAX_SCANNED)], list.len() > MAX_SCANNED)
 }
 
-/// All numbers of some lists, ascending, each once.
-fn union(lists: &[&[u32]]) -> Vec<u32> {
-    let mut numbers = lists.concat();
+/// All names of some lists with what is said of them, ascending, each once.
+fn union(lists: &[Posted<'_>]) -> Vec<(u32, u64)> {
+    let mut names: Vec<(u32, u64)> = lists.iter().flat_map(|list| list.numbers.iter().copied().zip(list.says.iter().copied())).collect();
     // In runs that ascend, which this sort takes as they are.
-    numbers.sort();
-    numbers.dedup();
-    numbers
+    names.sort_by_key(|(number, _)| *number);
+    names.dedup_by_key(|(number, _)| *number);
+    names
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.
@@ -513,7 +611,8 @@ mod tests {
             for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
                 let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
                 let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
-                let mut found = search.as_written(Wanted { accepts, enough: None }).0;
+                let mut found: Vec<Hit> = Vec::new();
+                search.as_written(Wanted { accepts, enough: None }, &mut Collected { collector: &mut found, first: Vec::new() });
                 found.sort_unstable_by_key(|hit| hit.number);
                 prop_assert_eq!(found, expected, "{:?}", mode);
             }
@@ -534,7 +633,8 @@ mod tests {
         builder.push(Name::Organization { core: "M AND R HARBOR", form: "" }).unwrap();
         let names = builder.finish().unwrap();
         let search = |text: &str| {
-            let Hits { mut hits, is_cut } = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, Wanted::default(), &|number| number);
+            let mut hits: Vec<Hit> = Vec::new();
+            let is_cut = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, Wanted::default(), &|number| number, &mut hits);
             hits.sort_by_key(|hit| -hit.score);
             (hits.len(), is_cut, hits[0].number, hits[0].fit)
         };

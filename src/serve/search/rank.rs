@@ -84,15 +84,24 @@ impl First {
         Self { count, kept: Vec::new(), bound: if count == 0 { 0 } else { u64::MAX } }
     }
 
+    fn key(score: i32, is_active: bool, number: u32) -> u64 {
+        lacking(score, is_active) << 32 | u64::from(number)
+    }
+
+    /// Whether so many come before a row that scores no more.
+    pub fn is_beyond(&self, score: i32, is_active: bool, number: u32) -> bool {
+        Self::key(score, is_active, number) >= self.bound
+    }
+
     /// Takes a row, unless so many come before it.
     pub fn offer(&mut self, score: i32, is_active: bool, number: u32, hit: impl FnOnce() -> RowHit) {
-        let key = lacking(score, is_active) << 32 | u64::from(number);
+        let key = Self::key(score, is_active, number);
         if key >= self.bound {
             return;
         }
         self.kept.push((key, hit()));
         // Twice as many as are wanted, so that it is seldom done.
-        if self.kept.len() >= self.count.saturating_mul(2).max(64) && self.kept.len() > self.count {
+        if self.kept.len() >= self.count.saturating_mul(2).max(16) && self.kept.len() > self.count {
             self.kept.select_nth_unstable_by_key(self.count - 1, |(key, _)| *key);
             self.kept.truncate(self.count);
             self.bound = self.kept[self.count - 1].0;
@@ -153,7 +162,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        for rows in [0_u32, 1, 25, 63, 64, 65, 1_000] {
+        for rows in [0_u32, 1, 15, 16, 17, 25, 1_000] {
             // A row's number is its place by precedence.
             let precedences: Vec<u32> = (0..rows).map(|row| if row < rows / 2 { row } else { (1 << 31) | row }).collect();
             let mut hits: Vec<RowHit> =

@@ -1,10 +1,6 @@
-//! Finds the names that share enough words with what is asked, from the lists of names by word: one stretch of the names' numbers after the other, so that
-//! what is noted stays near the processor, and without a question that the processor would have to guess the answer of.
+//! Finds the names that share enough words with what is asked, from the lists of names by word. Beside each name in a list stand signs of all words that it
+//! has, so that of the other lists only few have to be asked, and each is gone through once, forwards.
 
-/// Names of a stretch: a bit for each word of each of them is what the processor's second cache holds.
-const STRETCH: u32 = 1 << 16;
-/// Lists with so many names for each that is wanted are gone through; of longer ones, only the wanted names are searched.
-const DENSE: usize = 8;
 /// Words that are told apart.
 pub const MOST_WORDS: usize = 16;
 
@@ -13,84 +9,108 @@ pub const MOST_WORDS: usize = 16;
 pub struct Posted<'n> {
     pub numbers: &'n [u32],
     /// What is known of each name; see [`super::names`].
-    pub says: &'n [u8],
+    pub says: &'n [u64],
 }
 
 impl<'n> Posted<'n> {
     /// As many as there are, or the first of them.
     pub fn first(self, count: usize) -> Self {
-        self.split(count.min(self.numbers.len())).0
-    }
-
-    fn split(self, count: usize) -> (Self, Self) {
-        let ((numbers, more_numbers), (says, more_says)) = (self.numbers.split_at(count), self.says.split_at(count));
-        (Self { numbers, says }, Self { numbers: more_numbers, says: more_says })
+        let count = count.min(self.numbers.len());
+        Self { numbers: &self.numbers[..count], says: &self.says[..count] }
     }
 
     /// How often a name has the word.
     pub fn times(self, number: u32) -> usize {
         self.numbers[self.numbers.partition_point(|known| *known < number)..].iter().take_while(|known| **known == number).count()
     }
+
+    /// Whether it is the list that another one is, or is the beginning of.
+    fn begins_as(self, other: Self) -> bool {
+        std::ptr::eq(self.numbers.as_ptr(), other.numbers.as_ptr())
+    }
 }
 
-/// Tells names that one of the `wanted` lists has and that are not `known`, with what a list says of each and a bit for each of the `words` that it has, of
+/// A word that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Word<'n> {
+    pub posted: Posted<'n>,
+    /// Bits of what is said of names that each has which has the word; names without it may have them too.
+    pub signs: u64,
+}
+
+impl Word<'_> {
+    fn may_be_in(&self, says: u64) -> bool {
+        says & self.signs == self.signs
+    }
+}
+
+/// What is known of a name of a list before the lists of other words are asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    pub number: u32,
+    pub says: u64,
+    /// A bit for each of the words that it may have.
+    pub possible: u16,
+}
+
+/// Tells names that one of the `wanted` lists has and that are not `known`, with what the list says of each and a bit for each of the `words` that it has, of
 /// which there are [`MOST_WORDS`] at most: those whose words `are_enough`, by their bits, once; and those of which `is_told_anyway` by what is said of them, once
-/// for each list. No words are never enough.
+/// for each time that a list has them and with no bits. No words are never enough, and more words never less. Of a name that has enough by being in the list,
+/// `is_passed_over` may say that nothing else has to be known.
 pub fn each(
     wanted: &[Posted<'_>],
-    mut known: &[u32],
-    words: &[&[u32]],
+    known: &[u32],
+    words: &[Word<'_>],
     are_enough: &[bool],
-    is_told_anyway: impl Fn(u8) -> bool,
-    mut take: impl FnMut(u32, u8, u16),
+    is_told_anyway: impl Fn(u64) -> bool,
+    mut is_passed_over: impl FnMut(Seen) -> bool,
+    mut take: impl FnMut(u32, u64, u16),
 ) {
-    let most = DENSE * wanted.iter().map(|list| list.numbers.len()).sum::<usize>();
-    let (mut wanted, mut words): (Vec<_>, Vec<_>) = (wanted.to_vec(), words.iter().map(|list| (*list, list.len() > most)).collect());
-    let mut bits = vec![0_u16; STRETCH as usize];
-    let (mut wanted_here, mut words_here) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(words.len()));
-    while let Some(start) = wanted.iter().filter_map(|list| list.numbers.first()).min().copied() {
-        let end = start.saturating_add(STRETCH);
-        let place = |number: &u32| (number - start) as usize;
-        wanted_here.clear();
-        for list in &mut wanted {
-            let (here, rest) = list.split(list.numbers.iter().take_while(|number| **number < end).count());
-            *list = rest;
-            wanted_here.push(here);
-        }
-        words_here.clear();
-        for (word, (list, is_long)) in words.iter_mut().enumerate() {
-            if list.first().is_some_and(|number| *number < start) {
-                before(list, start);
-            }
-            if *is_long {
-                let list = before(list, end);
-                for number in wanted_here.iter().flat_map(|wanted| wanted.numbers) {
-                    bits[place(number)] |= u16::from(list.binary_search(number).is_ok()) << word;
-                }
+    let bit_of = |list: Posted<'_>| words.iter().position(|word| list.begins_as(word.posted)).map_or(0, |word| 1_u16 << word);
+    for (place, list) in wanted.iter().enumerate() {
+        let own = bit_of(*list);
+        let has_enough = are_enough[usize::from(own)];
+        let other_words: Vec<Word<'_>> = words.iter().zip(0..).filter(|(_, word)| own >> word & 1 == 0).map(|(word, _)| *word).collect();
+        let mut known = known;
+        let mut others: Vec<&[u32]> = words.iter().map(|word| word.posted.numbers).collect();
+        let mut earlier: Vec<(u16, &[u32])> = wanted[..place].iter().map(|list| (bit_of(*list), list.numbers)).collect();
+        let mut last = None;
+        for (&number, &says) in list.numbers.iter().zip(list.says) {
+            if is_told_anyway(says) {
+                take(number, says, 0);
                 continue;
             }
-            let mut count = 0;
-            for number in list.iter().take_while(|number| **number < end) {
-                bits[place(number)] |= 1 << word;
-                count += 1;
+            // Most names have no other word, and mostly that is too few.
+            if !has_enough && !other_words.iter().any(|word| word.may_be_in(says)) {
+                continue;
             }
-            let (here, rest) = list.split_at(count);
-            *list = rest;
-            words_here.push(here);
-        }
-        before(&mut known, start);
-        before(&mut known, end).iter().for_each(|number| bits[place(number)] = 0);
-        for list in &wanted_here {
-            for (number, says) in list.numbers.iter().zip(list.says) {
-                // Who stands in another list too is told once.
-                let words = std::mem::take(&mut bits[place(number)]);
-                if are_enough[usize::from(words)] || is_told_anyway(*says) {
-                    take(*number, *says, words);
-                }
+            let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| possible | u16::from(word.may_be_in(says)) << bit);
+            if !are_enough[usize::from(possible)] || last == Some(number) || has(&mut known, number) {
+                continue;
+            }
+            last = Some(number);
+            if earlier.iter_mut().any(|(bit, list)| (*bit == 0 || possible & *bit != 0) && has(list, number)) {
+                continue;
+            }
+            if has_enough && is_passed_over(Seen { number, says, possible }) {
+                continue;
+            }
+            let has_word =
+                |(bit, other): (u16, &mut &[u32])| if possible >> bit & 1 == 1 && (own >> bit & 1 == 1 || has(other, number)) { 1 << bit } else { 0 };
+            let shared = (0..).zip(&mut others).map(has_word).fold(0, |shared: u16, word: u16| shared | word);
+            if are_enough[usize::from(shared)] {
+                take(number, says, shared);
             }
         }
-        words_here.iter().flat_map(|list| *list).for_each(|number| bits[place(number)] = 0);
     }
+}
+
+/// Whether an ascending list has a number; takes from it what is before.
+pub fn has(list: &mut &[u32], number: u32) -> bool {
+    if list.first().is_some_and(|first| *first < number) {
+        before(list, number);
+    }
+    list.first() == Some(&number)
 }
 
 /// Takes from an ascending list what is before a number.
@@ -112,11 +132,14 @@ fn gallop(list: &[u32], number: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
 
-    use super::{Posted, STRETCH, before, each};
+    use super::{Posted, Seen, Word, before, each, has};
+
+    /// Numbers lie close together, or so far apart that a list is gone through in long steps.
+    const FAR: u32 = 1 << 16;
 
     fn ascending(numbers: Vec<u32>) -> Vec<u32> {
         let mut sorted = numbers;
@@ -124,9 +147,8 @@ mod tests {
         sorted
     }
 
-    /// Numbers of several stretches, some of them close together.
     fn numbers() -> impl Strategy<Value = Vec<u32>> {
-        prop::collection::vec(prop_oneof![0_u32..40, STRETCH - 5..STRETCH + 5, 0..3 * STRETCH], 0..200).prop_map(ascending)
+        prop::collection::vec(prop_oneof![0_u32..40, FAR - 5..FAR + 5, 0..3 * FAR], 0..200).prop_map(ascending)
     }
 
     proptest! {
@@ -135,39 +157,69 @@ mod tests {
             wanted in prop::collection::vec(numbers(), 0..3),
             known in numbers(),
             words in prop::collection::vec(numbers(), 0..4),
-            enough in prop::collection::vec(any::<bool>(), 15),
+            enough in prop::collection::vec(prop::bool::weighted(0.2), 15),
+            cut in 0_usize..200,
         ) {
-            // The same of a name in whichever list it stands.
-            let said = |number: u32| (number % 251) as u8;
-            let is_told_anyway = |says: u8| says < 20;
-            let says: Vec<Vec<u8>> = wanted.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect();
-            let lists: Vec<Posted<'_>> = wanted.iter().zip(&says).map(|(numbers, says)| Posted { numbers, says }).collect();
-            let are_enough: Vec<bool> = std::iter::once(false).chain(enough).collect();
-            let (mut enough, mut anyway) = (Vec::new(), BTreeSet::new());
-            each(&lists, &known, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), &are_enough, is_told_anyway, |number, says, words| {
-                assert_eq!(says, said(number));
-                if are_enough[usize::from(words)] {
-                    enough.push((number, words));
-                } else {
-                    anyway.insert(number);
-                }
-            });
-            enough.sort_unstable();
-            let has = |list: &[u32], number: u32| u16::from(list.contains(&number));
-            let all: BTreeSet<u32> = wanted.concat().into_iter().collect();
-            let with_words = all.iter().filter(|number| !known.contains(number)).map(|number| (*number, (0..).zip(&words).map(|(word, list)| has(list, *number) << word).sum()));
-            let expected: Vec<(u32, u16)> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
-            for number in all.iter().filter(|number| is_told_anyway(said(**number))) {
-                prop_assert!(anyway.contains(number) || enough.iter().any(|(told, _)| told == number));
-            }
-            prop_assert!(anyway.iter().all(|number| is_told_anyway(said(*number))));
-            prop_assert_eq!(enough, expected);
+            // The same of a name in whichever list it stands: a sign of each word, as two words may have in common, and what else is said.
+            let signs = |word: usize| 1_u64 << (8 + word / 2);
+            let said = |number: u32| {
+                let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | signs(word));
+                of_words | u64::from(number % 251)
+            };
+            let is_told_anyway = |says: u64| says & 0xFF < 20;
+            let says = |lists: &[Vec<u32>]| lists.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect::<Vec<Vec<u64>>>();
+            let (of_wanted, of_words) = (says(&wanted), says(&words));
+            // The list of a word is wanted too.
+            let mut lists: Vec<Posted<'_>> = wanted.iter().zip(&of_wanted).map(|(numbers, says)| Posted { numbers, says }).collect();
+            let asked: Vec<Word<'_>> =
+                words.iter().zip(&of_words).enumerate().map(|(word, (numbers, says))| Word { posted: Posted { numbers, says }, signs: signs(word) }).collect();
+            lists.extend(asked.first().map(|word| word.posted.first(cut)));
+            lists.retain(|list| !list.numbers.is_empty());
+            // More words are never less.
+            let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
+            let (mut found, mut anyway, mut passed_over) = (Vec::new(), BTreeSet::new(), Vec::new());
+            each(
+                &lists,
+                &known,
+                &asked,
+                &are_enough,
+                is_told_anyway,
+                |Seen { number, says, possible }| {
+                    assert_eq!(says, said(number));
+                    passed_over.extend((number % 3 == 0).then_some((number, possible)));
+                    number % 3 == 0
+                },
+                |number, says, words| {
+                    assert_eq!(says, said(number));
+                    if is_told_anyway(says) {
+                        anyway.insert(number);
+                    } else {
+                        found.push((number, words));
+                    }
+                },
+            );
+            let in_list = |list: &[u32], number: u32| u16::from(list.contains(&number));
+            let all: BTreeSet<u32> = lists.iter().flat_map(|list| list.numbers.iter().copied()).collect();
+            let (told_anyway, others): (BTreeSet<u32>, BTreeSet<u32>) = all.into_iter().partition(|number| is_told_anyway(said(*number)));
+            prop_assert_eq!(anyway, told_anyway);
+            let others = others.into_iter().filter(|number| !known.contains(number));
+            let with_words = others.map(|number| (number, (0..).zip(&words).map(|(word, list)| in_list(list, number) << word).sum()));
+            let expected: BTreeMap<u32, u16> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
+            // Of who was passed over nothing more is known than what may be.
+            prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| words & !possible == 0)));
+            let mut told: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
+            told.sort_unstable();
+            prop_assert_eq!(told, expected.keys().copied().collect::<Vec<_>>());
+            prop_assert!(found.iter().all(|(number, words)| expected[number] == *words));
         }
 
         #[test]
-        fn what_is_before_a_number_is_taken(list in numbers(), number in 0..3 * STRETCH) {
+        fn what_is_before_a_number_is_taken(list in numbers(), number in 0..3 * FAR) {
             let mut rest = list.as_slice();
             let taken = before(&mut rest, number);
+            let mut searched = list.as_slice();
+            prop_assert_eq!(has(&mut searched, number), list.contains(&number));
+            prop_assert_eq!(searched, rest);
             prop_assert!(taken.iter().all(|known| *known < number) && rest.iter().all(|known| *known >= number));
             prop_assert_eq!([taken, rest].concat(), list.clone());
             let says = vec![0; list.len()];

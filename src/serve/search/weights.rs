@@ -1,7 +1,7 @@
 //! What the words of a query weigh: the rarer a word is in the names, the more.
 
 use crate::serve::search::names::Names;
-use crate::serve::search::shared_words::Posted;
+use crate::serve::search::shared_words::{Posted, Word};
 
 /// What a word of a name weighs that was not asked for.
 pub const OTHER_WORD: f64 = 1.0;
@@ -17,13 +17,18 @@ pub struct Term<'a> {
     /// How many names have it.
     count: usize,
     /// Of an unfinished word the names that have a word which begins so, and what is said of them; none of a word that is whole.
-    pub begun: Option<(Vec<u32>, Vec<u8>)>,
+    pub begun: Option<(Vec<u32>, Vec<u64>)>,
 }
 
 impl Term<'_> {
     /// The names that have the word.
     pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
         self.begun.as_ref().map_or_else(|| names.with_word(self.word), |(numbers, says)| Posted { numbers, says })
+    }
+
+    /// The same with the signs of it. Of an unfinished word any may be.
+    pub fn word<'n>(&'n self, names: &'n Names) -> Word<'n> {
+        Word { posted: self.posted(names), signs: if self.begun.is_some() { 0 } else { Names::signs_of(self.word) } }
     }
 
     /// Whether it says little of a name that has it.
