@@ -1,5 +1,6 @@
 //! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read without decoding a part: the file is mapped into memory, and the
-//! system brings in what is touched. A copy is derived from a part and named by the part's digest; losing it costs making it again.
+//! system brings in what is touched. Rows lie one behind the other (`serve::release::row_cells`), so that a row is a page or two. A copy is derived from a part and
+//! named by the part's digest; losing it costs making it again.
 //!
 //! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them.
 //!
@@ -31,7 +32,7 @@ use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, Hasher};
 
 /// Part of every name: copies in another form are not read.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 const DIGEST_BYTES: usize = 32;
 /// A file that is older and not finished never will be.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);

@@ -1,20 +1,22 @@
-//! Rows of large datasets: numbered over all parts while a release is loaded, decoded part by part when an answer needs them.
+//! Rows of large datasets: numbered over all parts while a release is loaded, read part by part when an answer needs them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Field, Float64Type, Int32Type, Int64Type, Schema, UInt32Type};
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::serve::json::Json;
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
+use crate::serve::release::places::Places;
 use crate::serve::release::provenance::ProvenanceWriter;
+use crate::serve::release::row_cells::{Cell, Kind, RowCells};
 use crate::serve::release::row_sources::RowSources;
 use crate::serve::release::table::Table;
 use crate::store::{Copy, Manifest, MappedFile, Part};
@@ -28,16 +30,19 @@ pub trait Dataset: Send + Sync + 'static {
     const COLUMNS: &'static [&'static str];
 }
 
-/// One decoded part.
+/// The rows of one part.
 #[derive(Debug)]
 pub struct Rows<D> {
-    table: Table,
+    /// In the order of [`Dataset::COLUMNS`].
+    cells: RowCells,
     row_sources: RowSources,
-    /// The file that the table is mapped from; none of one in memory of ours.
+    /// The file that the rows are mapped from; none of those in memory of ours.
     mapped: Option<MappedFile>,
     dataset: PhantomData<fn() -> D>,
 }
 
+/// Column of a copy with the rows, and key of its metadata with what their cells are.
+const CELLS: &str = "cells";
 /// Column of a copy with the number of the file that each row comes from, and key of its metadata with the files.
 const HEAD: &str = "head";
 
@@ -47,28 +52,32 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
-        Ok(Self { table: Table::read(bytes, D::COLUMNS, path)?, row_sources, mapped: None, dataset: PhantomData })
+        let cells = RowCells::of(Table::read(bytes, D::COLUMNS, path)?.batch(), D::COLUMNS).context(|| path.to_owned())?;
+        Ok(Self { cells, row_sources, mapped: None, dataset: PhantomData })
     }
 
     fn size_bytes(&self) -> usize {
-        if self.mapped.is_some() { self.row_sources.size_bytes() } else { self.table.size_bytes() + self.row_sources.size_bytes() }
+        if self.mapped.is_some() { self.row_sources.size_bytes() } else { self.cells.size_bytes() + self.row_sources.size_bytes() }
     }
 
     fn to_copy(&self) -> Result<Option<RecordBatch>> {
+        let (rows, cells) = self.cells.to_copy(D::COLUMNS);
         let (of_rows, row_sources) = self.row_sources.to_copy();
-        let schema = self.table.batch().schema();
-        let fields = schema.fields().iter().cloned().chain([Arc::new(Field::new(HEAD, DataType::UInt32, false))]);
-        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), HashMap::from([(HEAD.to_owned(), row_sources)]));
-        let columns = self.table.batch().columns().iter().cloned().chain([Arc::new(of_rows) as ArrayRef]).collect();
-        Ok(Some(RecordBatch::try_new(Arc::new(schema), columns)?))
+        let fields = vec![Field::new(CELLS, DataType::LargeBinary, false), Field::new(HEAD, DataType::UInt32, false)];
+        let schema = Schema::new_with_metadata(fields, HashMap::from([(CELLS.to_owned(), cells), (HEAD.to_owned(), row_sources)]));
+        Ok(Some(RecordBatch::try_new(Arc::new(schema), vec![rows, Arc::new(of_rows)])?))
     }
 
     fn from_copy(Copy { mut batches, file }: Copy, path: &str) -> Result<Self> {
-        let not_ours = || Error::store(format!("{path}: its copy does not say which file a row comes from"));
-        let copy = batches.pop().ok_or_else(not_ours)?;
-        let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(not_ours)?;
-        let row_sources = RowSources::from_copy(of_rows, copy.schema_ref().metadata().get(HEAD).ok_or_else(not_ours)?)?;
-        Ok(Self { table: Table::of(copy, path), row_sources, mapped: Some(file), dataset: PhantomData })
+        let lacks = |what: &str| Error::store(format!("{path}: its copy does not say {what}"));
+        let (no_rows, no_sources) = (|| lacks("what its rows hold"), || lacks("which file a row comes from"));
+        let copy = batches.pop().ok_or_else(no_rows)?;
+        let schema = copy.schema();
+        let (rows, kinds) = copy.column_by_name(CELLS).zip(schema.metadata().get(CELLS)).ok_or_else(no_rows)?;
+        let cells = RowCells::from_copy(rows, kinds, D::COLUMNS).context(|| format!("{path}: its copy"))?;
+        let of_rows = copy.column_by_name(HEAD).and_then(|column| column.as_primitive_opt::<UInt32Type>()).ok_or_else(no_sources)?;
+        let row_sources = RowSources::from_copy(of_rows, schema.metadata().get(HEAD).ok_or_else(no_sources)?)?;
+        Ok(Self { cells, row_sources, mapped: Some(file), dataset: PhantomData })
     }
 
     fn is_intact(&self) -> bool {
@@ -77,34 +86,37 @@ impl<D: Dataset> CachedPart for Rows<D> {
 }
 
 impl<D: Dataset> Rows<D> {
-    fn column<A: Array + 'static>(&self, name: &str) -> Option<&A> {
-        self.any_column(name).as_any().downcast_ref::<A>()
+    const PLACES: &'static Places = &Places::of(D::COLUMNS);
+
+    fn place(name: &str) -> usize {
+        Self::PLACES.find(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"))
     }
 
-    fn any_column(&self, name: &str) -> &ArrayRef {
-        self.table.column(name).unwrap_or_else(|| panic!("`{name}` is one of the columns that are read"))
+    fn key(&self, row: usize) -> &str {
+        match self.cells.cell(row, Self::place(D::KEY)) {
+            Some(Cell::Text(key)) => key,
+            _ => "",
+        }
     }
 
     /// The row of a key in the sorted column.
     fn first(&self, key: &str) -> usize {
-        let Some(keys) = self.column::<StringArray>(D::KEY) else { return 0 };
-        let (mut low, mut high) = (0, keys.len());
+        let (mut low, mut high) = (0, self.cells.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if keys.value(middle) < key { low = middle + 1 } else { high = middle }
+            if self.key(middle) < key { low = middle + 1 } else { high = middle }
         }
         low
     }
 
     fn rows_of(&self, key: &str) -> Range<usize> {
         let start = self.first(key);
-        let Some(keys) = self.column::<StringArray>(D::KEY) else { return 0..0 };
-        let count = (start..keys.len()).take_while(|row| keys.value(*row) == key).count();
+        let count = (start..self.cells.len()).take_while(|row| self.key(*row) == key).count();
         start..start + count
     }
 }
 
-/// One row of a decoded part.
+/// One row of a part.
 pub struct Record<'a, D> {
     rows: Arc<Rows<D>>,
     part: &'a Part,
@@ -122,9 +134,15 @@ impl<D: Dataset> Record<'_, D> {
         self.row
     }
 
+    fn cell(&self, name: &str) -> Option<Cell<'_>> {
+        self.rows.cells.cell(self.row, Rows::<D>::place(name))
+    }
+
     pub fn text(&self, name: &str) -> Option<&str> {
-        let texts = self.rows.column::<StringArray>(name)?;
-        (!texts.is_null(self.row)).then(|| texts.value(self.row))
+        match self.cell(name)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// The text of a column that has one in every row.
@@ -132,24 +150,34 @@ impl<D: Dataset> Record<'_, D> {
         self.text(name).unwrap_or_default()
     }
 
+    /// The texts of a list; none of a missing one, and of a column that holds no lists.
     pub fn texts(&self, name: &str) -> Vec<&str> {
-        texts_of(self.rows.any_column(name), self.row)
+        match self.cell(name) {
+            Some(Cell::Texts(texts)) => texts.collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Days since 1970-01-01.
     pub fn day(&self, name: &str) -> Option<i32> {
-        let days = self.rows.column::<Date32Array>(name)?;
-        (!days.is_null(self.row)).then(|| days.value(self.row))
+        match self.cell(name)? {
+            Cell::Day(day) => Some(day),
+            _ => None,
+        }
     }
 
     pub fn integer(&self, name: &str) -> Option<i32> {
-        let integers = self.rows.column::<Int32Array>(name)?;
-        (!integers.is_null(self.row)).then(|| integers.value(self.row))
+        match self.cell(name)? {
+            Cell::Integer(integer) => Some(integer),
+            _ => None,
+        }
     }
 
     pub fn float(&self, name: &str) -> Option<f64> {
-        let floats = self.rows.column::<Float64Array>(name)?;
-        (!floats.is_null(self.row)).then(|| floats.value(self.row))
+        match self.cell(name)? {
+            Cell::Float(float) => Some(float),
+            _ => None,
+        }
     }
 
     /// Writes a member of the column's own name.
@@ -165,26 +193,25 @@ impl<D: Dataset> Record<'_, D> {
     /// Writes a column's value under another name.
     pub fn member_as(&self, json: &mut Json, key: &str, name: &str) {
         json.key(key);
-        let (column, row) = (self.rows.any_column(name), self.row);
-        match column.data_type() {
-            DataType::List(_) => json.texts(texts_of(column, row)),
-            _ if column.is_null(row) => json.null(),
-            DataType::Utf8 => json.text(column.as_string::<i32>().value(row)),
-            DataType::Date32 => json.day(column.as_primitive::<Date32Type>().value(row)),
-            DataType::Decimal128(_, scale) => json.wide_decimal(column.as_primitive::<Decimal128Type>().value(row), u8::try_from(*scale).unwrap_or(0)),
-            DataType::Boolean => json.flag(column.as_boolean().value(row)),
-            DataType::Float64 => json.float(column.as_primitive::<Float64Type>().value(row)),
-            DataType::Int32 => json.integer(i64::from(column.as_primitive::<Int32Type>().value(row))),
-            DataType::Int64 => json.integer(column.as_primitive::<Int64Type>().value(row)),
-            _ => json.null(),
+        let (cells, place) = (&self.rows.cells, Rows::<D>::place(name));
+        match cells.cell(self.row, place) {
+            Some(Cell::Text(text)) => json.text(text),
+            Some(Cell::Texts(texts)) => json.texts(texts),
+            Some(Cell::Day(day)) => json.day(day),
+            Some(Cell::Decimal(unscaled, scale)) => json.wide_decimal(unscaled, scale),
+            Some(Cell::Flag(flag)) => json.flag(flag),
+            Some(Cell::Float(float)) => json.float(float),
+            Some(Cell::Integer(integer)) => json.integer(i64::from(integer)),
+            Some(Cell::LongInteger(integer)) => json.integer(integer),
+            None if cells.kind(place) == Kind::Texts => json.texts([]),
+            None => json.null(),
         }
     }
 
     /// Writes an object of some columns under other names; null when all of them are.
     pub fn object_or_null(&self, json: &mut Json, key: &str, members: &[(&str, &str)]) {
         json.key(key);
-        let is_null = |name: &str| self.rows.table.column(name).is_none_or(|column| column.is_null(self.row));
-        if members.iter().all(|(_, name)| is_null(name)) {
+        if members.iter().all(|(_, name)| self.cell(name).is_none()) {
             return json.null();
         }
         json.object(|json| members.iter().for_each(|(key, name)| self.member_as(json, key, name)));
@@ -195,14 +222,6 @@ impl<D: Dataset> Record<'_, D> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
         provenance.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
     }
-}
-
-/// The texts of a cell; none of a missing one, and of a column that holds no lists of texts.
-fn texts_of(column: &ArrayRef, row: usize) -> Vec<&str> {
-    let Some(lists) = column.as_list_opt::<i32>().filter(|lists| !lists.is_null(row)) else { return Vec::new() };
-    let Some(values) = lists.values().as_string_opt::<i32>() else { return Vec::new() };
-    let offsets = lists.value_offsets();
-    (offsets[row] as usize..offsets[row + 1] as usize).map(|index| values.value(index)).collect()
 }
 
 /// The parts of a dataset of a release with their rows numbered through.
@@ -365,3 +384,6 @@ impl<D: Dataset> Children<D> {
         Ok(rows.rows_of(parent.at(P::KEY)).map(|row| Record { rows: rows.clone(), part, row }).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

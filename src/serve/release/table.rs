@@ -79,11 +79,6 @@ impl Table {
         Ok(())
     }
 
-    /// Columns that are in memory already.
-    pub fn of(batch: RecordBatch, path: &str) -> Self {
-        Self { batch, path: path.to_owned() }
-    }
-
     /// The columns.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
@@ -92,11 +87,6 @@ impl Table {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
-    }
-
-    /// A column of any type; none when it was not read.
-    pub fn column(&self, name: &str) -> Option<&ArrayRef> {
-        self.batch.column_by_name(name)
     }
 
     /// How much memory the columns take.
