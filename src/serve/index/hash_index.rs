@@ -2,6 +2,7 @@
 
 use crate::serve::index::file::{Column, stored};
 use crate::serve::index::key_hash::hash;
+use crate::serve::index::place_near;
 
 /// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry; two keys with the same 64 bits are less likely
 /// than a wrong bit in memory.
@@ -49,24 +50,10 @@ impl HashIndex {
         &self.rows[start..start + count]
     }
 
-    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked for from where it should be, in steps that double.
+    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked for near where it should be.
     fn place(&self, hash: u64) -> usize {
         let guess = ((u128::from(hash) * self.hashes.len() as u128) >> 64) as usize;
-        let (before, after) = self.hashes.split_at(guess);
-        let is_below = |known: &u64| *known < hash;
-        let mut step = 1;
-        if before.last().is_some_and(|last| !is_below(last)) {
-            while step <= before.len() && !is_below(&before[before.len() - step]) {
-                step *= 2;
-            }
-            let from = before.len().saturating_sub(step);
-            return from + before[from..].partition_point(is_below);
-        }
-        while step <= after.len() && is_below(&after[step - 1]) {
-            step *= 2;
-        }
-        let from = step / 2;
-        guess + from + after[from..after.len().min(step)].partition_point(is_below)
+        place_near(&self.hashes, guess, |known| *known < hash)
     }
 
     pub fn size_bytes(&self) -> usize {

@@ -3,3 +3,6 @@
 pub mod file;
 pub mod hash_index;
 pub mod key_hash;
+mod place;
+
+pub use place::place_near;

@@ -12,7 +12,7 @@ use crate::serve::search::weights::{OTHER_WORD, Scores, Term, Weighted};
 /// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
 /// The most of them where each word says little, as in `M&R`: very many names have it, and those that begin so are found otherwise.
-const MAX_SCANNED_FOR_LITTLE: usize = 20_000;
+const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 const ENOUGH: usize = 25;
 
