@@ -342,6 +342,37 @@ mod tests {
         }
     }
 
+    /// Of so many that most are only counted, the first are the first of all, and all are counted.
+    #[test]
+    fn first_rows_of_many_are_the_first_of_all() {
+        const WORDS: [&str; 8] = ["ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA"];
+        let mut state: u32 = 7;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        // Words early in the list are in fewer names.
+        let names: Vec<String> =
+            (0..3_000).map(|_| (0..1 + random(4)).map(|_| WORDS[random(8).max(random(8)) as usize]).collect::<Vec<_>>().join(" ")).collect();
+        let precedences: Vec<u32> = names.iter().map(|_| precedence(random(3) > 0, (random(5) > 0).then(|| random(100) as i32))).collect();
+        let mut builder = RowNamesBuilder::default();
+        for (row, name) in (0..).zip(&names) {
+            builder.push(Name::Organization { core: name, form: "" }, name).unwrap();
+            if row % 40 == 0 {
+                builder.add(row, NameKind::Former, &names[random(3_000) as usize]);
+            }
+        }
+        let in_order = builder.finish_by(&precedences).unwrap();
+        let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
+        for asked in 0..300 {
+            let text: Vec<&str> = (0..1 + asked % 3).map(|_| WORDS[random(8) as usize]).collect();
+            let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
+            let first = |count| in_order.first(&query, MatchMode::Best, None, Enough { first: count, counted: usize::MAX });
+            let (all, few) = (first(usize::MAX / 4), first(5));
+            assert_eq!((told(&few.first), few.total), (told(&all.first[..all.first.len().min(5)]), all.total), "{text:?}");
+        }
+    }
+
     #[test]
     fn a_name_takes_well_under_a_hundred_bytes() {
         let (mut own, mut shared) = (RowNamesBuilder::default(), SharedBuilder::default());
