@@ -1,6 +1,7 @@
 //! The files that declare the program's work, `pipelines/` and `schemas/`, and findings about them. Built into the program, or read
 //! from a folder. Does not know what the files mean.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::ids::Digest;
 
 /// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the program, or a folder's.
 #[derive(Debug, Clone)]
-pub struct DeclarationFiles(Arc<BTreeMap<String, Vec<u8>>>);
+pub struct DeclarationFiles(Arc<BTreeMap<String, Cow<'static, [u8]>>>);
 
 #[derive(rust_embed::RustEmbed)]
 #[folder = "pipelines"]
@@ -25,8 +26,8 @@ struct BuiltInSchemas;
 impl DeclarationFiles {
     /// The declarations the program was built with.
     pub fn built_in() -> Self {
-        fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Vec<u8>)> {
-            let read = |path: &str| E::get(path).map(|file| file.data.into_owned());
+        fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Cow<'static, [u8]>)> {
+            let read = |path: &str| E::get(path).map(|file| file.data);
             E::iter().filter_map(|path| Some((format!("{root}/{path}"), read(&path)?))).collect()
         }
         Self(Arc::new(files::<BuiltInPipelines>("pipelines").into_iter().chain(files::<BuiltInSchemas>("schemas")).collect()))
@@ -53,14 +54,14 @@ impl DeclarationFiles {
     /// The same files with some replaced or added, for trying a change.
     pub fn with(&self, changes: &[(&str, &str)]) -> Self {
         let mut files = (*self.0).clone();
-        files.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+        files.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())));
         Self(Arc::new(files))
     }
 
     /// The TOML files below a folder, in path order. Bytes that are not UTF-8 are replaced, so that the reader names the line.
-    pub fn toml_below(&self, root: &str) -> Vec<(String, String)> {
+    pub fn toml_below(&self, root: &str) -> Vec<(&str, Cow<'_, str>)> {
         let is_toml = |path: &str| path.starts_with(root) && path.ends_with(".toml");
-        self.0.iter().filter(|(path, _)| is_toml(path)).map(|(path, bytes)| (path.clone(), String::from_utf8_lossy(bytes).into_owned())).collect()
+        self.0.iter().filter(|(path, _)| is_toml(path)).map(|(path, bytes)| (path.as_str(), String::from_utf8_lossy(bytes))).collect()
     }
 
     /// Writes all files below a folder, which is made.
@@ -88,7 +89,7 @@ impl DeclarationFiles {
 
     /// The bytes of one file.
     pub fn read(&self, path: &str) -> Option<&[u8]> {
-        self.0.get(path).map(Vec::as_slice)
+        self.0.get(path).map(AsRef::as_ref)
     }
 }
 
@@ -178,14 +179,14 @@ pub fn id_of_path(path: &str, root: &str) -> String {
     path.trim_start_matches(root).trim_start_matches('/').trim_end_matches(".toml").replace('/', ".")
 }
 
-fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Cow<'static, [u8]>>) -> Result<()> {
     for entry in std::fs::read_dir(folder).at("read folder", folder)? {
         let path = entry.at("read folder", folder)?.path();
         let name = format!("{name}/{}", path.file_name().unwrap_or_default().to_string_lossy());
         if path.is_dir() {
             collect(&path, &name, files)?;
         } else {
-            files.insert(name, std::fs::read(&path).at("read", &path)?);
+            files.insert(name, std::fs::read(&path).at("read", &path)?.into());
         }
     }
     Ok(())

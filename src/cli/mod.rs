@@ -328,6 +328,20 @@ impl Global {
         self.settings_with(declarations, channel, accepted)
     }
 
+    /// What commands that look at one release work with, and what is found in it. Reading the declarations takes as long as reading a release, so that one is
+    /// done beside the other; what is wrong with the declarations is told first.
+    async fn reading_beside<T: Send + 'static, F>(&self, channel: &str, find: impl FnOnce(Releases) -> F) -> Result<(RunSettings, T)>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let finding = self.looking().map(|(_, releases)| tokio::spawn(find(releases)));
+        // On one thread: what is found beside it takes as long, and on a machine of two would have to share the other.
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::store(format!("a thread cannot be started: {error}")))?;
+        let settings = alone.install(|| self.reading(channel))?;
+        let found = finding?.await.map_err(|error| Error::store(format!("reading the release was stopped: {error}")))?;
+        Ok((settings, found?))
+    }
+
     /// The flags with which a command that is printed is about the same home: none for what the environment or no word names.
     fn places(&self) -> String {
         let is_named_elsewhere = std::env::var_os("PUBDATA_HOME").map_or(self.home == Path::new(DEFAULT_HOME), |home| self.home == Path::new(&home));

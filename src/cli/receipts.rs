@@ -13,7 +13,7 @@ use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, RecordId, ReleaseId};
 use crate::receipts::{Log, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
 use crate::run::RunSettings;
-use crate::store::{Manifest, Part, find_record};
+use crate::store::{Manifest, Part};
 
 /// Names the publisher's key.
 #[derive(Args)]
@@ -177,7 +177,7 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
 async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id: &RecordId) -> Result<Option<&'m Part>> {
     let parts = manifest.datasets.get(record_id.dataset_id()).into_iter().flat_map(|dataset| &dataset.parts);
     for part in parts.filter(|part| part.may_hold(record_id) && part.spans(record_id)) {
-        if find_record(settings.releases.part(&manifest.release_id, part).await?, record_id)?.is_some() {
+        if settings.releases.find_record(&manifest.release_id, part, record_id).await?.is_some() {
             return Ok(Some(part));
         }
     }

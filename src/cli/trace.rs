@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::ids::{RecordId, ReleaseId};
 use crate::provenance::Obtained;
 use crate::run::{self, AccessionReport, Replay, TraceReport};
+use crate::store::Releases;
 
 #[derive(Args)]
 pub(super) struct TraceArgs {
@@ -28,9 +29,11 @@ const SHOWN: usize = 600;
 
 pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
     let release = arguments.release.as_deref().map(release_id).transpose()?;
-    let settings = global.reading(&arguments.channel)?;
+    let channel = arguments.channel.clone();
     if let Ok(accession) = arguments.record.parse() {
-        let report = run::trace_accession(&settings, accession, release.as_ref()).await?;
+        let find = |releases: Releases| async move { run::manifest_of(&releases, &channel, release).await };
+        let (settings, manifest) = global.reading_beside(&arguments.channel, find).await?;
+        let report = run::trace_accession(&settings, manifest, accession).await?;
         if global.json {
             output::document("trace_filing", &report);
         } else {
@@ -38,8 +41,14 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let record_id: RecordId = arguments.record.parse().map_err(|error| Error::config(format!("{error}, nor an accession number")))?;
-    let report = run::trace(&settings, &record_id, release.as_ref()).await?;
+    let record_id: RecordId = match arguments.record.parse() {
+        Ok(record_id) => record_id,
+        // What is wrong with the declarations or the home is told first.
+        Err(error) => return global.reading(&channel).and_then(|_| Err(Error::config(format!("{error}, nor an accession number")))),
+    };
+    let wanted = record_id.clone();
+    let (settings, located) = global.reading_beside(&arguments.channel, |releases| run::locate(releases, channel, release, wanted)).await?;
+    let report = run::trace_located(&settings, located, &record_id).await?;
     if global.json {
         output::document("trace", &report);
     } else {

@@ -140,8 +140,17 @@ pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
     Ok(open_archive(path)?.index_for_name(member).is_some())
 }
 
+/// How much of a member is unpacked before it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ahead {
+    /// Bytes that are unpacked at a time.
+    pub(super) piece: usize,
+    /// Pieces that wait, beside the one that is in hand.
+    pub(super) pieces: usize,
+}
+
 /// Opens a member for reading from front to back. The reader fails at the end when the CRC does not match.
-pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<impl Read + use<>> {
+pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64, ahead: Ahead) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;
     let index = archive.index_for_name(member).ok_or_else(|| Error::format(format!("no member `{member}`; members: {}", list_names(&archive))))?;
     let (size, compressed, is_encrypted) = {
@@ -157,7 +166,7 @@ pub(super) fn open_member(path: &Path, member: &str, max_bytes: u64) -> Result<i
     if size / compressed.max(1) > MAX_RATIO {
         return Err(Error::format(format!("member `{member}` grows {} times when decompressed, more than {MAX_RATIO}", size / compressed.max(1))));
     }
-    Ok(MemberReader::new(archive, index))
+    Ok(MemberReader::new(archive, index, ahead))
 }
 
 fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
@@ -187,10 +196,10 @@ struct MemberReader {
 }
 
 impl MemberReader {
-    fn new(mut archive: ZipArchive<BufReader<File>>, index: usize) -> Self {
+    fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: Ahead) -> Self {
         // The archive lends its members; a thread of its own is the owner, and decompression runs beside parsing. The channel holds
         // few pieces, so memory is bounded, and a reader that is dropped ends the thread.
-        let (sender, pieces) = std::sync::mpsc::sync_channel(4);
+        let (sender, pieces) = std::sync::mpsc::sync_channel(ahead.pieces);
         std::thread::spawn(move || {
             let mut member = match archive.by_index(index) {
                 Ok(member) => member,
@@ -200,7 +209,7 @@ impl MemberReader {
                 }
             };
             loop {
-                let mut piece = vec![0; 1 << 18];
+                let mut piece = vec![0; ahead.piece];
                 let result = member.read(&mut piece).map(|count| {
                     piece.truncate(count);
                     piece

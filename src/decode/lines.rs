@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{ByteReader, Task, open, unreadable};
+use super::{ByteReader, RECORD_BYTES, Reading, Task, open_for, unreadable};
 use crate::error::{Error, Result};
 
 /// The longest line that is believed; a longer one means that the file is not text in lines.
@@ -24,13 +24,14 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn open(task: &Task<'_>) -> Result<Self> {
-        let reader = open(task.path, task.member, task.max_bytes)?;
-        Ok(Self { reader, buffer: vec![0; 1 << 18], start: 0, end: 0, offset: 0 })
+        let reader = open_for(task.reading(), task.path, task.member, task.max_bytes)?;
+        let at_first = if task.reading() == Reading::Whole { 1 << 18 } else { RECORD_BYTES };
+        Ok(Self { reader, buffer: vec![0; at_first], start: 0, end: 0, offset: 0 })
     }
 
     /// The reader from the first byte on, for reading records by offset.
     pub(super) fn into_reader(mut self, task: &Task<'_>) -> Result<ByteReader<'a>> {
-        if self.reader.rewind()? { Ok(self.reader) } else { open(task.path, task.member, task.max_bytes) }
+        if self.reader.rewind()? { Ok(self.reader) } else { open_for(task.reading(), task.path, task.member, task.max_bytes) }
     }
 
     /// The next line without its ending, and the offset of its first byte.

@@ -27,6 +27,7 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
+use archive::Ahead;
 pub use archive::{member_date, member_name, member_names};
 pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
 pub use delimited::HeaderRow;
@@ -44,6 +45,9 @@ use crate::ids::Digest;
 use crate::issue::Severity;
 use crate::pipeline::Format;
 use crate::provenance::SourcePointer;
+
+/// Enough for most headers and records.
+const RECORD_BYTES: usize = 16 << 10;
 
 /// A file to decode.
 pub struct Task<'a> {
@@ -144,6 +148,10 @@ pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64
 }
 
 impl Task<'_> {
+    fn reading(&self) -> Reading {
+        if self.only.is_some() { Reading::Records } else { Reading::Whole }
+    }
+
     /// The file's name, and the member's.
     fn place(&self) -> String {
         self.member.map_or_else(|| file_name(self.path), |member| format!("{} member {member}", file_name(self.path)))
@@ -155,7 +163,7 @@ impl Task<'_> {
 /// # Errors
 /// `Store` or `Format`, when the file or member cannot be read or ends before the record does.
 pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, max_bytes: u64) -> Result<Vec<u8>> {
-    let mut reader = open(path, member, max_bytes)?;
+    let mut reader = open_for(Reading::Records, path, member, max_bytes)?;
     reader.skip_to(offset)?;
     reader.take_exactly(length)
 }
@@ -179,10 +187,27 @@ enum Source<'a> {
     Member(Box<dyn Read + 'a>),
 }
 
+/// What a file is opened for, which says how much of it is read at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// All of it.
+    Whole,
+    /// Its header and a few records, which are far from each other.
+    Records,
+}
+
 fn open<'a>(path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+    open_for(Reading::Whole, path, member, max_bytes)
+}
+
+fn open_for<'a>(reading: Reading, path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+    let is_whole = reading == Reading::Whole;
+    let (buffer, of_member) = if is_whole { (1 << 20, 1 << 18) } else { (RECORD_BYTES, RECORD_BYTES) };
+    // Who wants a record stops behind it: what was unpacked further is lost.
+    let ahead = if is_whole { Ahead { piece: 1 << 18, pieces: 4 } } else { Ahead { piece: 1 << 16, pieces: 0 } };
     let source = match member {
-        None => Source::File(BufReader::with_capacity(1 << 20, File::open(path).at("open", path)?)),
-        Some(member) => Source::Member(Box::new(BufReader::with_capacity(1 << 18, archive::open_member(path, member, max_bytes)?))),
+        None => Source::File(BufReader::with_capacity(buffer, File::open(path).at("open", path)?)),
+        Some(member) => Source::Member(Box::new(BufReader::with_capacity(of_member, archive::open_member(path, member, max_bytes, ahead)?))),
     };
     Ok(ByteReader { source, position: 0, max_bytes })
 }

@@ -1,16 +1,19 @@
 //! SHA-256 digests, of bytes in memory and of streams, and their form as text.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
 use super::ParseIdError;
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// A SHA-256 digest, written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -33,10 +36,18 @@ impl Digest {
     pub fn short(&self, digits: usize) -> String {
         self.to_string().chars().take(digits).collect()
     }
+
+    /// Writes its digits into room for them. A manifest has thousands of digests, and formatting byte by byte would be most of what reading one takes.
+    fn write_hex<'a>(&self, room: &'a mut [u8; 64]) -> &'a str {
+        for (digits, byte) in room.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *digits = [HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]];
+        }
+        std::str::from_utf8(room).expect("hexadecimal digits are ASCII")
+    }
 }
 
 /// Hashes a stream piece by piece.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
@@ -51,9 +62,21 @@ impl Hasher {
     }
 }
 
+/// What is written is hashed; it is taken as it comes, so that who writes small pieces puts a buffer before it.
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(self.write_hex(&mut [0; 64]))
     }
 }
 
@@ -69,12 +92,18 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let error = || ParseIdError::new(text, "a SHA-256 digest: 64 hexadecimal digits, letters small");
         // One spelling only: texts are compared and hashed.
-        if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
             return Err(error());
         }
         let mut bytes = [0; 32];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).map_err(|_| error())?;
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low).ok_or_else(error)?;
         }
         Ok(Self(bytes))
     }
@@ -86,10 +115,66 @@ impl From<Digest> for String {
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = ParseIdError;
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.write_hex(&mut [0; 64]))
+    }
+}
 
-    fn try_from(text: String) -> Result<Self, ParseIdError> {
-        text.parse()
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(DigestText)
+    }
+}
+
+/// Reads a digest from a text where it stands, without a copy of it.
+struct DigestText;
+
+impl Visitor<'_> for DigestText {
+    type Value = Digest;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Digest, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Source: NIST, "Secure Hash Standard", example of the message "abc".
+    const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn a_digest_is_written_and_read_in_one_spelling() {
+        let digest = Digest::of(b"abc");
+        assert_eq!((digest.to_string().as_str(), digest.short(4).as_str()), (OF_ABC, "ba78"));
+        assert_eq!((OF_ABC.parse(), serde_json::from_str(&format!("\"{OF_ABC}\"")).ok()), (Ok(digest), Some(digest)));
+        assert_eq!(serde_json::to_string(&digest).unwrap(), format!("\"{OF_ABC}\""));
+        for bytes in [[0x00; 32], [0x0f; 32], [0xf0; 32], [0xff; 32], [0x9a; 32]] {
+            let digest = Digest::from_bytes(bytes);
+            assert_eq!(digest.to_string().parse(), Ok(digest));
+        }
+        let other_spellings =
+            [OF_ABC.to_uppercase(), OF_ABC[1..].to_owned(), format!("{OF_ABC}0"), format!("{}+0", &OF_ABC[2..]), "é".repeat(32), String::new()];
+        for text in other_spellings {
+            assert!(text.parse::<Digest>().is_err(), "{text}");
+            assert!(serde_json::from_value::<Digest>(text.clone().into()).unwrap_err().to_string().contains("64 hexadecimal digits"), "{text}");
+        }
+        assert!(serde_json::from_str::<Digest>("17").is_err());
+    }
+
+    #[test]
+    fn what_is_written_into_a_hasher_is_hashed() {
+        let mut hasher = Hasher::default();
+        hasher.write_all(b"a").unwrap();
+        hasher.update(b"bc");
+        assert_eq!(hasher.finish(), Digest::of(b"abc"));
     }
 }

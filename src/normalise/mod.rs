@@ -65,7 +65,11 @@ pub fn convert<T>(frame: &DataFrame, name: &str, expected: &str, rejects: &mut R
 /// # Errors
 /// When there is no such column: a programming error.
 pub fn require(frame: &DataFrame, name: &str, rejects: &mut Rejects) -> Result<()> {
-    for (row, is_null) in frame.column(name)?.is_null().iter().enumerate() {
+    let column = frame.column(name)?;
+    if column.null_count() == 0 {
+        return Ok(());
+    }
+    for (row, is_null) in column.is_null().iter().enumerate() {
         if is_null == Some(true) {
             rejects.add(row, "missing_value", format!("{name} is empty"));
         }
@@ -143,8 +147,22 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
         }
     }
     let found: IdxCa = text(&left, key)?.iter().map(|text| rows.get(&text).filter(|_| text.is_some()).copied()).collect();
-    let matched = right.drop(key)?.take(&found)?;
-    Ok(left.hstack(matched.columns())?)
+    let right = right.drop(key)?;
+    if found.len() < FEW {
+        return Ok(left.hstack(&right.columns().iter().map(|column| column.take(&found)).collect::<PolarsResult<Vec<_>>>()?)?);
+    }
+    Ok(left.hstack(right.take(&found)?.columns())?)
+}
+
+/// Rows that are sooner gathered than handed to other threads, as where one record is made again.
+const FEW: usize = 1_024;
+
+/// The rows of a frame where a mask is true.
+///
+/// # Errors
+/// When the mask is of another length: a programming error.
+pub fn filtered(frame: &DataFrame, mask: &BooleanChunked) -> Result<DataFrame> {
+    Ok(if frame.height() < FEW { frame.filter_seq(mask)? } else { frame.filter(mask)? })
 }
 
 /// Drops rows that repeat an earlier one in every column but the pointers.
@@ -202,6 +220,23 @@ mod tests {
         assert_eq!(unscaled("1e3", 3), None);
         assert_eq!((unscaled("1.5é", 2), unscaled("1.é", 1), unscaled("é", 0)), (None, None, None));
         assert_eq!(unscaled("99999999999999999999", 3), None);
+    }
+
+    /// Few rows are joined and filtered in another way than many.
+    #[test]
+    fn rows_find_their_partners_however_many_they_are() {
+        for height in [0, 1, 3, FEW - 1, FEW, 2 * FEW] {
+            let keys = |step: usize| text_column("key", (0..height).step_by(step).map(|row| Some(format!("{row:05}"))));
+            let left = DataFrame::new(height, vec![keys(1)]).unwrap();
+            let places: Vec<Vec<u64>> = (0..height).step_by(2).map(|row| vec![0, 0, row as u64, 1]).collect();
+            let right = DataFrame::new(places.len(), vec![keys(2), pointer_column(places.iter().map(Vec::as_slice))]).unwrap();
+            let joined = left_join(left, right, "key").unwrap();
+            let expected: Vec<Option<Vec<u64>>> = (0..height).map(|row| (row % 2 == 0).then(|| places[row / 2].clone())).collect();
+            assert_eq!(pointers(&joined, POINTERS).unwrap(), expected);
+            let is_third: BooleanChunked = (0..height).map(|row| (row % 5 != 0).then_some(row % 3 == 0)).collect();
+            let kept: Vec<usize> = text(&filtered(&joined, &is_third).unwrap(), "key").unwrap().iter().map(|key| key.unwrap().parse().unwrap()).collect();
+            assert_eq!(kept, (0..height).filter(|row| row % 5 != 0 && row % 3 == 0).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -41,40 +41,40 @@ impl Declarations {
     /// Reads everything and returns what could be read together with all findings.
     pub fn check(files: DeclarationFiles) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
-        let contracts = contract::load(&files, &mut findings);
+        let texts_of_files = files.toml_below("pipelines");
+        let read = || texts_of_files.par_iter().map(|(path, text)| (toml::from_str::<Declaration>(text), *path, text)).collect::<Vec<_>>();
+        let (contracts, all) = rayon::join(|| contract::load(&files, &mut findings), read);
         let mut pipelines = BTreeMap::new();
         let mut texts = BTreeMap::new();
-        let read = |(path, text): (String, String)| (toml::from_str::<Declaration>(&text), path, text);
-        let all: Vec<_> = files.toml_below("pipelines").into_par_iter().map(read).collect();
         for (declaration, path, text) in all {
             match declaration {
                 Ok(declaration) => {
-                    let expected = declared::id_of_path(&path, "pipelines");
+                    let expected = declared::id_of_path(path, "pipelines");
                     if declaration.pipeline_id != expected {
                         findings.push(Finding::at(
-                            &path,
-                            &text,
+                            path,
+                            text,
                             TablePath::Top,
                             "pipeline_id",
                             format!("is `{}`, but the file's place says `{expected}`", declaration.pipeline_id),
                         ));
                     }
-                    texts.insert(expected.clone(), (path, text));
+                    texts.insert(expected.clone(), (path, &**text));
                     pipelines.insert(expected, declaration);
                 }
                 Err(error) => {
-                    let finding = Finding::of_toml(&path, &text, &error);
+                    let finding = Finding::of_toml(path, text, &error);
                     findings.push(Finding { message: suggested(&finding.message), ..finding });
                 }
             }
         }
         add_inputs(&mut pipelines);
-        let declarations = Self { pipelines, contracts, files };
+        let declarations = Self { pipelines, contracts, files: files.clone() };
         declarations.check_references(&texts, &mut findings);
         (declarations, findings)
     }
 
-    fn check_references(&self, texts: &BTreeMap<String, (String, String)>, findings: &mut Vec<Finding>) {
+    fn check_references(&self, texts: &BTreeMap<String, (&str, &str)>, findings: &mut Vec<Finding>) {
         let mut producers: BTreeMap<&str, &str> = BTreeMap::new();
         let mut source_owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (pipeline_id, declaration) in &self.pipelines {

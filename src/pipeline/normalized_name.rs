@@ -4,7 +4,9 @@
 pub fn normalized_name(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for character in name.chars() {
-        if character.is_alphanumeric() {
+        if character.is_ascii_alphanumeric() {
+            normalized.push(character.to_ascii_lowercase());
+        } else if character.is_alphanumeric() {
             // `İ` is lower case as a letter and a mark, which is none.
             normalized.extend(character.to_lowercase().filter(|lower| lower.is_alphanumeric()));
         } else if !normalized.is_empty() && !normalized.ends_with('_') {

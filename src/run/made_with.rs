@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::RunSettings;
 use super::code_version::CodeVersion;
 use super::selection::sources_of;
-use super::{EVERYTHING, RunSettings};
 use crate::contract::{Contract, Contracts};
 use crate::error::{Error, Result};
 use crate::ids::Digest;
@@ -112,9 +112,7 @@ impl MadeWith {
         };
         let not_held = other_code(&own, entry);
         let notes = not_held.clone().into_iter().collect();
-        // What was published had passed, or a person had taken it as it was.
-        let accepted = vec![EVERYTHING.to_owned()];
-        Ok(Self { settings: RunSettings { declarations: own, accepted, ..settings.clone() }, not_held, notes })
+        Ok(Self { settings: settings.making_again(own), not_held, notes })
     }
 
     /// The settings of a program that builds with the declarations of one release's build and the contracts of another's.
@@ -134,7 +132,7 @@ impl MadeWith {
         let texts = Texts { declared: text(declared, &declared.1.declaration_hash).await?, contracts: text(contracts, &contracts.1.contracts_hash).await? };
         let (pipelines, contracts) = texts.read(entry).map_err(|error| Error::config(format!("this program cannot read what it was made with ({error})")))?;
         let own = Declarations { pipelines, contracts, files: settings.declarations.files.clone() };
-        Ok(RunSettings { declarations: own, accepted: vec![EVERYTHING.to_owned()], ..settings.clone() })
+        Ok(settings.making_again(own))
     }
 
     /// With what is declared today, because the release is of an earlier version, which kept nothing.

@@ -73,7 +73,7 @@ pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::{check_chosen, check_selectors};
 pub use standing::{FileByHand, blocked_before, files_by_hand, not_renewed_since, standing};
 pub use told_replay::{ToldDifference, ToldReplay, told_replay};
-pub use trace::{AccessionReport, TraceReport, trace, trace_accession};
+pub use trace::{AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located};
 pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};
 pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 pub use why::{explained_diff, words_of_cause};
@@ -82,6 +82,7 @@ use jiff::Timestamp;
 
 use crate::error::{Error, Result};
 use crate::fetch::{FetchProgress, FetchSettings};
+use crate::ids::ReleaseId;
 use crate::pipeline::Declarations;
 use crate::publish::PartObserver;
 use crate::store::{Home, Manifest, Releases};
@@ -116,6 +117,25 @@ pub struct RunSettings {
 const EVERYTHING: &str = "*";
 
 impl RunSettings {
+    /// Those by which something published is made again with the declarations it was made with: it had passed, or a person had taken it as it was. The
+    /// declarations that these have are many, and are not copied.
+    fn making_again(&self, declarations: Declarations) -> Self {
+        Self {
+            home: self.home.clone(),
+            releases: self.releases.clone(),
+            declarations,
+            fetch: self.fetch.clone(),
+            channel: self.channel.clone(),
+            selectors: self.selectors.clone(),
+            chosen: self.chosen.clone(),
+            is_forced: self.is_forced,
+            is_offline: self.is_offline,
+            accepted: vec![EVERYTHING.to_owned()],
+            confirmed: self.confirmed.clone(),
+            part_observer: self.part_observer.clone(),
+        }
+    }
+
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
     /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
     fn waives(&self, names: &[&str], rule: &str) -> bool {
@@ -171,9 +191,23 @@ pub type SharedObserver = Arc<dyn Observer>;
 /// # Errors
 /// `Config`, when nothing was published to it yet; `Store`, when it cannot be read.
 pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
-    let entry = settings.releases.channel(&settings.channel).await?;
-    let entry = entry.ok_or_else(|| Error::config(format!("channel `{}` has no release yet", settings.channel)).hint("`pubdata run` makes one"))?;
-    settings.releases.manifest(&entry.release_id).await
+    manifest_of(&settings.releases, &settings.channel, None).await
+}
+
+/// The manifest of a release; of the one that a channel points at, where none is named.
+///
+/// # Errors
+/// `Config`, when nothing was published to the channel yet; `Store`, when it cannot be read.
+pub async fn manifest_of(releases: &Releases, channel: &str, release: Option<ReleaseId>) -> Result<Manifest> {
+    let release = match release {
+        Some(release) => release,
+        None => {
+            let entry = releases.channel(channel).await?;
+            let entry = entry.ok_or_else(|| Error::config(format!("channel `{channel}` has no release yet")).hint("`pubdata run` makes one"))?;
+            entry.release_id
+        }
+    };
+    releases.manifest(&release).await
 }
 
 /// Where the details of one run's findings are written.

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::made_with::{MadeWith, contracts_of};
 use super::replay::{Difference, Replay, replay};
-use super::{RunSettings, current_manifest};
+use super::{RunSettings, manifest_of};
 use crate::contract::Contract;
 use crate::decode;
-use crate::error::{Error, Result, ResultExt};
+use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, RecordId, ReleaseId};
 use crate::provenance::{Obtained, Snapshot, SourcePointer};
-use crate::store::{self, FoundRecord, Manifest, Part, Snapshots, TaskEntry};
+use crate::store::{self, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
 #[derive(Debug, Serialize)]
@@ -56,24 +56,50 @@ pub struct TracedSource {
     pub text: Option<String>,
 }
 
-/// Follows a record back to its bytes and makes it again from them.
+/// A record where a release has it.
+#[derive(Debug)]
+pub struct LocatedRecord {
+    manifest: Manifest,
+    part: Part,
+    record: Map<String, Value>,
+    pointers: Vec<SourcePointer>,
+}
+
+/// Finds a record in a release; in the one that a channel points at, where none is named. Nothing that is declared is needed for it.
 ///
 /// # Errors
 /// `Config`, when there is no such record; `Store`, when the release cannot be read.
+pub async fn locate(releases: Releases, channel: String, release: Option<ReleaseId>, record_id: RecordId) -> Result<LocatedRecord> {
+    let manifest = manifest_of(&releases, &channel, release).await?;
+    let (part, record, pointers) = find(&releases, &manifest, &record_id).await?;
+    Ok(LocatedRecord { manifest, part, record, pointers })
+}
+
+/// Follows a record back to its bytes and makes it again from them.
+///
+/// # Errors
+/// `Config`, when there is no such record; `Store`, when the release or a snapshot cannot be read.
 pub async fn trace(settings: &RunSettings, record_id: &RecordId, release: Option<&ReleaseId>) -> Result<TraceReport> {
-    let manifest = match release {
-        Some(release) => settings.releases.manifest(release).await?,
-        None => current_manifest(settings).await?,
-    };
-    let (part, record, pointers) = find(settings, &manifest, record_id).await?;
+    let located = locate(settings.releases.clone(), settings.channel.clone(), release.cloned(), record_id.clone()).await?;
+    trace_located(settings, located, record_id).await
+}
+
+/// Follows a record that was found, as [`trace`] does.
+///
+/// # Errors
+/// As there.
+pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, record_id: &RecordId) -> Result<TraceReport> {
+    let LocatedRecord { manifest, part, record, pointers } = located;
     let found = FoundRecord { manifest: &manifest, part: &part, record_id, columns: &record, pointers: &pointers };
     let entry = entry_of(&found)?;
     let snapshots = Snapshots::look(&settings.home);
     let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
     let made = MadeWith::of(settings, &manifest, entry).await;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    let sources = pointers.iter().map(|pointer| traced_source(declared, &snapshots, entry, pointer)).collect();
-    let Remade { replay, not_possible, differences, notes } = remade_by(settings, made, &found)?;
+    // Each reads the snapshots for itself.
+    let (remade, sources) =
+        rayon::join(|| remade_by(settings, &made, &found), || pointers.iter().map(|pointer| traced_source(declared, &snapshots, entry, pointer)).collect());
+    let Remade { replay, not_possible, differences, notes } = remade?;
     let differences: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
     Ok(TraceReport {
         record_id: record_id.to_string(),
@@ -110,21 +136,26 @@ pub(super) struct Remade {
 /// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record is.
 pub(super) async fn remade(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<Remade> {
     let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
-    remade_by(settings, made, found)
+    remade_by(settings, &made, found)
 }
 
 /// `made` is how the record's build is made again, or why that is lost.
-fn remade_by(settings: &RunSettings, made: Result<MadeWith>, found: &FoundRecord<'_>) -> Result<Remade> {
+fn remade_by(settings: &RunSettings, made: &Result<MadeWith>, found: &FoundRecord<'_>) -> Result<Remade> {
     let entry = entry_of(found)?;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    let mut differences = damaged(declared, &Snapshots::look(&settings.home), entry, found.pointers)?;
+    let remake = |made: &MadeWith| {
+        let mut notes = made.notes.clone();
+        (replay(made, entry, found, &mut notes), notes)
+    };
+    // Hashing the snapshots whole takes as long as making a record of them.
+    let (remade, damaged) = rayon::join(|| made.as_ref().map(remake), || damaged(declared, &Snapshots::look(&settings.home), entry, found.pointers));
+    let mut differences = damaged?;
     let is_damaged = !differences.is_empty() || made.is_err();
     let (mut notes, mut not_possible) = (Vec::new(), None);
-    match &made {
-        Err(error) => differences.push(Difference::of_bytes(error.to_string())),
-        Ok(made) => {
-            notes.extend(made.notes.iter().cloned());
-            let remade = replay(made, entry, found, &mut notes);
+    match (made, remade) {
+        (Err(error), _) | (_, Err(error)) => differences.push(Difference::of_bytes(error.to_string())),
+        (Ok(made), Ok((remade, noted))) => {
+            notes = noted;
             // What is damaged is other than it was, whatever made it.
             not_possible = made.not_held.clone().filter(|_| !remade.is_empty() && !is_damaged);
             differences.extend(remade);
@@ -172,11 +203,7 @@ pub struct AccessionReport {
 ///
 /// # Errors
 /// `Config`, when no record names it; `Store`, when the release cannot be read.
-pub async fn trace_accession(settings: &RunSettings, accession: AccessionNumber, release: Option<&ReleaseId>) -> Result<AccessionReport> {
-    let manifest = match release {
-        Some(release) => settings.releases.manifest(release).await?,
-        None => current_manifest(settings).await?,
-    };
+pub async fn trace_accession(settings: &RunSettings, manifest: Manifest, accession: AccessionNumber) -> Result<AccessionReport> {
     let text = accession.to_string();
     let mut records: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
     let contracts = contracts_of(settings, &manifest).await;
@@ -201,15 +228,17 @@ pub async fn trace_accession(settings: &RunSettings, accession: AccessionNumber,
 }
 
 /// The part, the columns and the pointers of a record.
-async fn find(settings: &RunSettings, manifest: &Manifest, record_id: &RecordId) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
+async fn find(releases: &Releases, manifest: &Manifest, record_id: &RecordId) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
     let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
         let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
         Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
             .hint("`--release` looks at another release, `pubdata releases list` shows which there are")
     })?;
-    for part in dataset.parts.iter().filter(|part| part.may_hold(record_id)) {
-        let bytes = settings.releases.part(&manifest.release_id, part).await?;
-        if let Some((record, pointers)) = store::find_record(bytes, record_id).context(|| format!("part {} of release {}", part.path, manifest.release_id))? {
+    let mut parts: Vec<&Part> = dataset.parts.iter().filter(|part| part.may_hold(record_id)).collect();
+    // Not every dataset is sorted by what its ids begin with: where a part's first and last say that it has the record, it most likely has.
+    parts.sort_by_key(|part| !part.spans(record_id));
+    for part in parts {
+        if let Some((record, pointers)) = releases.find_record(&manifest.release_id, part, record_id).await? {
             return Ok((part.clone(), record, pointers));
         }
     }

@@ -2,13 +2,14 @@
 //! equal releases.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufWriter;
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::Unrenewed;
 use crate::error::{Error, Result};
-use crate::ids::{Digest, RecordId, ReleaseId};
+use crate::ids::{Digest, Hasher, RecordId, ReleaseId};
 use crate::issue::SourceFinding;
 use crate::pipeline::{Evidence, LayoutEvidence};
 use crate::provenance::{Snapshot, SourceRows};
@@ -18,6 +19,9 @@ pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
 /// Version of what parts are named and how their columns are stored: another makes all of them anew. 2: flat names, signed offsets.
 pub const PART_FORMAT_VERSION: u32 = 2;
+
+/// Its canonical text is hashed as it is written, so that no second manifest stands in memory.
+const HASHED_AT_A_TIME: usize = 16 << 10;
 
 /// What a release holds: every part with its hash, what it was built from, and what validation said.
 ///
@@ -188,7 +192,9 @@ pub struct PartReport {
 impl Manifest {
     /// The digest that the release id is the beginning of: of the canonical JSON (keys sorted, no white space) of the hashed fields.
     pub fn derive_digest(&self) -> Digest {
-        Digest::of(&serde_json::to_vec(&HashedManifest::of(self)).expect("a manifest is plain data"))
+        let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
+        serde_json::to_writer(&mut text, &HashedManifest::of(self)).expect("a manifest is plain data");
+        text.into_inner().expect("a hasher takes everything").finish()
     }
 
     /// Derives the release id from what is hashed.
@@ -221,13 +227,18 @@ impl Manifest {
     /// `Store`, when it is not one, when its format is newer than this program, or when its id is not that of its content.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error| Error::store(format!("not a manifest: {error}"));
-        let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
-        let format_version = format.format_version.as_u64().unwrap_or(0);
-        if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
-            return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
-                .hint("use the version of pubdata that wrote it, or a later one"));
-        }
-        let manifest: Self = serde_json::from_slice(bytes).map_err(not_one)?;
+        let manifest = match serde_json::from_slice::<Self>(bytes) {
+            Ok(manifest) => {
+                check_format(u64::from(manifest.format_version))?;
+                manifest
+            }
+            // A newer one need not look like this one at all: its format says more than what it lacks.
+            Err(error) => {
+                let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
+                check_format(format.format_version.as_u64().unwrap_or(0))?;
+                return Err(not_one(error));
+            }
+        };
         let derived = manifest.derive_release_id();
         if derived != manifest.release_id {
             return Err(Error::store(format!("manifest of {} was changed: its content has the id {derived}", manifest.release_id)));
@@ -298,6 +309,15 @@ pub fn part_path(dataset_id: &str, partition_by: &[String], partition: &BTreeMap
     }
     let name = if name.is_empty() { WHOLE.to_owned() } else { name.join("~") };
     Ok(format!("{dataset_id}/{name}.parquet"))
+}
+
+/// Refuses a format that this program does not read.
+fn check_format(format_version: u64) -> Result<()> {
+    if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
+        return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
+            .hint("use the version of pubdata that wrote it, or a later one"));
+    }
+    Ok(())
 }
 
 /// What tells whether the rest can be read.
@@ -481,5 +501,24 @@ mod tests {
         for input in [json!({"url": "https://example.org/other.zip"}), json!({"sha256": Digest::of(b"other")}), json!({"source_version": "2025"})] {
             assert_ne!(with(none(), input.clone()), id, "{input}");
         }
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_says_why() {
+        let read = |manifest: Value| Manifest::from_json(manifest.to_string().as_bytes()).unwrap_err().to_string();
+        let whole = json!({
+            "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false, "tasks": {}, "datasets": {},
+            "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
+        });
+        assert!(read(whole.clone()).contains("was changed"), "{}", read(whole.clone()));
+        for format in [json!(0), json!(2), json!(99), json!(1_u64 << 40)] {
+            let mut other = whole.clone();
+            other["format_version"] = format.clone();
+            assert!(read(other).contains(&format!("manifest format {format} is not one this program reads")));
+        }
+        assert!(read(json!({ "format_version": 2, "parts": "elsewhere" })).contains("manifest format 2 is not one"), "a newer one need not look like this one");
+        assert!(read(json!({ "format_version": "newest" })).contains("manifest format 0 is not one"));
+        assert!(read(json!({ "format_version": 1 })).contains("not a manifest: missing field"));
+        assert!(read(json!([1])).contains("not a manifest"));
     }
 }

@@ -8,6 +8,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter, RowSelection, RowSelector};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, RowGroupMetaData};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::reader::ChunkReader;
 use serde_json::{Map, Value};
 
 use super::{Manifest, Part};
@@ -30,11 +31,11 @@ pub struct FoundRecord<'a> {
 
 const RECORD_ID: &str = "record_id";
 
-/// Finds a record in a part. Row groups whose range of ids does not hold it are not read.
+/// Finds a record in a part: its bytes, or its file, of which only what is needed is read. Row groups whose range of ids does not hold it are not.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
-pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> {
+pub fn find_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> Result<Option<Record>> {
     row_of_record(part, record_id)?.map(|row| record_at(&row, 0)).transpose()
 }
 
@@ -42,7 +43,7 @@ pub fn find_record(part: Bytes, record_id: &RecordId) -> Result<Option<Record>> 
 ///
 /// # Errors
 /// As there.
-pub fn row_of_record(part: Bytes, record_id: &RecordId) -> Result<Option<RecordBatch>> {
+pub fn row_of_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> Result<Option<RecordBatch>> {
     let with_pages = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, with_pages)?;
     let metadata = builder.metadata().clone();
@@ -220,6 +221,7 @@ pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> 
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::sync::Arc;
 
     use arrow::array::{Int64Array, ListArray, StringArray, StructArray, UInt64Array};
@@ -287,12 +289,17 @@ mod tests {
             writer.write(&batch).unwrap();
             writer.close().unwrap();
             let part = Bytes::from(bytes);
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&part).unwrap();
             for (row, record_id) in ids.iter().enumerate() {
                 let found = find_record(part.clone(), &record_id.parse().unwrap()).unwrap().unwrap_or_else(|| panic!("{record_id} is lost"));
                 assert_eq!((&found.0[RECORD_ID], &found.0["row"]), (&Value::from(record_id.as_str()), &Value::from(row)));
+                assert_eq!(find_record(file.try_clone().unwrap(), &record_id.parse().unwrap()).unwrap(), Some(found), "of the file no less is found");
             }
             for number in (0..999).step_by(37) {
-                assert_eq!(find_record(part.clone(), &id(2 * number + 1).parse().unwrap()).unwrap(), None);
+                let absent = id(2 * number + 1).parse().unwrap();
+                assert_eq!(find_record(part.clone(), &absent).unwrap(), None);
+                assert_eq!(find_record(file.try_clone().unwrap(), &absent).unwrap(), None);
             }
         }
     }

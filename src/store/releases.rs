@@ -14,9 +14,10 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
+use super::record::{Record, find_record};
 use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
 use crate::error::{Error, IoExt, Result, ResultExt};
-use crate::ids::{Digest, ReleaseId};
+use crate::ids::{Digest, RecordId, ReleaseId};
 
 /// Parts that are fetched at the same time before a release is served.
 const FETCHED_AT_A_TIME: usize = 8;
@@ -184,8 +185,25 @@ impl Releases {
     /// # Errors
     /// `Store`, when the part is missing.
     pub async fn part(&self, id: &ReleaseId, part: &Part) -> Result<Bytes> {
-        let missing = || Error::store(format!("release {id}: part {} is missing", part.path)).hint("`pubdata verify` lists all that is damaged");
-        self.part_if_present(id, part).await?.ok_or_else(missing)
+        self.part_if_present(id, part).await?.ok_or_else(|| missing(id, part))
+    }
+
+    /// Finds a record in a part; its hash is not checked here. In a folder no more of the file is read than the record needs.
+    ///
+    /// # Errors
+    /// `Store`, when the part is missing or is none.
+    pub async fn find_record(&self, id: &ReleaseId, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
+        let found = match self.folder() {
+            Some(folder) => {
+                let path = folder.join(part_key(id, &part.path)?.as_ref());
+                match File::open(&path) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing(id, part)),
+                    opened => find_record(opened.at("open", &path)?, record_id),
+                }
+            }
+            None => find_record(self.part(id, part).await?, record_id),
+        };
+        found.context(|| format!("part {} of release {id}", part.path))
     }
 
     /// Reads a whole part, if it is there.
@@ -325,6 +343,10 @@ impl Releases {
         self.store.delete(&manifest_key(id)).await.context(at_release)?;
         self.store.delete_folder(&release_key(id)).await.context(at_release)
     }
+}
+
+fn missing(id: &ReleaseId, part: &Part) -> Error {
+    Error::store(format!("release {id}: part {} is missing", part.path)).hint("`pubdata verify` lists all that is damaged")
 }
 
 fn release_key(id: &ReleaseId) -> Path {

@@ -467,7 +467,7 @@ fn declarations_hold_no_conditions() {
     }
     let mut found = Vec::new();
     for (path, text) in DeclarationFiles::built_in().toml_below("pipelines") {
-        visit(&toml::Value::Table(text.parse().unwrap()), &path, &mut found);
+        visit(&toml::Value::Table(text.parse().unwrap()), path, &mut found);
     }
     assert_eq!(found, Vec::<String>::new(), "facts only: move the condition into src/datasets/");
 }

@@ -15,7 +15,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{left_join, pointers, text, text_column};
+use crate::normalise::{filtered, left_join, pointers, text, text_column};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -124,20 +124,22 @@ fn build_level(
     let mut frames = BTreeMap::new();
     for (table, source) in tables {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
-        frames.insert(table.as_str(), context.without_repeats(&source.frame.filter(&is_of_level)?)?);
+        frames.insert(table.as_str(), context.without_repeats(&filtered(&source.frame, &is_of_level)?)?);
     }
     let areas = areas_of(level, frames.values(), &names.by_area, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
     let tables: BTreeMap<&str, AlignedTable> = frames
         .into_par_iter()
+        .filter(|(_, frame)| !context.is_replay() || frame.height() > 0)
         .map(|(table, frame)| Ok((table, AlignedTable::new(&areas, frame).context(|| format!("table {table}"))?)))
         .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
-        let table = &tables[metric.table.as_str()];
+        // Of a record that is made again most tables have nothing.
+        let Some(table) = tables.get(metric.table.as_str()) else { continue };
         let universe = universes.get(&metric.universe_variable());
-        if context.is_replay() && (table.is_empty || universe.is_none()) {
+        if context.is_replay() && universe.is_none() {
             continue;
         }
         let universe = universe.ok_or_else(|| Error::format(format!("the table shells have no universe for {}", metric.universe_variable())))?;
@@ -194,7 +196,7 @@ fn areas_of<'f>(level: &Level<'_>, frames: impl Iterator<Item = &'f DataFrame>, 
     let codes = StringChunked::from_iter_options("code".into(), codes.into_iter());
     let is_area = codes.is_not_null();
     let areas = DataFrame::new(geo_ids.len(), vec![text_column("geo_id", geo_ids.into_iter().map(Some)), codes.into_column()])?;
-    left_join(areas.filter(&is_area)?, names.clone(), "geo_id")
+    left_join(filtered(&areas, &is_area)?, names.clone(), "geo_id")
 }
 
 /// The published percentages of a level, one column per variable and one of pointers per file, aligned with the areas.

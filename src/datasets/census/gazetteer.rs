@@ -11,7 +11,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, SourceFrame, Table, settings};
 use crate::error::{Error, Result};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, pointer_column, pointers, require, text, text_column, unscaled, whole};
+use crate::normalise::{Rejects, convert, degrees, filtered, pointer_column, pointers, require, text, text_column, unscaled, whole};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -98,7 +98,7 @@ impl Areas {
             Column::new("internal_point_lat".into(), self.lat),
             Column::new("internal_point_lon".into(), self.lon),
         ]);
-        Ok(DataFrame::new(height, columns)?.filter(&self.rejects.kept())?)
+        filtered(&DataFrame::new(height, columns)?, &self.rejects.kept())
     }
 }
 

@@ -18,15 +18,13 @@ pub(super) struct AlignedTable {
     frame: DataFrame,
     /// None for an area that the table has no row for.
     pointers: Vec<Option<Vec<u64>>>,
-    pub(super) is_empty: bool,
 }
 
 impl AlignedTable {
     /// Brings a table's rows into the order of the areas.
     pub(super) fn new(areas: &DataFrame, frame: DataFrame) -> Result<Self> {
-        let is_empty = frame.height() == 0;
         let frame = left_join(areas.select(["geo_id"])?, frame, "geo_id")?;
-        Ok(Self { pointers: pointers(&frame, POINTERS)?, frame, is_empty })
+        Ok(Self { pointers: pointers(&frame, POINTERS)?, frame })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::datasets::Context;
 use crate::datasets::context::finding;
 use crate::error::Result;
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, left_join, pointers, require, text, whole};
+use crate::normalise::{Rejects, convert, filtered, left_join, pointers, require, text, whole};
 use crate::provenance::POINTERS;
 
 /// The primary county of a ZCTA. Areas in square metres.
@@ -67,7 +67,7 @@ pub(super) fn read(context: &Context<'_>, connecticut: &str, dataset_id: &str, i
     let source = context.read_one("census.zcta_county")?;
     issues.extend(source.issues(dataset_id));
     // Rows without a ZCTA are county land outside every ZCTA.
-    let frame = context.without_repeats(&source.frame.filter(&source.frame.column("zcta")?.is_not_null())?)?;
+    let frame = context.without_repeats(&filtered(&source.frame, &source.frame.column("zcta")?.is_not_null())?)?;
     let mut rejects = Rejects::new(frame.height());
     let land = convert(&frame, "land_part", "square metres", &mut rejects, whole)?;
     let water = convert(&frame, "water_part", "square metres", &mut rejects, whole)?;

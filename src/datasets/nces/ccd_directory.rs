@@ -13,7 +13,7 @@ use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Table, settings};
 use crate::error::{Result, ResultExt};
 use crate::issue::{Issue, Severity};
-use crate::normalise::{Rejects, convert, degrees, left_join, pointer_column, pointers, require, text, text_column, us_date};
+use crate::normalise::{Rejects, convert, degrees, filtered, left_join, pointer_column, pointers, require, text, text_column, us_date};
 use crate::pipeline::Declaration;
 use crate::provenance::POINTERS;
 
@@ -84,7 +84,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let columns = reader.columns(&settings)?;
     let Reader { rejects, unknown, .. } = reader;
     add_findings(context, &frame, &rejects, &unknown, &settings.decides, &mut issues)?;
-    let table = DataFrame::new(frame.height(), columns)?.filter(&rejects.kept())?;
+    let table = filtered(&DataFrame::new(frame.height(), columns)?, &rejects.kept())?;
     if !context.is_replay() {
         check_geocodes(&settings, &table, &mut issues)?;
     }
@@ -99,7 +99,7 @@ fn no_characteristics() -> Result<DataFrame> {
 }
 
 fn only_keyed(frame: DataFrame) -> Result<DataFrame> {
-    Ok(frame.filter(&frame.column("ncessch")?.is_not_null())?)
+    filtered(&frame, &frame.column("ncessch")?.is_not_null())
 }
 
 /// Reads the joined columns, keeping note of rows and categories that cannot be published.

@@ -137,6 +137,9 @@ impl Catalog {
         self.parts.forget_all_but(&manifests);
         let release = Arc::new(release.marked(unrenewed.as_ref()));
         self.current.store(Some(Arc::new(Current { entry: entry.clone(), unrenewed, release })));
+        if let Some(previous) = current.filter(|previous| previous.release.manifest.release_id != entry.release_id) {
+            self.lock_retained().keep_previous(previous.release.clone());
+        }
         Ok(Some(entry.release_id))
     }
 
@@ -232,8 +235,13 @@ impl Catalog {
         Ok(history)
     }
 
-    /// Loads the release that the channel points at; what it takes of memory is the measure for earlier ones.
+    /// Loads the release that the channel points at; what it takes of memory is the measure for earlier ones. Of the one it pointed at before only the
+    /// manifest is read again: who rolls back waits for it.
     async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
+        let previous = self.lock_retained().previous(id);
+        if let Some(previous) = previous {
+            return previous.again(&self.parts).await.map(Arc::new);
+        }
         let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
         // What is not on disk by then is fetched when it is asked for.
         let fetched = match self.releases.manifest(id).await {

@@ -68,6 +68,15 @@ impl Release {
         Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
     }
 
+    /// Reads a release again of which the tables are still in memory: its parts are those that they were read from, for their digests decide its id.
+    ///
+    /// # Errors
+    /// `Store`, when the manifest is missing or damaged.
+    pub async fn again(&self, cache: &PartCache) -> Result<Self> {
+        let manifest = cache.releases().manifest(&self.manifest.release_id).await?;
+        Ok(Self { manifest, tables: self.tables.clone(), freshness: FreshnessCache::default() })
+    }
+
     /// The release with the marks of what could not be renewed since.
     pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
         let mut manifest = self.manifest.clone();

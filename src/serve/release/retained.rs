@@ -20,6 +20,8 @@ const BYTES_PER_ROW: f64 = 64.0;
 pub struct Retained {
     /// The least recently used first.
     kept: Vec<Arc<Release>>,
+    /// The one that the channel pointed at before, for a rollback. Requests are not answered from it.
+    previous: Option<Arc<Release>>,
     loading: Option<(ReleaseId, watch::Receiver<Loading>)>,
     limit_bytes: usize,
     bytes_per_row: f64,
@@ -27,7 +29,7 @@ pub struct Retained {
 
 impl Retained {
     pub fn new(limit_bytes: usize) -> Self {
-        Self { kept: Vec::new(), loading: None, limit_bytes, bytes_per_row: BYTES_PER_ROW }
+        Self { kept: Vec::new(), previous: None, loading: None, limit_bytes, bytes_per_row: BYTES_PER_ROW }
     }
 
     /// Takes what the first release took as the measure for all.
@@ -46,6 +48,19 @@ impl Retained {
         Some(release)
     }
 
+    /// Keeps the release that the channel no longer points at, where there is room beside the others.
+    pub fn keep_previous(&mut self, release: Arc<Release>) {
+        self.previous = None;
+        if self.taken_bytes() + self.bytes(&release.manifest) <= self.limit_bytes as f64 {
+            self.previous = Some(release);
+        }
+    }
+
+    /// The release that the channel pointed at before, if it is that one.
+    pub fn previous(&self, id: &ReleaseId) -> Option<Arc<Release>> {
+        self.previous.clone().filter(|release| release.manifest.release_id == *id && release.is_intact())
+    }
+
     /// Where to wait for a release that is being loaded.
     pub fn loading(&self, id: &ReleaseId) -> Option<watch::Receiver<Loading>> {
         // One that broke off without a word is to begin again.
@@ -59,9 +74,18 @@ impl Retained {
     /// Lets go of so many releases that another one has room; of the last one too, where it alone is larger than all may be together.
     pub fn make_room(&mut self, manifest: &Manifest) {
         let wanted = self.bytes(manifest);
-        while !self.kept.is_empty() && self.kept.iter().map(|release| self.bytes(&release.manifest)).sum::<f64>() + wanted > self.limit_bytes as f64 {
+        let is_full = |this: &Self| this.taken_bytes() + wanted > this.limit_bytes as f64;
+        // Somebody asks for the others now.
+        if is_full(self) {
+            self.previous = None;
+        }
+        while !self.kept.is_empty() && is_full(self) {
             self.kept.remove(0);
         }
+    }
+
+    fn taken_bytes(&self) -> f64 {
+        self.kept.iter().chain(&self.previous).map(|release| self.bytes(&release.manifest)).sum()
     }
 
     /// Keeps what was loaded; nothing is being loaded any more.

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use pubdata::ids::ReleaseId;
 use pubdata::serve::Limits;
 
 use crate::serve::geo::draft;
@@ -42,6 +43,43 @@ async fn rollback_serves_the_earlier_release_again() {
     assert_eq!(world.service.refresh().await.unwrap(), None, "nothing has moved since");
 }
 
+/// The release that was served before is still in memory: of its parts none is read again, not even a damaged one. Without room for it they are.
+#[tokio::test]
+async fn rollback_to_the_release_that_was_served_before_waits_for_no_part() {
+    for (retained_bytes, is_kept) in [(Limits::default().retained_bytes, true), (0, false)] {
+        let world = World::with(|settings| settings.limits = Limits { retained_bytes, ..Limits::default() }).await;
+        let first = world.release_id.clone();
+        let second = world.publish(&draft(20_000.0)).await;
+        assert_eq!(world.service.refresh().await.unwrap(), Some(second.clone()));
+        damage_schools(&world, &first).await;
+        point(&world.releases(), &first, "2026-01-13T00:00:00Z").await;
+        let (served, population) = if is_kept { (Some(first.clone()), 19_652) } else { (None, 20_000) };
+        assert_eq!(world.service.refresh().await.ok().flatten(), served);
+        assert_eq!(world.ok(PROFILE).await["data"]["summary"]["population"]["value"], population);
+    }
+}
+
+#[tokio::test]
+async fn release_of_which_the_manifest_is_gone_is_not_served_again() {
+    let world = World::new().await;
+    world.publish(&draft(20_000.0)).await;
+    world.service.refresh().await.unwrap();
+    world.releases().delete_release(&world.release_id).await.unwrap();
+    point(&world.releases(), &world.release_id, "2026-01-13T00:00:00Z").await;
+    assert!(world.service.refresh().await.is_err());
+    assert_eq!(world.ok(PROFILE).await["data"]["summary"]["population"]["value"], 20_000);
+}
+
+/// Changes a byte in the middle of a part.
+async fn damage_schools(world: &World, id: &ReleaseId) {
+    let manifest = world.releases().manifest(id).await.unwrap();
+    let part = &manifest.datasets["geo.school"].parts[0];
+    let mut bytes = world.releases().part(id, part).await.unwrap().to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    world.releases().put_part(id, &part.path, bytes.into()).await.unwrap();
+}
+
 #[tokio::test]
 async fn release_that_was_deleted_is_no_longer_kept() {
     let world = World::new().await;
@@ -57,12 +95,7 @@ async fn release_that_was_deleted_is_no_longer_kept() {
 async fn damaged_release_is_not_served_and_the_present_one_stays() {
     let world = World::new().await;
     let broken = world.publish(&draft(20_000.0)).await;
-    let manifest = world.releases().manifest(&broken).await.unwrap();
-    let part = &manifest.datasets["geo.school"].parts[0];
-    let mut bytes = world.releases().part(&broken, part).await.unwrap().to_vec();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    world.releases().put_part(&broken, &part.path, bytes.into()).await.unwrap();
+    damage_schools(&world, &broken).await;
     let error = world.service.refresh().await.unwrap_err().to_string();
     assert!(error.contains("geo.school/part-0.parquet: the file is damaged"), "{error}");
     assert_eq!(world.ok(PROFILE).await["data"]["summary"]["population"]["value"], 19_652);
