@@ -5,8 +5,8 @@
 //! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them.
 //!
 //! ```text
-//! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.arrow    an Arrow file, then the SHA-256 of its bytes
-//! HOME/state/tables/<channel>/<sha256 of the digests of a dataset's parts>-<of what the index is>.arrow
+//! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.<versions>.arrow    an Arrow file, then the SHA-256 of its bytes
+//! HOME/state/tables/<channel>/<sha256 of the digests of a dataset's parts>-<of what the index is>.<versions>.arrow
 //! ```
 
 use std::collections::BTreeSet;
@@ -31,8 +31,13 @@ use super::{Manifest, Part};
 use crate::error::{Error, IoExt, Result, ResultExt};
 use crate::ids::{Digest, Hasher};
 
-/// Part of every name: copies in another form are not read.
+/// Part of every name: copies in another form are not read, and removed.
 pub(super) const FORMAT_VERSION: u32 = 2;
+
+/// How the names of copies end that this version of the program reads.
+fn ending() -> String {
+    format!(".{FORMAT_VERSION}-{}.arrow", env!("CARGO_PKG_VERSION"))
+}
 const DIGEST_BYTES: usize = 32;
 /// A file that is older and not finished never will be.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
@@ -86,8 +91,8 @@ impl Copies {
     }
 
     fn path(&self, of: &Digest, form: &str) -> PathBuf {
-        let form = Digest::of(format!("{FORMAT_VERSION} {} {form}", env!("CARGO_PKG_VERSION")).as_bytes());
-        self.folder.join(format!("{of}-{}.arrow", form.short(16)))
+        let form = Digest::of(form.as_bytes());
+        self.folder.join(format!("{of}-{}{}", form.short(16), ending()))
     }
 
     /// Whether there is a file; it may be damaged.
@@ -130,15 +135,20 @@ impl Copies {
         map(File::open(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
-    /// Removes copies of parts that no release of these has, and what a server that was killed left unfinished. Who has one open keeps it.
+    /// Removes copies of parts that no release of these has, those of other versions of the program, and what a server that was killed left unfinished. Who has
+    /// one open keeps it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
         let datasets = || manifests.iter().flat_map(|manifest| manifest.datasets.values());
         let of_parts = datasets().flat_map(|dataset| &dataset.parts).map(|part| part.sha256);
         let wanted: BTreeSet<String> = of_parts.chain(datasets().map(|dataset| of_all(&dataset.parts))).map(|digest| digest.to_string()).collect();
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            let is_left = path.extension().is_none_or(|extension| extension != "arrow") && age(&path).is_some_and(|age| age > LONGEST_WRITING);
-            let is_wanted = !is_left && path.file_name().and_then(|name| name.to_str()?.split_once('-')).is_some_and(|(part, _)| wanted.contains(part));
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let is_of_now = match path.extension().is_some_and(|extension| extension == "arrow") {
+                true => name.ends_with(&ending()),
+                false => age(&path).is_none_or(|age| age <= LONGEST_WRITING),
+            };
+            let is_wanted = is_of_now && name.split_once('-').is_some_and(|(part, _)| wanted.contains(part));
             if !is_wanted && let Err(error) = fs::remove_file(&path) {
                 tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
             }

@@ -240,7 +240,14 @@ impl Catalog {
     async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
         let previous = self.lock_retained().previous(id);
         if let Some(previous) = previous {
-            return previous.again(&self.parts).await.map(Arc::new);
+            let release = Arc::new(previous.again(&self.parts).await?);
+            let (releases, again) = (self.releases.clone(), release.clone());
+            tokio::spawn(async move {
+                if let Err(error) = releases.prefetch(&again.manifest).await {
+                    tracing::warn!("parts of release {} are not on disk: {error}", again.manifest.release_id);
+                }
+            });
+            return Ok(release);
         }
         let _turn = self.loading.acquire().await.map_err(|error| Error::store(error.to_string()))?;
         // What is not on disk by then is fetched when it is asked for.
@@ -340,6 +347,10 @@ async fn load_kept(
 ) -> std::result::Result<Arc<Release>, NotServed> {
     if !parts.releases().exists(id).await? {
         return Err(NotServed::missing("release", format!("release {id} is no longer kept")));
+    }
+    let previous = retained.lock().unwrap_or_else(PoisonError::into_inner).previous(id);
+    if let Some(previous) = previous {
+        return Ok(Arc::new(previous.again(parts).await?));
     }
     let manifest = parts.releases().manifest(id).await?;
     retained.lock().unwrap_or_else(PoisonError::into_inner).make_room(&manifest);

@@ -92,6 +92,11 @@ impl Retained {
     pub fn end(&mut self, id: &ReleaseId, release: Option<&Arc<Release>>) {
         self.loading = self.loading.take().filter(|(loading, _)| loading != id);
         self.kept.extend(release.cloned());
+        // The one before may be this one, or have come while this one was loaded.
+        let is_kept = self.previous.as_ref().is_some_and(|previous| release.is_some() && previous.manifest.release_id == *id);
+        if is_kept || self.taken_bytes() > self.limit_bytes as f64 {
+            self.previous = None;
+        }
     }
 
     fn bytes(&self, manifest: &Manifest) -> f64 {

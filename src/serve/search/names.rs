@@ -23,7 +23,7 @@ const GIVEN: u8 = 2;
 const PERSON: u64 = LENGTH;
 const MANY: u64 = LENGTH - 1;
 /// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
-/// is the first; that the name is marked. The others are [signs](sign_of) of its words.
+/// is the first; that the name is marked. The others are [signs](signs_of) of its words.
 const LENGTH: u64 = 0x1F;
 const REPEATS: u64 = 0x20;
 const FIRST: u64 = 0x40;

@@ -367,9 +367,11 @@ mod tests {
         for asked in 0..300 {
             let text: Vec<&str> = (0..1 + asked % 3).map(|_| WORDS[random(8) as usize]).collect();
             let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
-            let first = |count| in_order.first(&query, MatchMode::Best, None, Enough { first: count, counted: usize::MAX });
-            let (all, few) = (first(usize::MAX / 4), first(5));
-            assert_eq!((told(&few.first), few.total), (told(&all.first[..all.first.len().min(5)]), all.total), "{text:?}");
+            for accepts in [None, Some(&(|row: u32, _: NameKind| !row.is_multiple_of(4)) as &dyn Fn(u32, NameKind) -> bool)] {
+                let first = |count| in_order.first(&query, MatchMode::Best, accepts, Enough { first: count, counted: usize::MAX });
+                let (all, few) = (first(usize::MAX / 4), first(5));
+                assert_eq!((told(&few.first), few.total), (told(&all.first[..all.first.len().min(5)]), all.total), "{text:?}");
+            }
         }
     }
 

@@ -162,11 +162,11 @@ mod tests {
             let is_told_anyway = |says: u64| says & 0xFF < 20;
             let says = |lists: &[Vec<u32>]| lists.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect::<Vec<Vec<u64>>>();
             let (of_wanted, of_words) = (says(&wanted), says(&words));
-            // The list of a word is wanted too.
-            let mut lists: Vec<Posted<'_>> = wanted.iter().zip(&of_wanted).map(|(numbers, says)| Posted { numbers, says }).collect();
+            let of_no_word = wanted.iter().zip(&of_wanted).map(|(numbers, says)| Posted { numbers, says });
             let asked: Vec<Word<'_>> =
                 words.iter().zip(&of_words).enumerate().map(|(word, (numbers, says))| Word { posted: Posted { numbers, says }, signs: signs(word) }).collect();
-            lists.extend(asked.first().map(|word| word.posted.first(cut)));
+            // The lists of words are wanted too.
+            let mut lists: Vec<Posted<'_>> = asked.iter().take(2).map(|word| word.posted.first(cut)).chain(of_no_word).collect();
             lists.retain(|list| !list.numbers.is_empty());
             // More words are never less.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
