@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::DataFrame;
-use pubdata::decode::{ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, read_partition, read_range};
+use pubdata::decode::{ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range};
 use pubdata::pipeline::{Encoding, Format};
 use pubdata::provenance::POINTERS;
 
@@ -93,7 +93,7 @@ pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, k
     assert!(again.frame.equals_missing(&decoded.frame) && again.malformed == decoded.malformed && again.columns == decoded.columns, "read twice");
     pointers_lead_back(path, bytes, format, member, &plan, &decoded);
     in_chunks(path, format, member, &plan, &decoded);
-    through_buckets(&decoded.frame);
+    through_buckets(path, format, member, &plan, &decoded);
 }
 
 fn look_at_excerpt(format: &Format, bytes: &[u8]) {
@@ -151,14 +151,15 @@ fn in_chunks(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPl
 }
 
 /// Rows that are split into buckets on disk come back as they were.
-fn through_buckets(frame: &DataFrame) {
+fn through_buckets(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPlan, decoded: &Decoded) {
     let folder = place::empty("buckets");
     let split = |count: u32| {
         let path_of = |bucket: u32| folder.join(format!("{count}-{bucket}"));
-        HashPartitioner { key: "one", fallback_key: Some("two"), count, only: None, path_of: &path_of }.take(frame).expect("rows are split");
-        let names = ["one", "two", "three"].map(str::to_owned);
-        (0..count).map(|bucket| read_partition(&path_of(bucket), &names, [7, 3]).expect("rows are read back")).collect::<Vec<DataFrame>>()
+        let partitioner = HashPartitioner { key: "one", fallback_key: Some("two"), count, only: None, path_of: &path_of };
+        let (partitioned, malformed, columns) = partition(&task(path, format, member, plan, None), partitioner).expect("rows are split");
+        assert!(partitioned.rows == decoded.frame.height() as u64 && malformed == decoded.malformed && columns == decoded.columns);
+        (0..count).map(|bucket| read_partition(&path_of(bucket), &partitioned.columns, [7, 3]).expect("rows are read back")).collect::<Vec<DataFrame>>()
     };
-    assert!(split(1)[0].equals_missing(frame), "rows of one bucket are all rows");
-    assert_eq!(split(4).iter().map(DataFrame::height).sum::<usize>(), frame.height());
+    assert!(split(1)[0].equals_missing(&decoded.frame), "rows of one bucket are all rows");
+    assert_eq!(split(4).iter().map(DataFrame::height).sum::<usize>(), decoded.frame.height());
 }

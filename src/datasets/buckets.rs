@@ -4,22 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::context::{Context, SourceFrame, SourcePart};
 use super::{RowsRead, Table};
-use crate::decode::{self, HashPartitioner, Malformed};
+use crate::decode::{self, HashPartitioner, Malformed, Partitioned};
 use crate::error::{Error, Result};
 use crate::issue::SourceFinding;
 use crate::pipeline::{Buckets, Declarations, Format};
 use crate::provenance::{Inputs, Snapshot, SourcePointer};
-
-/// Rows that a thread holds while it splits a file.
-const CHUNK_ROWS: usize = 16_384;
 
 /// The file of a bucket, of a snapshot's number and of its member's.
 pub type BucketPath<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
@@ -94,7 +89,7 @@ impl ToSplit {
         &self.inputs
     }
 
-    /// Splits the file or member of a number, in frames of bounded size. Of a build of one bucket alone, only its rows are kept.
+    /// Splits the file or member of a number. Of a build of one bucket alone, only its rows are kept.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the rows cannot be written.
@@ -116,7 +111,7 @@ impl SplitPart {
 }
 
 impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several side by side, in frames of bounded size.
+    /// Splits every source of a build that maps the column: each file and member once, several side by side.
     /// Of a build of one bucket alone, only its rows are kept.
     ///
     /// # Errors
@@ -205,30 +200,6 @@ impl<'a> Split<'a> {
 fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
     let partitioner = HashPartitioner { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, path_of: &path_of };
-    let mut columns = Vec::new();
-    // Rows are written while the next are decoded: a list of millions is often one file, and one file is decoded by one thread.
-    let (decoded, filled) = std::thread::scope(|scope| {
-        let (sender, frames) = sync_channel::<DataFrame>(1);
-        let writer = scope.spawn(move || -> Result<BTreeSet<u32>> {
-            let mut filled = BTreeSet::new();
-            for frame in frames {
-                filled.extend(partitioner.take(&frame)?);
-            }
-            Ok(filled)
-        });
-        let mut take = |frame: DataFrame| {
-            columns = frame.get_column_names().iter().filter(|name| **name != crate::provenance::POINTERS).map(ToString::to_string).collect();
-            sender.send(frame).map_err(|_| Error::store("rows cannot be written"))
-        };
-        let decoded = context.decode_part(part, CHUNK_ROWS, &mut take);
-        drop(sender);
-        (decoded, writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    // Where rows could not be written, decoding ended because of it.
-    let filled = filled?;
-    let malformed = decoded?;
-    if columns.is_empty() {
-        return Err(Error::format(format!("{}: no frame was decoded", part.snapshot.url)));
-    }
+    let (Partitioned { columns, filled, .. }, malformed) = context.partition(part, partitioner)?;
     Ok(SplitPart { part: part.clone(), columns, malformed, filled })
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source_archive::{Elsewhere, SourceArchive};
 use super::{Build, RowsRead, Split, Table};
-use crate::decode::{self, Archive, ColumnPlan, Malformed, Member, Ranges};
+use crate::decode::{self, Archive, ColumnFindings, ColumnPlan, Decoded, HashPartitioner, Malformed, Member, Partitioned, Ranges};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::bucket_name;
 use crate::issue::{Issue, Severity};
@@ -210,26 +210,28 @@ impl<'a> Context<'a> {
     }
 
     fn read_adjusted(&self, part: &SourcePart, adjust: &dyn Fn(ColumnPlan) -> ColumnPlan) -> Result<SourceFrame> {
-        let mut whole = None;
-        let malformed = self.decode(part, usize::MAX, adjust, &mut |frame| {
-            whole = Some(frame);
-            Ok(())
+        let (frame, malformed) = self.decode(part, adjust, |task| {
+            let Decoded { frame, malformed, columns } = decode::decode(task)?;
+            Ok((frame.height() as u64, frame, malformed, columns))
         })?;
-        Ok(part.frame(whole.unwrap_or_default(), malformed))
+        Ok(part.frame(frame, malformed))
     }
 
-    /// Decodes a file or member as declared, in frames of so many rows.
-    pub(super) fn decode_part(&self, part: &SourcePart, rows: usize, take: TakeFrame<'_>) -> Result<Vec<(Malformed, SourcePointer)>> {
-        self.decode(part, rows, &|plan| plan, take)
+    /// Decodes a file or member as declared into files of buckets.
+    pub(super) fn partition(&self, part: &SourcePart, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<(Malformed, SourcePointer)>)> {
+        self.decode(part, &|plan| plan, |task| {
+            let (partitioned, malformed, columns) = decode::partition(task, partitioner)?;
+            Ok((partitioned.rows, partitioned, malformed, columns))
+        })
     }
 
-    fn decode(
+    /// Decodes a file or member; `read` gives the number of its rows beside what it makes of them.
+    fn decode<T>(
         &self,
         part: &SourcePart,
-        rows: usize,
         adjust: &dyn Fn(ColumnPlan) -> ColumnPlan,
-        take: TakeFrame<'_>,
-    ) -> Result<Vec<(Malformed, SourcePointer)>> {
+        read: impl FnOnce(&decode::Task<'_>) -> Result<(u64, T, Vec<Malformed>, ColumnFindings)>,
+    ) -> Result<(T, Vec<(Malformed, SourcePointer)>)> {
         let snapshot = &part.snapshot;
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
@@ -245,12 +247,7 @@ impl<'a> Context<'a> {
             max_bytes: if source.members.is_some() { source.max_member_bytes } else { source.max_bytes },
             only: self.only.as_ref().map(|ranges| ranges.get(&key).map(Vec::as_slice).unwrap_or_default()),
         };
-        let mut count = 0;
-        let mut counted = |frame: DataFrame| {
-            count += frame.height() as u64;
-            take(frame)
-        };
-        let (malformed, columns) = decode::decode_chunks(&task, rows, &mut counted).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
+        let (mut count, made, malformed, columns) = read(&task).context(|| format!("{} ({})", snapshot.source_id, snapshot.url))?;
         count += malformed.iter().filter(|malformed| malformed.severity == Severity::Quarantine).count() as u64;
         let mut rows = self.rows.lock().expect("no build panicked while counting");
         rows.add(&snapshot.source_id, (part.number, part.member_number), count);
@@ -263,7 +260,7 @@ impl<'a> Context<'a> {
             offset: malformed.offset,
             length: malformed.length,
         };
-        Ok(malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect())
+        Ok((made, malformed.into_iter().map(|malformed| (malformed.clone(), pointer(&malformed))).collect()))
     }
 
     /// Whether all files are there that a pipeline's build cannot do without.
@@ -438,9 +435,6 @@ impl SourcePart {
         SourceFrame { keys, source_version, member_date: self.member_date.clone(), frame, malformed }
     }
 }
-
-/// Takes the frames of a file one after the other.
-pub(super) type TakeFrame<'t> = &'t mut dyn FnMut(DataFrame) -> Result<()>;
 
 /// The values of a snapshot's variables; pages of one list have the same.
 fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {

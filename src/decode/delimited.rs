@@ -3,7 +3,7 @@
 use super::encoding::text_of;
 use super::header::Resolved;
 use super::lines::{Lines, MAX_LINE, trim_line_end};
-use super::text_frame::{Sink, TextFrame};
+use super::records::{Records, Sink};
 use super::{Malformed, Task};
 use crate::error::{Error, Result};
 use crate::pipeline::{Encoding, Format, normalized_name};
@@ -65,24 +65,24 @@ const MAX_PREAMBLE_LINES: usize = 100;
 pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let mut lines = Lines::open(task)?;
     let (resolved, delimiter) = read_header(&mut lines, task, layout)?;
-    let mut frame = TextFrame::new(&resolved, layout.encoding, task, sink);
+    let mut records = Records::new(&resolved, layout.encoding, sink)?;
     match task.only {
         Some(ranges) => {
             let mut reader = lines.into_reader(task)?;
             for (offset, length) in ranges {
                 reader.skip_to(*offset)?;
                 let record = reader.take_exactly(*length)?;
-                push_record(&mut frame, &resolved, delimiter, layout, &record, *offset)?;
+                push_record(&mut records, &resolved, delimiter, layout, &record, *offset)?;
             }
         }
-        None if layout.is_quoting => read_quoted(&mut lines, &mut frame, &resolved, delimiter, layout)?,
+        None if layout.is_quoting => read_quoted(&mut lines, &mut records, &resolved, delimiter, layout)?,
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                push_plain(&mut frame, &resolved, delimiter, layout, line, offset)?;
+                push_plain(&mut records, &resolved, delimiter, layout, line, offset)?;
             }
         }
     }
-    frame.finish()
+    records.finish()
 }
 
 /// Counts the records of a file, whatever is in them.
@@ -169,19 +169,19 @@ pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<
 }
 
 /// Adds a line of a file without quoting. A row that is not kept is never split into cells.
-fn push_plain(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) -> Result<()> {
+fn push_plain(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, line: &[u8], offset: u64) -> Result<()> {
     let is_kept = match resolved.keep_position() {
         Some(0) => resolved.is_kept(|_| line),
         Some(index) => resolved.is_kept(|_| line.split(|byte| *byte == delimiter).nth(index).unwrap_or_default()),
         None => true,
     };
     if is_kept && !line.is_empty() {
-        return push_record(frame, resolved, delimiter, layout, line, offset);
+        return push_record(records, resolved, delimiter, layout, line, offset);
     }
     Ok(())
 }
 
-fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) -> Result<()> {
+fn push_record(records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8], offset: u64) -> Result<()> {
     let (whole, length) = (record, record.len() as u64);
     // The first line is a record only where no header line stands before it.
     let record = record.strip_prefix(BOM).filter(|_| offset == 0).unwrap_or(record);
@@ -189,34 +189,34 @@ fn push_record(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8
         return Ok(());
     }
     if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
-        return frame.malformed("the record is not UTF-8".into(), whole, offset);
+        return records.malformed("the record is not UTF-8".into(), whole, offset);
     }
     // Most records of a file with quoting hold no quotation mark and need no more than their delimiters.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         if let Some(cells) = plainly_quoted(record, delimiter, layout, resolved.width)
             && has_width(resolved, layout, cells.len(), cells.last().is_some_and(|cell| cell.is_empty()))
         {
-            return frame.push(resolved, offset, length, |index| cells.get(index).copied());
+            return records.push(resolved, offset, length, |index| cells.get(index).copied());
         }
         return match cells_of(record, delimiter, layout) {
             Some(cells) if has_width(resolved, layout, cells.len(), cells.last().is_some_and(Vec::is_empty)) => {
-                frame.push(resolved, offset, length, |index| cells.get(index).map(Vec::as_slice))
+                records.push(resolved, offset, length, |index| cells.get(index).map(Vec::as_slice))
             }
-            cells => frame.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
+            cells => records.malformed(wrong_width(resolved, cells.map_or(0, |cells| cells.len())), whole, offset),
         };
     }
     let mut ends: Vec<usize> = Vec::with_capacity(resolved.width);
     ends.extend(memchr::memchr_iter(delimiter, record));
     ends.push(record.len());
     if !has_width(resolved, layout, ends.len(), record.last() == Some(&delimiter)) {
-        return frame.malformed(wrong_width(resolved, ends.len()), whole, offset);
+        return records.malformed(wrong_width(resolved, ends.len()), whole, offset);
     }
     let cell = |index: usize| {
         let end = *ends.get(index)?;
         let start = if index == 0 { 0 } else { ends[index - 1] + 1 };
         Some(&record[start..end])
     };
-    frame.push(resolved, offset, length, cell)
+    records.push(resolved, offset, length, cell)
 }
 
 /// Whether a line is the header that was declared for a file without one: some copies have it.
@@ -279,12 +279,14 @@ pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Opt
 /// Whether a line opens a quoted cell that it does not close, or closes one that it did not open: inside a cell every quotation mark is doubled or
 /// escaped, so that an odd number of others says so.
 pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
-    let escaped = |offset: usize| layout.escape.is_some_and(|escape| line[..offset].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1);
-    memchr::memchr_iter(b'"', line).filter(|offset| !escaped(*offset)).count() % 2 == 1
+    let marks = memchr::memchr_iter(b'"', line);
+    let Some(escape) = layout.escape else { return marks.count() % 2 == 1 };
+    let escaped = |offset: usize| line[..offset].iter().rev().take_while(|byte| **byte == escape).count() % 2 == 1;
+    marks.filter(|offset| !escaped(*offset)).count() % 2 == 1
 }
 
 /// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
-fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
+fn read_quoted(lines: &mut Lines<'_>, records: &mut Records<'_, '_>, resolved: &Resolved, delimiter: u8, layout: &Layout<'_>) -> Result<()> {
     let mut open: Vec<u8> = Vec::new();
     let mut start = 0;
     let mut is_open = false;
@@ -293,7 +295,7 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame<'_, '_>, resolved: &
         if open.is_empty() && !turns {
             let whole = trim_line_end(line);
             if !whole.is_empty() {
-                push_record(frame, resolved, delimiter, layout, whole, offset)?;
+                push_record(records, resolved, delimiter, layout, whole, offset)?;
             }
             continue;
         }
@@ -305,12 +307,12 @@ fn read_quoted(lines: &mut Lines<'_>, frame: &mut TextFrame<'_, '_>, resolved: &
         if is_open && open.len() < MAX_LINE {
             continue;
         }
-        let read = push_open(frame, resolved, delimiter, layout, &open, start, Ending::GoesOn)?;
+        let read = push_open(records, resolved, delimiter, layout, &open, start, Ending::GoesOn)?;
         open.drain(..read);
         start += read as u64;
         is_open = !open.is_empty();
     }
-    push_open(frame, resolved, delimiter, layout, &open, start, Ending::EndOfFile).map(drop)
+    push_open(records, resolved, delimiter, layout, &open, start, Ending::EndOfFile).map(drop)
 }
 
 /// What comes behind lines of which a record is made.
@@ -323,7 +325,7 @@ enum Ending {
 /// Adds the records of lines of which the first leaves a quotation mark open, and gives how many bytes they are; the others go on in lines to come. Where
 /// several lines make no record, a mark of the first is stray: it alone is malformed, and those behind it are read by themselves.
 fn push_open(
-    frame: &mut TextFrame<'_, '_>,
+    records: &mut Records<'_, '_>,
     resolved: &Resolved,
     delimiter: u8,
     layout: &Layout<'_>,
@@ -347,11 +349,11 @@ fn push_open(
         }
         let whole = trim_line_end(&lines[at..end]);
         if is_open || (end > first_end && !is_record(resolved, delimiter, layout, whole)) {
-            frame.malformed("a quotation mark is never closed".into(), trim_line_end(&lines[at..first_end]), start + at as u64)?;
+            records.malformed("a quotation mark is never closed".into(), trim_line_end(&lines[at..first_end]), start + at as u64)?;
             at = first_end;
         } else {
             if !whole.is_empty() {
-                push_record(frame, resolved, delimiter, layout, whole, start + at as u64)?;
+                push_record(records, resolved, delimiter, layout, whole, start + at as u64)?;
             }
             at = end;
         }

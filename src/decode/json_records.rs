@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::header::{ColumnPlan, Resolved};
-use super::text_frame::{Sink, TextFrame};
+use super::records::{Records, Sink};
 use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
 use crate::pipeline::{Encoding, normalized_name};
@@ -32,14 +32,14 @@ pub(super) struct Layout<'a> {
 pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let text = read_text(task)?;
     let text = text.as_str();
-    let records = records(text, layout)?;
-    let names = names(&records, task, layout)?;
+    let objects = records(text, layout)?;
+    let names = names(&objects, task, layout)?;
     let resolved = task.plan.resolve_attributes(&names)?;
     let indices: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
-    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
+    let mut records = Records::new(&resolved, Encoding::Utf8, sink)?;
     let mut push = |record: &str, offset: usize| match Cells::of(record, task.plan, layout) {
-        Ok(cells) => push_cells(&mut frame, &resolved, &indices, &cells, record, offset as u64),
-        Err(problem) => frame.malformed(problem, record.as_bytes(), offset as u64),
+        Ok(cells) => push_cells(&mut records, &resolved, &indices, &cells, record, offset as u64),
+        Err(problem) => records.malformed(problem, record.as_bytes(), offset as u64),
     };
     match task.only {
         Some(ranges) => {
@@ -52,12 +52,12 @@ pub(super) fn decode(task: &Task<'_>, layout: &Layout<'_>, sink: &mut Sink<'_>) 
             }
         }
         None => {
-            for record in records {
-                push(record.get(), record.get().as_ptr() as usize - text.as_ptr() as usize)?;
+            for object in objects {
+                push(object.get(), object.get().as_ptr() as usize - text.as_ptr() as usize)?;
             }
         }
     }
-    frame.finish()
+    records.finish()
 }
 
 /// The values of one record, by the names that they are mapped by; none where it is no record.
@@ -117,17 +117,17 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     Ok(names)
 }
 
-fn push_cells(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, indices: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
+fn push_cells(records: &mut Records<'_, '_>, resolved: &Resolved, indices: &HashMap<&str, usize>, cells: &Cells<'_>, record: &str, offset: u64) -> Result<()> {
     let mut texts: Vec<Option<String>> = vec![None; indices.len()];
     for cell in &cells.0 {
         match text_of(cell.value) {
             Ok(text) => texts[indices[cell.name.as_str()]] = text,
-            Err(problem) => return frame.malformed(format!("the attribute `{}` {problem}", cell.path), record.as_bytes(), offset),
+            Err(problem) => return records.malformed(format!("the attribute `{}` {problem}", cell.path), record.as_bytes(), offset),
         }
     }
     let cell = |index: usize| texts[index].as_deref().map(str::as_bytes);
     if resolved.is_kept(|index| cell(index).unwrap_or_default()) {
-        return frame.push(resolved, offset, record.len() as u64, cell);
+        return records.push(resolved, offset, record.len() as u64, cell);
     }
     Ok(())
 }

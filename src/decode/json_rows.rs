@@ -5,7 +5,7 @@ use std::io::Read;
 use serde_json::value::RawValue;
 
 use super::header::Resolved;
-use super::text_frame::{Sink, TextFrame};
+use super::records::{Records, Sink};
 use super::{Malformed, Task, open, unreadable};
 use crate::error::{Error, Result};
 use crate::pipeline::Encoding;
@@ -16,27 +16,27 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     open(task.path, task.member, task.max_bytes)?.read_to_end(&mut bytes).map_err(unreadable)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::format("is not UTF-8"))?;
     let rows: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Error::format(format!("is not a JSON array of rows: {error}")))?;
-    let (header, records) = rows.split_first().ok_or_else(|| Error::format("is an empty JSON array"))?;
+    let (header, rest) = rows.split_first().ok_or_else(|| Error::format("is an empty JSON array"))?;
     let header = cells_of(header.get()).ok_or_else(|| Error::format("the first row is not an array of column names"))?;
     let names: Vec<&str> = header.iter().map(|name| name.as_deref().unwrap_or_default()).collect();
     let resolved = task.plan.resolve(&names)?;
-    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
+    let mut records = Records::new(&resolved, Encoding::Utf8, sink)?;
     match task.only {
         Some(ranges) => {
             for (offset, length) in ranges {
                 let end = offset.checked_add(*length).and_then(|end| usize::try_from(end).ok());
                 let record = end.and_then(|end| text.get(usize::try_from(*offset).ok()?..end)).ok_or_else(|| Error::format("ends before the record does"))?;
-                push(&mut frame, &resolved, record, *offset)?;
+                push(&mut records, &resolved, record, *offset)?;
             }
         }
         None => {
-            for record in records {
+            for record in rest {
                 let offset = record.get().as_ptr() as usize - text.as_ptr() as usize;
-                push(&mut frame, &resolved, record.get(), offset as u64)?;
+                push(&mut records, &resolved, record.get(), offset as u64)?;
             }
         }
     }
-    frame.finish()
+    records.finish()
 }
 
 /// The names of the first row.
@@ -48,17 +48,17 @@ pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
     Ok(header.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-fn push(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, record: &str, offset: u64) -> Result<()> {
+fn push(records: &mut Records<'_, '_>, resolved: &Resolved, record: &str, offset: u64) -> Result<()> {
     match cells_of(record) {
         Some(cells) if cells.len() == resolved.width => {
             let cell = |place: usize| cells[place].as_deref().map(str::as_bytes);
             if resolved.is_kept(|place| cell(place).unwrap_or_default()) {
-                return frame.push(resolved, offset, record.len() as u64, cell);
+                return records.push(resolved, offset, record.len() as u64, cell);
             }
             Ok(())
         }
-        Some(cells) => frame.malformed(format!("the row has {} cells, the header has {}", cells.len(), resolved.width), record.as_bytes(), offset),
-        None => frame.malformed("the row is not an array of strings".into(), record.as_bytes(), offset),
+        Some(cells) => records.malformed(format!("the row has {} cells, the header has {}", cells.len(), resolved.width), record.as_bytes(), offset),
+        None => records.malformed("the row is not an array of strings".into(), record.as_bytes(), offset),
     }
 }
 

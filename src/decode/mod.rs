@@ -15,7 +15,8 @@ mod json_rows;
 mod lines;
 mod members;
 mod packed;
-mod text_frame;
+mod records;
+mod text_frames;
 mod xlsx;
 mod xml;
 
@@ -33,11 +34,13 @@ pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, 
 pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
-pub use hash_partitioner::{HashPartitioner, read_partition};
+use hash_partitioner::Partition;
+pub use hash_partitioner::{HashPartitioner, Partitioned, read_partition};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member, ReadAt};
 pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
-use text_frame::Sink;
+use records::{Sink, TakeRecords};
+use text_frames::TextFrames;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
 use crate::error::{Error, IoExt, Result, ResultExt};
@@ -112,7 +115,21 @@ pub fn decode(task: &Task<'_>) -> Result<Decoded> {
 /// # Errors
 /// As [`decode`], after frames have been handed over, and what taking one says.
 pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<(Vec<Malformed>, ColumnFindings)> {
-    let sink = &mut Sink { rows, take, columns: ColumnFindings::default() };
+    decode_into(task, &mut TextFrames::new(rows, [task.input, task.member_number], take))
+}
+
+/// Decodes a file into one file on disk per bucket. Gives what went where, the records that could not be read, and what the columns are like.
+///
+/// # Errors
+/// As [`decode`]; `Store`, when rows cannot be written; `Config`, when the plan has no such column to split by.
+pub fn partition(task: &Task<'_>, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<Malformed>, ColumnFindings)> {
+    let mut partition = Partition::new(partitioner);
+    let (malformed, columns) = decode_into(task, &mut partition)?;
+    Ok((partition.partitioned(), malformed, columns))
+}
+
+fn decode_into(task: &Task<'_>, records: &mut dyn TakeRecords) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    let sink = &mut Sink { records, columns: ColumnFindings::default() };
     let decoded = match task.format {
         Format::FixedWidth { record_bytes, encoding, fields } => {
             let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };

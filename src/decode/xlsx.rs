@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::header::Resolved;
-use super::text_frame::{Sink, TextFrame};
+use super::records::{Records, Sink};
 use super::xml::{XmlDocument, XmlElement, XmlPiece, XmlReader};
 use super::{Malformed, Task, archive, open, unreadable};
 use crate::error::{Error, Result, ResultExt};
@@ -24,14 +24,14 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     let names = rows.header()?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let resolved = task.plan.resolve(&names)?;
-    let mut frame = TextFrame::new(&resolved, Encoding::Utf8, task, sink);
+    let mut records = Records::new(&resolved, Encoding::Utf8, sink)?;
     while let Some(row) = rows.next()? {
         let place = (row.offset, row.length);
         if task.only.is_none_or(|ranges| ranges.contains(&place)) {
-            push(&mut frame, &resolved, &row, &content)?;
+            push(&mut records, &resolved, &row, &content)?;
         }
     }
-    frame.finish()
+    records.finish()
 }
 
 /// The names of the first row.
@@ -57,23 +57,23 @@ fn content(task: &Task<'_>, member: &str) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-fn push(frame: &mut TextFrame<'_, '_>, resolved: &Resolved, row: &Row, content: &[u8]) -> Result<()> {
+fn push(records: &mut Records<'_, '_>, resolved: &Resolved, row: &Row, content: &[u8]) -> Result<()> {
     let cells = match &row.cells {
         Ok(cells) if cells.len() <= resolved.width => cells,
-        Ok(cells) => return malformed(frame, format!("the row has {} cells, the header has {}", cells.len(), resolved.width), row, content),
-        Err(problem) => return malformed(frame, problem.clone(), row, content),
+        Ok(cells) => return malformed(records, format!("the row has {} cells, the header has {}", cells.len(), resolved.width), row, content),
+        Err(problem) => return malformed(records, problem.clone(), row, content),
     };
     if cells.iter().all(Option::is_none) {
         return Ok(());
     }
     let cell = |place: usize| cells.get(place).and_then(|cell| cell.as_deref()).map(str::as_bytes);
-    if resolved.is_kept(|place| cell(place).unwrap_or_default()) { frame.push(resolved, row.offset, row.length, cell) } else { Ok(()) }
+    if resolved.is_kept(|place| cell(place).unwrap_or_default()) { records.push(resolved, row.offset, row.length, cell) } else { Ok(()) }
 }
 
-fn malformed(frame: &mut TextFrame<'_, '_>, detail: String, row: &Row, content: &[u8]) -> Result<()> {
+fn malformed(records: &mut Records<'_, '_>, detail: String, row: &Row, content: &[u8]) -> Result<()> {
     let range = usize::try_from(row.offset).ok().zip(usize::try_from(row.offset + row.length).ok());
     let record = range.and_then(|(first, end)| content.get(first..end)).unwrap_or_default();
-    frame.malformed(detail, record, row.offset)
+    records.malformed(detail, record, row.offset)
 }
 
 /// A row, with its cells by column or what is wrong with them.

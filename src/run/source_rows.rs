@@ -12,6 +12,9 @@ use crate::issue::Severity;
 use crate::pipeline::Declaration;
 use crate::provenance::{Inputs, POINTERS, PointerRows, SourceRows, UNUSED};
 
+/// Rows that are remembered while others are looked at.
+const RECENT: usize = 256;
+
 /// What a row was for, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use<'a> {
@@ -32,11 +35,13 @@ impl RowUses {
     /// Counts the rows that the tables of a build point to, each once, by its best use.
     pub(super) fn of<'a>(checked: &'a ValidatedTables, left_out: &'a [(&'static str, Vec<u64>)], inputs: &Inputs) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
+        // Neighbours are often made from the same few rows.
+        let mut recent = [None; RECENT];
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
             for (place, quad) in numbers.chunks_exact(4).enumerate() {
                 let used = ([quad[0], quad[1], quad[2]], if place == 0 { first } else { others });
-                // Neighbours are often made from one row.
-                if uses.last() != Some(&used) {
+                let known = &mut recent[quad[0].wrapping_mul(7).wrapping_add(quad[2]) as usize % RECENT];
+                if known.replace(used) != Some(used) {
                     uses.push(used);
                 }
             }

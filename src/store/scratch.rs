@@ -30,7 +30,7 @@ impl Scratch {
 
     /// The file of a bucket's rows of a snapshot and member.
     pub fn file(&self, bucket: u32, input: u64, member: u64) -> PathBuf {
-        self.folder(bucket).join(format!("{input}-{member}.csv"))
+        self.folder(bucket).join(format!("{input}-{member}.rows"))
     }
 
     /// Gives the space of a bucket back that is built.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use polars::prelude::*;
+use rayon::prelude::*;
 
 use super::{Breach, Contract, Error, Physical, Result, ResultExt, range, rows_where, show, show_key};
 use crate::contract::{Column, Condition, Invariant, Rule};
@@ -13,11 +14,9 @@ use crate::normalise::FewTexts;
 /// # Errors
 /// `Config`, when a rule does not fit the columns it names.
 pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
-    let mut breaches = Vec::new();
-    for invariant in &contract.invariants {
-        breaches.extend(check_one(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code))?);
-    }
-    Ok(breaches)
+    let breaches_of = |invariant: &Invariant| check_one(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code));
+    let breaches: Vec<Vec<Breach>> = contract.invariants.par_iter().map(breaches_of).collect::<Result<_>>()?;
+    Ok(breaches.into_iter().flatten().collect())
 }
 
 fn check_one(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
@@ -41,27 +40,23 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
         None => BooleanChunked::full("applies".into(), true, frame.height()),
     };
     let present: Vec<BooleanChunked> = invariant.columns.iter().map(|name| Ok(frame.column(name)?.is_not_null())).collect::<Result<_>>()?;
-    let none = || BooleanChunked::full("none".into(), false, frame.height());
+    let any = present.iter().cloned().reduce(|any, has_value| &any | &has_value);
+    let lacking = present.iter().map(|has_value| !has_value).reduce(|lacking, lacks| &lacking | &lacks);
+    let (Some(any), Some(lacking)) = (any, lacking) else { return Ok(Vec::new()) };
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
             // Exactly one is there when one is, and no two are.
-            let (mut one, mut two) = (none(), none());
-            for has_value in &present {
-                two = &two | &(&one & has_value);
-                one = &one | has_value;
-            }
-            rows_where(&(&applies & &!&(&one & &!&two)))
+            let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().map(move |other| one & other));
+            let two = pairs.reduce(|two, both| &two | &both);
+            let one = two.map_or_else(|| any.clone(), |two| &any & &!&two);
+            rows_where(&(&applies & &!&one))
         }
-        Rule::AllOrNone => {
-            let any = present.iter().fold(none(), |any, has_value| &any | has_value);
-            let lacking = present.iter().fold(none(), |lacking, has_value| &lacking | &!has_value);
-            rows_where(&(&applies & &(&any & &lacking)))
+        Rule::AllOrNone => rows_where(&(&applies & &(&any & &lacking))),
+        Rule::PresentIff => {
+            let broken = present.iter().map(|has_value| has_value ^ &applies).reduce(|broken, differs| &broken | &differs);
+            broken.map_or_else(Vec::new, |broken| rows_where(&broken))
         }
-        Rule::PresentIff => rows_where(&present.iter().fold(none(), |broken, has_value| &broken | &(has_value ^ &applies))),
-        Rule::PresentUnless => {
-            let lacking = present.iter().fold(none(), |lacking, has_value| &lacking | &!has_value);
-            rows_where(&(&lacking & &!&applies))
-        }
+        Rule::PresentUnless => rows_where(&(&lacking & &!&applies)),
         Rule::RangeWhere => {
             let mut rows = Vec::new();
             for name in &invariant.columns {

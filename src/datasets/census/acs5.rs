@@ -74,7 +74,10 @@ fn read_tables(context: &Context<'_>, settings: &Settings, prefixes: &[String]) 
         };
         Ok((table, context.read_snapshot(*number, snapshot, adjust)?))
     };
-    let tables: BTreeMap<String, SourceFrame> = snapshots.par_iter().map(read).collect::<Result<_>>()?;
+    // The largest first: the last one to be read keeps one thread busy.
+    let mut by_size: Vec<&(u64, crate::provenance::Snapshot)> = snapshots.iter().collect();
+    by_size.sort_by_key(|(number, snapshot)| (std::cmp::Reverse(snapshot.size_bytes), *number));
+    let tables: BTreeMap<String, SourceFrame> = by_size.into_par_iter().with_max_len(1).map(read).collect::<Result<_>>()?;
     match settings.metrics.iter().find(|metric| !tables.contains_key(&metric.table)) {
         Some(metric) => Err(Error::format(format!("table {} is missing: a vintage is built from all of its tables or not at all", metric.table))),
         None => Ok(tables),
@@ -107,11 +110,11 @@ fn read_universes(context: &Context<'_>) -> Result<BTreeMap<String, (String, Vec
     Ok(rows.filter_map(|((variable, universe), pointer)| Some((variable?.to_owned(), (universe?.to_owned(), pointer?)))).collect())
 }
 
-fn build_level(
+fn build_level<'t>(
     context: &Context<'_>,
     settings: &Settings,
     level: &Level<'_>,
-    tables: &BTreeMap<String, SourceFrame>,
+    tables: &'t BTreeMap<String, SourceFrame>,
     names: &Names,
     universes: &BTreeMap<String, (String, Vec<u64>)>,
 ) -> Result<Table> {
@@ -121,11 +124,11 @@ fn build_level(
     // There the GEO_ID is one of the last cells.
     let names_of_level = |issue: &Issue| issue.source_text.as_ref().is_some_and(|text| text.contains(level.prefix));
     issues.extend(names.source.issues(level.dataset_id).filter(names_of_level));
-    let mut frames = BTreeMap::new();
-    for (table, source) in tables {
+    let of_level = |(table, source): (&'t String, &SourceFrame)| {
         let is_of_level = text(&source.frame, "geo_id")?.iter().map(|geo_id| geo_id.map(|geo_id| geo_id.starts_with(level.prefix))).collect::<BooleanChunked>();
-        frames.insert(table.as_str(), context.without_repeats(&filtered(&source.frame, &is_of_level)?)?);
-    }
+        Ok((table.as_str(), context.without_repeats(&filtered(&source.frame, &is_of_level)?)?))
+    };
+    let frames: BTreeMap<&str, DataFrame> = tables.par_iter().map(of_level).collect::<Result<_>>()?;
     let areas = areas_of(level, frames.values(), &names.by_area, &mut issues)?;
     let published = read_published(context, level, &areas)?;
     let vintage: i32 = context.partition.as_deref().and_then(|vintage| vintage.parse().ok()).ok_or_else(|| Error::config("the pipeline needs a vintage"))?;
@@ -181,8 +184,14 @@ fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>
 /// Every area that any table has, with its code and name, in order.
 fn areas_of<'f>(level: &Level<'_>, frames: impl Iterator<Item = &'f DataFrame>, names: &DataFrame, issues: &mut Vec<Issue>) -> Result<DataFrame> {
     let mut geo_ids = BTreeSet::new();
+    let mut known: Option<&StringChunked> = None;
     for frame in frames {
-        geo_ids.extend(text(frame, "geo_id")?.iter().flatten());
+        let of_table = text(frame, "geo_id")?;
+        // Most tables list the same areas, in one order.
+        if !known.is_some_and(|known| known.len() == of_table.len() && known.iter().eq(of_table.iter())) {
+            geo_ids.extend(of_table.iter().flatten());
+            known = Some(of_table);
+        }
     }
     let mut codes = Vec::with_capacity(geo_ids.len());
     for geo_id in &geo_ids {

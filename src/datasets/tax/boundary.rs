@@ -84,51 +84,60 @@ pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
 impl Boundary {
     /// Joins what tells the record from others so that it can stand in an address; fields that are empty at the end are left out.
     fn boundary_key(&self) -> String {
-        let special = self.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join("+");
-        let codes = [self.county_code.clone().unwrap_or_default(), self.place_code.clone().unwrap_or_default(), special];
-        let fields: Vec<String> = self.key.iter().chain(&codes).map(|field| plain(field)).collect();
-        fields.join("~").trim_end_matches('~').to_owned()
+        let special = self.special("+");
+        let codes = [self.county_code.as_deref().unwrap_or_default(), self.place_code.as_deref().unwrap_or_default(), &special];
+        let mut joined = String::new();
+        for field in self.key.iter().map(String::as_str).chain(codes) {
+            joined.extend(field.chars().map(plain));
+            joined.push('~');
+        }
+        joined.truncate(joined.trim_end_matches('~').len());
+        joined
+    }
+
+    /// The special districts with their types, joined.
+    fn special(&self, separator: &str) -> String {
+        self.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join(separator)
     }
 }
 
-fn plain(field: &str) -> String {
-    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '=' | '+' | '_' | ',');
-    field.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
+fn plain(character: char) -> char {
+    if character.is_alphanumeric() || matches!(character, '-' | '.' | '=' | '+' | '_' | ',') { character } else { '_' }
 }
 
 pub(super) fn frame(rows: &[Boundary], bucket: &str) -> Result<DataFrame> {
-    let texts = |name: &str, cell: fn(&Boundary) -> Option<String>| text_column(name, rows.iter().map(cell));
+    let texts = |name: &str, cell: fn(&Boundary) -> Option<&str>| text_column(name, rows.iter().map(cell));
     let keys: Vec<String> = rows.iter().map(Boundary::boundary_key).collect();
     let columns = vec![
         text_column("record_id", rows.iter().zip(&keys).map(|(row, key)| Some(format!("{BOUNDARY}:{}:{key}", row.state)))),
-        texts("state", |row| Some(row.state.clone())),
+        texts("state", |row| Some(row.state.as_str())),
         text_column("bucket", rows.iter().map(|_| Some(bucket))),
-        texts("source_id", |row| Some(row.source_id.clone())),
+        texts("source_id", |row| Some(row.source_id.as_str())),
         text_column("boundary_key", keys.iter().map(Some)),
-        texts("record_type", |row| Some(row.record_type.to_owned())),
-        texts("begin_date", |row| Some(row.begin_date.clone())),
-        texts("end_date", |row| row.end_date.clone()),
-        texts("zip_low", |row| row.zip_low.clone()),
-        texts("zip_high", |row| row.zip_high.clone()),
-        texts("plus4_low", |row| row.plus4_low.clone()),
-        texts("plus4_high", |row| row.plus4_high.clone()),
-        texts("number_low", |row| row.number_low.clone()),
-        texts("number_high", |row| row.number_high.clone()),
-        texts("parity", |row| row.parity.map(str::to_owned)),
-        texts("predirectional", |row| row.street.predirectional.clone()),
-        texts("street", |row| row.street.name.clone()),
-        texts("street_suffix", |row| row.street.suffix.clone()),
-        texts("postdirectional", |row| row.street.postdirectional.clone()),
-        texts("secondary_kind", |row| row.secondary_kind.clone()),
-        texts("secondary_low", |row| row.secondary_low.clone()),
-        texts("secondary_high", |row| row.secondary_high.clone()),
-        texts("secondary_parity", |row| row.secondary_parity.map(str::to_owned)),
-        texts("city", |row| row.city.clone()),
-        texts("county_fips", |row| row.county_fips.clone()),
+        texts("record_type", |row| Some(row.record_type)),
+        texts("begin_date", |row| Some(row.begin_date.as_str())),
+        texts("end_date", |row| row.end_date.as_deref()),
+        texts("zip_low", |row| row.zip_low.as_deref()),
+        texts("zip_high", |row| row.zip_high.as_deref()),
+        texts("plus4_low", |row| row.plus4_low.as_deref()),
+        texts("plus4_high", |row| row.plus4_high.as_deref()),
+        texts("number_low", |row| row.number_low.as_deref()),
+        texts("number_high", |row| row.number_high.as_deref()),
+        texts("parity", |row| row.parity),
+        texts("predirectional", |row| row.street.predirectional.as_deref()),
+        texts("street", |row| row.street.name.as_deref()),
+        texts("street_suffix", |row| row.street.suffix.as_deref()),
+        texts("postdirectional", |row| row.street.postdirectional.as_deref()),
+        texts("secondary_kind", |row| row.secondary_kind.as_deref()),
+        texts("secondary_low", |row| row.secondary_low.as_deref()),
+        texts("secondary_high", |row| row.secondary_high.as_deref()),
+        texts("secondary_parity", |row| row.secondary_parity),
+        texts("city", |row| row.city.as_deref()),
+        texts("county_fips", |row| row.county_fips.as_deref()),
         Column::new("has_state_tax".into(), rows.iter().map(|row| row.has_state_tax).collect::<Vec<_>>()),
-        texts("county_code", |row| row.county_code.clone()),
-        texts("place_code", |row| row.place_code.clone()),
-        texts("special_codes", |row| Some(row.special_codes.iter().map(|(kind, code)| format!("{kind}={code}")).collect::<Vec<_>>().join(LIST_SEPARATOR))),
+        texts("county_code", |row| row.county_code.as_deref()),
+        texts("place_code", |row| row.place_code.as_deref()),
+        text_column("special_codes", rows.iter().map(|row| Some(row.special(LIST_SEPARATOR)))),
         pointer_column(rows.iter().map(|row| row.pointers.as_slice())),
     ];
     Ok(DataFrame::new(rows.len(), columns)?)

@@ -80,7 +80,7 @@ pub struct Hit {
 pub trait Collector {
     fn collect(&mut self, hit: Hit);
 
-    /// Whether a name that is not marked and scores so much at most only has to be counted.
+    /// Whether a name that is not marked and scores so much at most only has to be counted; those of higher numbers too, then.
     fn is_beyond(&self, _score: i32, _number: u32) -> bool {
         false
     }
@@ -307,6 +307,8 @@ impl Search<'_> {
         let mut scores = Scores::new(&self.organization);
         // Names that begin so are better than others that have the word, whatever else is known of the others.
         let (mut begin_so, mut alone) = (0, 0);
+        // Names that begin so score the most here: after one of them that only has to be counted, all do that are not marked.
+        let mut is_beyond = false;
         for (place, (&number, &says)) in numbers.iter().zip(says).enumerate() {
             let said = Said::new(says);
             // Of a name that has it twice, only the first tells.
@@ -330,7 +332,11 @@ impl Search<'_> {
             if said.is_marked() {
                 found.collect(Hit { number, score, fit, is_marked: true });
             } else {
-                if !found.counts(score, number) {
+                if is_beyond {
+                    found.count(number);
+                } else if found.counts(score, number) {
+                    is_beyond = fit == NameMatch::Prefix;
+                } else {
                     found.collect(Hit { number, score, fit, is_marked: false });
                 }
                 alone += 1;

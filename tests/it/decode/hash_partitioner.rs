@@ -1,9 +1,8 @@
-use std::cell::RefCell;
 use std::path::PathBuf;
 
 use polars::prelude::DataFrame;
 use proptest::prelude::*;
-use pubdata::decode::{HashPartitioner, Task, decode_chunks, read_partition};
+use pubdata::decode::{HashPartitioner, Task, partition, read_partition};
 use pubdata::ids::hash_bucket;
 use pubdata::provenance::POINTERS;
 
@@ -11,21 +10,21 @@ use super::{MAX_BYTES, Source, delimited, places, plan_of};
 
 const COLUMNS: [&str; 3] = ["key", "b", "c"];
 
-/// The rows of a source in buckets, split in frames of so many rows.
-fn split(source: &Source, rows: usize, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
+/// The rows of a source in buckets, split as often as is said.
+fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
     let folder = tempfile::tempdir().unwrap();
     let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
     let partitioner = HashPartitioner { key: "key", fallback_key, count, only: None, path_of: &path_of };
-    let columns = RefCell::new(Vec::new());
     let task =
         Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
-    decode_chunks(&task, rows, &mut |frame| {
-        assert!(frame.height() <= rows, "{} rows are more than {rows}", frame.height());
-        *columns.borrow_mut() = frame.get_column_names().iter().filter(|name| **name != POINTERS).map(ToString::to_string).collect();
-        partitioner.take(&frame).map(drop)
-    })
-    .unwrap();
-    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_partition(&path_of(bucket), &columns.borrow(), [7, 9]).unwrap()).collect();
+    let mut columns = Vec::new();
+    for _ in 0..times {
+        let (partitioned, malformed, _) = partition(&task, partitioner).unwrap();
+        assert!(malformed.is_empty());
+        assert_eq!(partitioned.filled, (0..count).filter(|bucket| path_of(*bucket).exists()).collect());
+        columns = partitioned.columns;
+    }
+    let frames: Vec<DataFrame> = (0..count).map(|bucket| read_partition(&path_of(bucket), &columns, [7, 9]).unwrap()).collect();
     for frame in &frames {
         let numbers = frame.column(POINTERS).unwrap().explode(polars::prelude::ExplodeOptions { empty_as_null: false, keep_nulls: false }).unwrap();
         assert!(numbers.u64().unwrap().iter().step_by(4).all(|input| input == Some(7)));
@@ -47,7 +46,7 @@ proptest! {
     #[test]
     fn rows_come_out_of_their_buckets_as_they_went_in(
         lines in proptest::collection::vec(("[a-e]{0,2}", "[ -~ñ,\"\u{85}]{0,8}", "(\"\"|\"a,b\"|\"a\"\"b\nc\"|x|)"), 0..40),
-        rows in 1..7_usize,
+        times in 1..4_u64,
         count in 1..5_u32,
         fallback_key in prop_oneof![Just(None), Just(Some("b"))],
     ) {
@@ -61,9 +60,10 @@ proptest! {
             let bucket = key.map_or(0, |key| hash_bucket(key, count));
             expected[bucket as usize].push(cells(&whole, row));
         }
-        for (bucket, frame) in split(&source, rows, count, fallback_key).iter().enumerate() {
-            prop_assert_eq!(frame.height(), expected[bucket].len());
-            for (row, expected) in expected[bucket].iter().enumerate() {
+        for (bucket, frame) in split(&source, times, count, fallback_key).iter().enumerate() {
+            let expected = &expected[bucket];
+            prop_assert_eq!(frame.height(), expected.len() * times as usize);
+            for (row, expected) in (0..times).flat_map(|_| expected).enumerate() {
                 prop_assert_eq!(&cells(frame, row), expected);
             }
         }
@@ -71,9 +71,52 @@ proptest! {
 }
 
 #[test]
-fn a_frame_without_the_column_is_refused() {
+fn more_rows_than_are_held_come_out_in_their_order() {
+    let rows = 300_000;
+    let text: String = (0..rows).map(|row| format!("{},{row},a cell of some thirty characters\n", row % 7)).collect();
+    let source = Source::new(text.as_bytes(), None, delimited(',', false, &COLUMNS), plan_of(&COLUMNS));
+    let frames = split(&source, 1, 3, None);
+    assert_eq!(frames.iter().map(DataFrame::height).sum::<usize>(), rows);
+    let keys: Vec<u32> = (0..7).map(|key| hash_bucket(&key.to_string(), 3)).collect();
+    for (bucket, frame) in (0..).zip(&frames) {
+        let expected = (0..rows).filter(|row| keys[row % 7] == bucket).map(|row| row.to_string());
+        let found = frame.column("b").unwrap().str().unwrap();
+        assert!(found.iter().eq(expected.collect::<Vec<_>>().iter().map(|row| Some(row.as_str()))));
+    }
+}
+
+#[test]
+fn a_bucket_that_is_not_as_it_was_written_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
+    let source = Source::new("k,ñandú,x\nk,b,\n".as_bytes(), None, delimited(',', false, &COLUMNS), plan_of(&COLUMNS));
+    let partitioner = HashPartitioner { key: "key", fallback_key: None, count: 1, only: None, path_of: &path_of };
+    let task =
+        Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
+    let (partitioned, ..) = partition(&task, partitioner).unwrap();
+    let written = std::fs::read(path_of(0)).unwrap();
+    let read = |bytes: &[u8]| {
+        std::fs::write(path_of(0), bytes).unwrap();
+        read_partition(&path_of(0), &partitioned.columns, [7, 9]).map(|frame| frame.height()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&written), Ok(2));
+    for length in 1..written.len() {
+        assert!(read(&written[..length]).unwrap_err().ends_with("is not as it was written"), "{length} of {} bytes", written.len());
+    }
+    for place in 0..24 {
+        let mut other = written.clone();
+        other[place] ^= 0x80;
+        assert!(read(&other).unwrap_err().ends_with("is not as it was written"), "byte {place}");
+    }
+}
+
+#[test]
+fn a_file_without_the_column_is_refused() {
     let source = Source::new(b"a,b,c\n", None, delimited(',', true, &COLUMNS), plan_of(&COLUMNS));
     let path_of = |_: u32| -> PathBuf { unreachable!("nothing is written") };
     let partitioner = HashPartitioner { key: "number", fallback_key: None, count: 2, only: None, path_of: &path_of };
-    assert!(partitioner.take(&source.decode(None).unwrap().frame).unwrap_err().to_string().contains("no column `number`"));
+    let task =
+        Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
+    let refused = partition(&task, partitioner).err().unwrap();
+    assert!(refused.to_string().contains("no column `number`"), "{refused}");
 }
