@@ -109,6 +109,9 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
     }
     for (number, invariant) in file.invariants.iter().enumerate() {
         let condition = invariant.condition.iter().map(|condition| &condition.column);
+        if invariant.columns.is_empty() {
+            report(TablePath::Nth("invariant", number), "columns", format!("invariant `{}` names no column", invariant.code));
+        }
         for name in invariant.columns.iter().chain(&invariant.group_by).chain(condition).filter(|name| !has(name)) {
             report(TablePath::Nth("invariant", number), "columns", format!("invariant `{}`: there is no column `{name}`", invariant.code));
         }

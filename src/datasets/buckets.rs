@@ -200,6 +200,6 @@ impl<'a> Split<'a> {
 fn split(context: &Context<'_>, part: &SourcePart, buckets: &Buckets, only: Option<u32>, path_of: BucketPath<'_>) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
     let partitioner = HashPartitioner { key: &buckets.key, fallback_key: buckets.fallback_key.as_deref(), count: buckets.count, only, path_of: &path_of };
-    let (Partitioned { columns, filled, .. }, malformed) = context.partition(part, partitioner)?;
+    let (Partitioned { columns, filled, .. }, malformed) = context.split_part(part, partitioner)?;
     Ok(SplitPart { part: part.clone(), columns, malformed, filled })
 }

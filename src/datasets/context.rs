@@ -218,7 +218,7 @@ impl<'a> Context<'a> {
     }
 
     /// Decodes a file or member as declared into files of buckets.
-    pub(super) fn partition(&self, part: &SourcePart, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<(Malformed, SourcePointer)>)> {
+    pub(super) fn split_part(&self, part: &SourcePart, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<(Malformed, SourcePointer)>)> {
         self.decode(part, &|plan| plan, |task| {
             let (partitioned, malformed, columns) = decode::partition(task, partitioner)?;
             Ok((partitioned.rows, partitioned, malformed, columns))

@@ -35,7 +35,7 @@ pub struct HashPartitioner<'a> {
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-/// Adds records to the files of their buckets, in their order. A record without a key goes to the first. Memory holds [`HELD_BYTES`] and a record.
+/// Adds records to the files of their buckets, in their order. A record without a key goes to the first. Memory holds a record and at most twice [`HELD_BYTES`].
 pub(super) struct Partition<'a> {
     partitioner: HashPartitioner<'a>,
     names: Vec<String>,
@@ -89,7 +89,7 @@ impl<'a> Partition<'a> {
         for (bucket, block) in (0..).zip(&mut self.blocks) {
             if block.rows > 0 {
                 let path = (self.partitioner.path_of)(bucket);
-                block.write_to(&path).at("write", &path)?;
+                std::mem::take(block).write_to(&path).at("write", &path)?;
                 self.filled.insert(bucket);
             }
         }
@@ -143,20 +143,17 @@ impl Block {
     }
 
     fn clear(&mut self) {
-        self.rows = 0;
         self.numbers.clear();
         self.texts.clear();
     }
 
-    /// Adds the rows to a file; none are left.
-    fn write_to(&mut self, path: &Path) -> std::io::Result<()> {
+    /// Adds the rows to the end of a file.
+    fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         let counts = [self.rows, self.numbers.len() as u64, self.texts.len() as u64];
         file.write_all(&counts.map(u64::to_le_bytes).concat())?;
         file.write_all(&self.numbers)?;
-        file.write_all(self.texts.as_bytes())?;
-        self.clear();
-        Ok(())
+        file.write_all(self.texts.as_bytes())
     }
 }
 

@@ -1,4 +1,5 @@
-//! Turns a file into a frame of text columns with a byte pointer per record. One row per record kept. Knows formats, not agencies:
+//! Turns a file into a frame of text columns with a byte pointer per record, or a list that is built in buckets into files of their records. One
+//! row per record kept. Knows formats, not agencies:
 //! which columns there are and what they mean is the caller's. Never infers a type: every cell arrives as text.
 
 mod archive;

@@ -65,6 +65,10 @@ impl<'f, 's> Records<'f, 's> {
     pub(super) fn push<'c>(&mut self, resolved: &Resolved, offset: u64, length: u64, mut cell: impl FnMut(usize) -> Option<&'c [u8]>) -> Result<()> {
         for (column, (position, has_value)) in resolved.positions.iter().zip(&mut self.has_value).enumerate() {
             let bytes = position.and_then(&mut cell).map(without_blanks).unwrap_or_default();
+            if bytes.is_empty() {
+                self.sink.records.cell(column, "");
+                continue;
+            }
             let text = text_of(self.encoding, bytes).expect("the caller has checked the record");
             let text = text.trim_matches(is_blank);
             if !text.is_empty() {

@@ -1,7 +1,6 @@
 //! Turns a frame into a record batch of its contract's schema, pointers resolved. Nothing is cast or mended: a cell that is not as the
 //! contract says is an error.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -12,7 +11,8 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, Fields, Schema, UInt32Type};
 use polars::prelude::{
-    ChunkedArray, DataFrame, DataType as FrameType, Int32Type as FrameInt32, Int64Type as FrameInt64, PolarsNumericType, Series, StringChunked,
+    ChunkedArray, DataFrame, DataType as FrameType, InitHashMaps, Int32Type as FrameInt32, Int64Type as FrameInt64, PlHashMap, PolarsNumericType, Series,
+    StringChunked,
 };
 use rayon::prelude::*;
 
@@ -178,7 +178,7 @@ impl Cells<'_> {
     fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
         let rows = PointerRows::of(self.series)?;
         // A build has few files and members and very many records: the texts of each pair are made once, and rows name them by their place.
-        let mut places: HashMap<(u64, u64), u32> = HashMap::new();
+        let mut places: PlHashMap<(u64, u64), u32> = PlHashMap::new();
         let mut resolved: Vec<SourcePointer> = Vec::new();
         let mut last = None;
         let count = rows.iter().flatten().map(<[u64]>::len).sum::<usize>() / 4;

@@ -1,5 +1,5 @@
 //! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into files of a scratch folder, and the
-//! pipeline's code makes the tables of one bucket after the other. Memory holds a few frames of rows, then a few buckets.
+//! pipeline's code makes the tables of one bucket after the other. Memory holds a few megabytes of rows, then a few buckets.
 
 use std::path::{Path, PathBuf};
 

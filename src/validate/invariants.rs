@@ -1,7 +1,5 @@
 //! Checks the contract's rules that tie columns of a row, or the rows of a group, to each other.
 
-use std::collections::HashMap;
-
 use polars::prelude::*;
 use rayon::prelude::*;
 
@@ -15,8 +13,13 @@ use crate::normalise::FewTexts;
 /// `Config`, when a rule does not fit the columns it names.
 pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
     let breaches_of = |invariant: &Invariant| check_one(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code));
-    let breaches: Vec<Vec<Breach>> = contract.invariants.par_iter().map(breaches_of).collect::<Result<_>>()?;
-    Ok(breaches.into_iter().flatten().collect())
+    // Of several errors the first rule's is told, whichever thread was first.
+    let of_rules: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(breaches_of).collect();
+    let mut breaches = Vec::new();
+    for of_rule in of_rules {
+        breaches.extend(of_rule?);
+    }
+    Ok(breaches)
 }
 
 fn check_one(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
@@ -40,23 +43,19 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
         None => BooleanChunked::full("applies".into(), true, frame.height()),
     };
     let present: Vec<BooleanChunked> = invariant.columns.iter().map(|name| Ok(frame.column(name)?.is_not_null())).collect::<Result<_>>()?;
-    let any = present.iter().cloned().reduce(|any, has_value| &any | &has_value);
-    let lacking = present.iter().map(|has_value| !has_value).reduce(|lacking, lacks| &lacking | &lacks);
-    let (Some(any), Some(lacking)) = (any, lacking) else { return Ok(Vec::new()) };
+    let any = || present.iter().cloned().reduce(|any, has_value| &any | &has_value);
+    let lacking = || present.iter().map(|has_value| !has_value).reduce(|lacking, lacks| &lacking | &lacks);
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
             // Exactly one is there when one is, and no two are.
             let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().map(move |other| one & other));
             let two = pairs.reduce(|two, both| &two | &both);
-            let one = two.map_or_else(|| any.clone(), |two| &any & &!&two);
-            rows_where(&(&applies & &!&one))
+            let one = any().map(|any| if let Some(two) = two { &any & &!&two } else { any });
+            broken(one.map(|one| &applies & &!&one))
         }
-        Rule::AllOrNone => rows_where(&(&applies & &(&any & &lacking))),
-        Rule::PresentIff => {
-            let broken = present.iter().map(|has_value| has_value ^ &applies).reduce(|broken, differs| &broken | &differs);
-            broken.map_or_else(Vec::new, |broken| rows_where(&broken))
-        }
-        Rule::PresentUnless => rows_where(&(&lacking & &!&applies)),
+        Rule::AllOrNone => broken(any().zip(lacking()).map(|(any, lacking)| &applies & &(&any & &lacking))),
+        Rule::PresentIff => broken(present.iter().map(|has_value| has_value ^ &applies).reduce(|broken, differs| &broken | &differs)),
+        Rule::PresentUnless => broken(lacking().map(|lacking| &lacking & &!&applies)),
         Rule::RangeWhere => {
             let mut rows = Vec::new();
             for name in &invariant.columns {
@@ -77,6 +76,11 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
         }
         Rule::SumWithin => unreachable!("checked by groups, not by rows"),
     })
+}
+
+/// The rows in which a rule is broken; none where it names no column.
+fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
+    is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
 
 /// Checks totals of groups. A group with a null, or with fewer rows than the condition lists values, has no total to check.
@@ -102,7 +106,7 @@ fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> 
     let numbers = |column: &&Column| Ok(frame.column(&column.name)?.as_materialized_series().cast(&DataType::Float64)?);
     let numbers: Vec<Series> = columns.iter().map(numbers).collect::<Result<_>>()?;
     let numbers: Vec<&Float64Chunked> = numbers.iter().map(Series::f64).collect::<PolarsResult<_>>()?;
-    let mut groups: HashMap<Vec<Option<&str>>, Group> = HashMap::new();
+    let mut groups: PlHashMap<Vec<Option<&str>>, Group> = PlHashMap::new();
     for row in (0..frame.height()).filter(|row| applies.get(*row) == Some(true)) {
         let group = groups.entry(keys.iter().map(|key| key.get(row)).collect()).or_default();
         group.rows.push(row);

@@ -380,6 +380,7 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
             "columns = [\"plot\"]",
             &["schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known`: there is no column `plot`"],
         ),
+        ("columns = [\"parcel\"]", "columns = []", &["schemas/test/parcel.toml:33: invariant.columns: invariant `parcel_known` names no column"]),
         (
             "rule = \"present_iff\"",
             "rule = \"present_if\"",

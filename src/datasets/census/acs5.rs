@@ -74,10 +74,10 @@ fn read_tables(context: &Context<'_>, settings: &Settings, prefixes: &[String]) 
         };
         Ok((table, context.read_snapshot(*number, snapshot, adjust)?))
     };
-    // The largest first: the last one to be read keeps one thread busy.
+    // The largest first: who reads the last one keeps the others waiting.
     let mut by_size: Vec<&(u64, crate::provenance::Snapshot)> = snapshots.iter().collect();
     by_size.sort_by_key(|(number, snapshot)| (std::cmp::Reverse(snapshot.size_bytes), *number));
-    let tables: BTreeMap<String, SourceFrame> = by_size.into_par_iter().with_max_len(1).map(read).collect::<Result<_>>()?;
+    let tables: BTreeMap<String, SourceFrame> = by_size.into_iter().par_bridge().map(read).collect::<Result<_>>()?;
     match settings.metrics.iter().find(|metric| !tables.contains_key(&metric.table)) {
         Some(metric) => Err(Error::format(format!("table {} is missing: a vintage is built from all of its tables or not at all", metric.table))),
         None => Ok(tables),

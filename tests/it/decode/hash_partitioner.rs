@@ -19,8 +19,9 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
         Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
     let mut columns = Vec::new();
     for _ in 0..times {
-        let (partitioned, malformed, _) = partition(&task, partitioner).unwrap();
-        assert!(malformed.is_empty());
+        let (partitioned, malformed, findings) = partition(&task, partitioner).unwrap();
+        let whole = source.decode(None).unwrap();
+        assert_eq!((partitioned.rows, malformed, findings), (whole.frame.height() as u64, whole.malformed, whole.columns));
         assert_eq!(partitioned.filled, (0..count).filter(|bucket| path_of(*bucket).exists()).collect());
         columns = partitioned.columns;
     }
@@ -83,6 +84,22 @@ fn more_rows_than_are_held_come_out_in_their_order() {
         let found = frame.column("b").unwrap().str().unwrap();
         assert!(found.iter().eq(expected.collect::<Vec<_>>().iter().map(|row| Some(row.as_str()))));
     }
+}
+
+#[test]
+fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
+    let text: String = (0..100).map(|row| format!("{row},b,c\n")).collect();
+    let source = Source::new(text.as_bytes(), None, delimited(',', false, &COLUMNS), plan_of(&COLUMNS));
+    let all = split(&source, 1, 4, None);
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
+    let partitioner = HashPartitioner { key: "key", fallback_key: None, count: 4, only: Some(2), path_of: &path_of };
+    let task =
+        Task { path: &source.path, format: &source.format, member: None, plan: &source.plan, input: 7, member_number: 9, max_bytes: MAX_BYTES, only: None };
+    let (partitioned, ..) = partition(&task, partitioner).unwrap();
+    assert_eq!((partitioned.rows, partitioned.filled), (100, [2].into()));
+    assert!(read_partition(&path_of(2), &partitioned.columns, [7, 9]).unwrap().equals_missing(&all[2]));
+    assert_eq!(read_partition(&path_of(1), &partitioned.columns, [7, 9]).unwrap().height(), 0);
 }
 
 #[test]

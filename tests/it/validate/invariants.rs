@@ -18,6 +18,34 @@ fn exactly_one_of_refuses_both_and_neither() {
 }
 
 #[test]
+fn exactly_one_of_any_number_of_columns() {
+    let broken = |columns: &str, change: &dyn Fn(&mut Row)| {
+        // Shut: persons and date may be absent.
+        let changed = changed(|row| {
+            row.is_open = Some(false);
+            change(row);
+        });
+        let contract = changed_contract("columns = [\"value\", \"null_reason\"]", &format!("columns = [{columns}]"));
+        let verdict = validate(&contract, Some(&expectations()), candidate(&[changed], Vec::new()), &inputs(), None, false).unwrap();
+        verdict.quarantine.iter().filter(|issue| issue.code == "value_or_reason").count()
+    };
+    let three = "\"persons\", \"null_reason\", \"since\"";
+    let set = |persons: bool, reason: bool, since: bool| {
+        move |row: &mut Row| {
+            row.persons = persons.then_some(7);
+            row.null_reason = reason.then(|| "suppressed".to_owned());
+            row.since = since.then(|| "2024-02-29".to_owned());
+        }
+    };
+    for (persons, reason, since) in [(true, false, false), (false, true, false), (false, false, true)] {
+        assert_eq!(broken(three, &set(persons, reason, since)), 0);
+        assert_eq!(broken(three, &set(!persons, !reason, !since)), 1, "two of three");
+    }
+    assert_eq!((broken(three, &set(false, false, false)), broken(three, &set(true, true, true))), (1, 1));
+    assert_eq!((broken("\"persons\"", &set(true, true, true)), broken("\"persons\"", &set(false, true, true))), (0, 1));
+}
+
+#[test]
 fn all_or_none_refuses_a_part() {
     check(changed(|row| row.lon = None), &[("coordinates_in_pairs", "`lat` is 34.1, `lon` is null; expected: Both coordinates or neither")]);
     check(changed(|row| (row.lat, row.lon) = (None, None)), &[]);
