@@ -3,29 +3,31 @@
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::{Breach, Contract, Error, Physical, Result, ResultExt, range, rows_where, show, show_key};
+use super::{Breach, Contract, Error, Physical, Result, ResultExt, contract, range, rows_where, show, show_key};
 use crate::contract::{Column, Condition, Invariant, Rule};
 use crate::normalise::FewTexts;
 
-/// Checks every invariant of the contract.
+/// Checks every invariant of the contract; `earlier` are the breaches of other rules.
 ///
 /// # Errors
 /// `Config`, when a rule does not fit the columns it names.
-pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
-    let breaches_of = |invariant: &Invariant| check_one(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code));
+pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Result<Vec<Breach>> {
+    let of_rows = |invariant: &Invariant| match invariant.rule {
+        Rule::SumWithin => Ok(Vec::new()),
+        _ => check_rows(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code)),
+    };
     // Of several errors the first rule's is told, whichever thread was first.
-    let of_rules: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(breaches_of).collect();
-    let mut breaches = Vec::new();
-    for of_rule in of_rules {
-        breaches.extend(of_rule?);
+    let results: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(of_rows).collect();
+    let mut by_rule = results.into_iter().collect::<Result<Vec<_>>>()?;
+    let all = earlier.iter().chain(by_rule.iter().flatten());
+    let set_aside: PlHashSet<usize> = all.filter(|breach| breach.severity == contract::Severity::Quarantine).map(|breach| breach.row).collect();
+    for (invariant, breaches) in contract.invariants.iter().zip(&mut by_rule).filter(|(invariant, _)| invariant.rule == Rule::SumWithin) {
+        *breaches = sum_within(contract, frame, invariant, &set_aside).context(|| format!("rule `{}`", invariant.code))?;
     }
-    Ok(breaches)
+    Ok(by_rule.into_iter().flatten().collect())
 }
 
-fn check_one(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
-    if invariant.rule == Rule::SumWithin {
-        return sum_within(contract, frame, invariant);
-    }
+fn check_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
     let rows = broken_rows(contract, frame, invariant)?;
     let description = invariant.description.trim_end_matches('.');
     let shown: Vec<&String> = invariant.columns.iter().chain(invariant.condition.iter().map(|condition| &condition.column)).collect();
@@ -83,8 +85,9 @@ fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
 
-/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists values, has no total to check.
-fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> Result<Vec<Breach>> {
+/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists values, has no total to check. A row that is set aside
+/// anyway hides no total of the others by its null.
+fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant, set_aside: &PlHashSet<usize>) -> Result<Vec<Breach>> {
     let (Some(total), Some(tolerance)) = (invariant.total, invariant.tolerance) else {
         return Err(Error::config("`sum_within` needs `total` and `tolerance`"));
     };
@@ -107,7 +110,8 @@ fn sum_within(contract: &Contract, frame: &DataFrame, invariant: &Invariant) -> 
     let numbers: Vec<Series> = columns.iter().map(numbers).collect::<Result<_>>()?;
     let numbers: Vec<&Float64Chunked> = numbers.iter().map(Series::f64).collect::<PolarsResult<_>>()?;
     let mut groups: PlHashMap<Vec<Option<&str>>, Group> = PlHashMap::new();
-    for row in (0..frame.height()).filter(|row| applies.get(*row) == Some(true)) {
+    let is_part = |row: &usize| !set_aside.contains(row) || numbers.iter().all(|column| column.get(*row).is_some());
+    for row in (0..frame.height()).filter(|row| applies.get(*row) == Some(true)).filter(is_part) {
         let group = groups.entry(keys.iter().map(|key| key.get(row)).collect()).or_default();
         group.rows.push(row);
         group.sum = numbers.iter().map(|column| column.get(row)).fold(group.sum, |sum, number| Some(sum? + number?));

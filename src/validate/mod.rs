@@ -129,7 +129,8 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let mut breaches = columns::check(contract, &distinct.frame)?;
     breaches.extend(keys::check(contract, &distinct)?);
     let keys::Distinct { frame, dropped: repeated, .. } = distinct;
-    breaches.extend(invariants::check(contract, &frame)?);
+    let of_rules = invariants::check(contract, &frame, &breaches)?;
+    breaches.extend(of_rules);
     let (to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
 
     issues.sort_by(|a, b| (&a.record, &a.pointer, &a.code, &a.detail, &a.source_text).cmp(&(&b.record, &b.pointer, &b.code, &b.detail, &b.source_text)));

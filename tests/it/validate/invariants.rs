@@ -105,6 +105,17 @@ fn sum_within_warns_about_both_rows_of_the_group() {
 }
 
 #[test]
+fn a_row_that_is_set_aside_hides_no_total_of_the_others() {
+    let renters = tenure("02", "renter_occupied_share", Some(400));
+    // What most rows of a key say is published, and the odd one is set aside.
+    let odd = Row { null_reason: None, pointers: vec![0, 1, 300, 20], ..tenure("02", "renter_occupied_share", None) };
+    let again = Row { pointers: vec![0, 1, 200, 20], ..renters.clone() };
+    let verdict = verdict_of(&[tenure("02", "owner_occupied_share", Some(602)), renters, again, odd]);
+    assert_eq!((verdict.frame.height(), verdict.report.warnings), (2, [("tenure_adds_up".to_owned(), 2)].into()));
+    assert!(!verdict.quarantine.is_empty());
+}
+
+#[test]
 fn sum_within_can_quarantine() {
     let strict = changed_contract("severity = \"warning\"", "severity = \"quarantine\"");
     let rows = [tenure("02", "owner_occupied_share", Some(602)), tenure("02", "renter_occupied_share", Some(400))];
