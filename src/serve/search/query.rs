@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
+use crate::serve::search::collected::{Collected, Collector, ENOUGH};
 use crate::serve::search::names::{Name, Names, Said};
 use crate::serve::search::shared_words::{MOST_WORDS, Posted, Seen, Word, each, has};
 use crate::serve::search::typo as spelling;
@@ -13,8 +14,6 @@ use crate::serve::search::weights::{OTHER_WORD, Scores, Term, Weighted};
 const MAX_SCANNED: usize = 100_000;
 /// The most of them where each word says little, as in `M&R`: very many names have it, and those that begin so are found otherwise.
 const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
-/// With so many names that fit as they are written, misspelled ones are not looked for.
-const ENOUGH: usize = 25;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
@@ -74,59 +73,6 @@ pub struct Hit {
     pub fit: NameMatch,
     /// Whether whoever made the names marked it.
     pub is_marked: bool,
-}
-
-/// Takes what a search finds: each name once, in no order.
-pub trait Collector {
-    fn collect(&mut self, hit: Hit);
-
-    /// Whether a name that is not marked and scores so much at most only has to be counted; those of higher numbers too, then.
-    fn is_beyond(&self, _score: i32, _number: u32) -> bool {
-        false
-    }
-
-    /// Counts a name that fits, in place of taking it.
-    fn count(&mut self) {}
-}
-
-impl Collector for Vec<Hit> {
-    fn collect(&mut self, hit: Hit) {
-        self.push(hit);
-    }
-}
-
-/// What a search has found until now.
-struct Collected<'c, C> {
-    collector: &'c mut C,
-    /// The first names, in no order: where there are more, nobody asks which they are.
-    first: Vec<u32>,
-}
-
-impl<C: Collector> Collected<'_, C> {
-    fn collect(&mut self, hit: Hit) {
-        self.note(hit.number);
-        self.collector.collect(hit);
-    }
-
-    /// Counts a name that is not marked, if that is enough.
-    fn counts(&mut self, score: i32, number: u32) -> bool {
-        let is_enough = self.collector.is_beyond(score, number);
-        if is_enough {
-            self.count(number);
-        }
-        is_enough
-    }
-
-    fn count(&mut self, number: u32) {
-        self.note(number);
-        self.collector.count();
-    }
-
-    fn note(&mut self, number: u32) {
-        if self.first.len() < ENOUGH {
-            self.first.push(number);
-        }
-    }
 }
 
 /// A name that is looked for.
