@@ -1,6 +1,6 @@
 //! What a search has found: who asks takes the hits that can be among the first, and counts the others.
 
-use super::query::Hit;
+use super::hit::Hit;
 
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 pub(super) const ENOUGH: usize = 25;

@@ -1,6 +1,7 @@
 //! Finds names: one engine for registrants, businesses and licenses, with the same words and the same scale of scores for all.
 
 pub mod collected;
+pub mod hit;
 pub mod names;
 pub mod query;
 pub mod rank;

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::collected::{Collected, Collector, ENOUGH};
+use crate::serve::search::hit::{Hit, NameMatch};
 use crate::serve::search::names::{Name, Names, Said};
 use crate::serve::search::shared_words::{MOST_WORDS, Posted, Seen, Word, each, has};
 use crate::serve::search::typo as spelling;
@@ -23,29 +24,6 @@ const WITHOUT_FORM: i32 = 9_300;
 const PREFIX: i32 = 8_500;
 const MISSPELLED: f64 = 1_000.0;
 
-/// How a name fits, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NameMatch {
-    Exact,
-    Normalized,
-    Prefix,
-    Token,
-    Misspelled,
-}
-
-impl NameMatch {
-    /// The word in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Normalized => "normalized",
-            Self::Prefix => "prefix",
-            Self::Token => "token",
-            Self::Misspelled => "misspelled",
-        }
-    }
-}
-
 /// Which names are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
@@ -63,16 +41,6 @@ impl MatchMode {
     fn is_tolerant(self) -> bool {
         matches!(self, Self::Best | Self::Typed)
     }
-}
-
-/// A name that fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
-    pub number: u32,
-    pub score: i32,
-    pub fit: NameMatch,
-    /// Whether whoever made the names marked it.
-    pub is_marked: bool,
 }
 
 /// A name that is looked for.

@@ -152,7 +152,7 @@ pub fn write_match(json: &mut Json, score: i32, label: &str) {
 #[cfg(test)]
 mod tests {
     use super::{First, Ranked, day_of, precedence, ranked};
-    use crate::serve::search::query::NameMatch;
+    use crate::serve::search::hit::NameMatch;
     use crate::serve::search::row_hit::{NameKind, RowHit};
 
     #[test]

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::serve::index::file::{Column, Small, stored};
 use crate::serve::index::key_hash::hash;
 use crate::serve::search::collected::Collector;
+use crate::serve::search::hit::Hit;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
-use crate::serve::search::query::{Enough, Hit, MatchMode, Query, Wanted, person_words, spelling_hash};
+use crate::serve::search::query::{Enough, MatchMode, Query, Wanted, person_words, spelling_hash};
 use crate::serve::search::rank::{First, Ranked, is_active};
 use crate::serve::search::row_hit::{NameKind, RowHit};
 
